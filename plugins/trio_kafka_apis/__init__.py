@@ -1,0 +1,1 @@
+"""The built-in API handlers, one file per key; the registry walks this package."""

@@ -1,0 +1,1 @@
+"""A Kafka broker as one tree of structured concurrency."""

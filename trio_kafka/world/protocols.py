@@ -1,0 +1,247 @@
+"""The only door to the machine: clock, network, disk, chance, threads and processes.
+
+Errors are the system's own: a call that would wait raises BlockingIOError, a dead peer ConnectionError, a disk OSError
+with its errno. So the hot calls of the real world are bound C methods, and the seam costs next to nothing.
+Sync calls take effect at once or not at all and are no checkpoint; async ones may wait and always are one.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from random import Random
+from typing import Any, Final, Protocol, TypeVar
+
+from trio_kafka.model import Endpoint
+
+T = TypeVar("T")
+Buffer = bytes | bytearray | memoryview
+
+# epoll's bits as plain ints: `mask & READ` on an IntFlag costs ten times as much.
+READ: Final = 0x1
+WRITE: Final = 0x4
+BROKEN: Final = 0x18
+PEER_DONE: Final = 0x2000
+
+
+class RangeCutError(Exception):
+    """A truncation took bytes that a lease had promised: the connection must be reset, not closed."""
+
+
+class Crashed(BaseException):
+    """Simulated only: this machine is off. Never caught by the broker, so no clean-up can act on the world."""
+
+
+class Clock(Protocol):
+    """Two readings beside `trio.current_time()`, which is monotonic and moves with `advance`."""
+
+    @property
+    def wall(self) -> Callable[[], float]:
+        """Seconds since 1970, moved by `advance`; the machine's clock may step back."""
+
+    @property
+    def elapsed(self) -> Callable[[], float]:
+        """Seconds for stamps and turn budgets; never moved by `advance`."""
+
+
+class Socket(Protocol):
+    """A connected stream that never blocks. `key` names it in selectors until it is closed."""
+
+    @property
+    def key(self) -> int: ...
+    @property
+    def peer(self) -> Endpoint: ...
+    @property
+    def local(self) -> Endpoint: ...
+    @property
+    def receive_into(self) -> Callable[[bytearray | memoryview], int]:
+        """Bytes received; 0 is the end of the stream. BlockingIOError, ConnectionError."""
+
+    @property
+    def send(self) -> Callable[[Buffer], int]:
+        """Bytes taken, maybe fewer than offered: a WRITE edge follows. BlockingIOError, ConnectionError."""
+
+    @property
+    def send_more(self) -> Callable[[Buffer], int]:
+        """As `send`, where more follows at once: the kernel may hold the bytes back (MSG_MORE)."""
+
+    def send_file_range(self, lease: "Lease", start: int, limit: int) -> int:
+        """Send up to `limit` bytes of the leased file from position `start`. Never 0.
+
+        Raises RangeCutError when the range is not whole any more. Only for bytes below the high watermark: what
+        `sendfile` has taken are the file's pages and change when the file is cut and written again.
+        """
+
+    def shutdown_write(self) -> None: ...
+    def close(self) -> None:
+        """A reset if bytes are unread: shut down and read to the end first. Waiters get ClosedResourceError."""
+
+    def abort(self) -> None:
+        """Close by a reset; what was sent and not taken yet is dropped."""
+
+    async def wait_readable(self) -> None:
+        """Level-triggered, for links that have a task of their own."""
+
+    async def wait_writable(self) -> None: ...
+
+
+class Selector(Protocol):
+    """Edge-triggered readiness of many sockets; READ, WRITE and PEER_DONE are registered once.
+
+    An edge says "try again": drain until BlockingIOError or a short read, but after PEER_DONE or BROKEN read until 0
+    or an error, as no further edge comes. Registering reports the present state once.
+    """
+
+    @property
+    def poll(self) -> Callable[[float, int], list[tuple[int, int]]]:
+        """`poll(0, limit)` gives [(key, mask)], one per key. The bell has key `bell`."""
+
+    @property
+    def bell(self) -> int: ...
+    def ring(self) -> None:
+        """Let `wait` return, also when it has not begun yet; costs a system call."""
+
+    def register(self, socket: Socket) -> None: ...
+    def unregister(self, socket: Socket) -> None:
+        """Before `close`: keys are used again."""
+
+    async def wait(self) -> None:
+        """Until `poll` may have something; may be spurious; one waiter. Always a checkpoint (5 µs): poll first."""
+
+    def close(self) -> None: ...
+
+
+class Listener(Protocol):
+    """A bound socket. `key`: its descriptor, real world only."""
+
+    @property
+    def key(self) -> int: ...
+    @property
+    def address(self) -> Endpoint: ...
+    async def accept(self) -> Socket:
+        """The next connection. OSError(EMFILE) and ConnectionAbortedError come through."""
+
+    def accept_nowait(self) -> Socket:
+        """As `accept`, or BlockingIOError."""
+
+    def close(self) -> None: ...
+
+
+class Network(Protocol):
+    def selector(self) -> Selector: ...
+    async def listen(self, host: str, port: int, backlog: int = 128) -> Listener:
+        """Bind and listen; names are resolved in a thread. OSError(EADDRINUSE) and others come through."""
+
+    async def connect(self, host: str, port: int) -> Socket: ...
+
+
+class Lease(Protocol):
+    """Keeps a file's bytes readable and its descriptor open until released."""
+
+    @property
+    def key(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def cut(self) -> bool:
+        """A truncation reached below `end`, even if the file has grown again since."""
+
+    def release(self) -> None:
+        """Idempotent. The last release of a closed file closes its descriptor."""
+
+
+class File(Protocol):
+    """A file with one owner: only the owner appends and truncates, so `size` is known without a call.
+
+    A failed sync, or an append that could not be taken back, breaks it for good: every later call raises OSError.
+    """
+
+    @property
+    def size(self) -> int: ...
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        """Position of the first byte. All or nothing in `size`; may stall on a slow disk: time it."""
+
+    @property
+    def try_read(self) -> Callable[[int, bytearray | memoryview], int]:
+        """`try_read(position, buffer)` without waiting for the disk: bytes read.
+
+        BlockingIOError: cold. OSError(EOPNOTSUPP): never possible here (tmpfs). A short result is the end of the file
+        or the beginning of what is cold: only `position + n == size` tells.
+        """
+
+    def truncate(self, size: int) -> None:
+        """Cuts leases that end beyond. About 20 µs/MiB: at most 16 MiB a turn, from the end."""
+
+    def lease(self, end: int) -> Lease: ...
+    def close(self) -> None:
+        """Idempotent; the descriptor goes with the last lease."""
+
+    async def read(self, position: int, buffer: bytearray | memoryview) -> int:
+        """Read in a thread; short only at the end of the file."""
+
+    async def append_slow(self, buffers: Sequence[Buffer]) -> int:
+        """Append in a thread, shielded: when cancelled it still ends. One writer."""
+
+    async def sync(self) -> None:
+        """Make durable what was appended before the call. Shielded, in a thread; never retried."""
+
+
+class Directory(Protocol):
+    """Names are durable after its sync, bytes after the file's: two promises, and no order between them."""
+
+    @property
+    def path(self) -> str: ...
+    def names(self) -> list[str]:
+        """Sorted."""
+
+    def exists(self, name: str) -> bool: ...
+    def create(self, name: str) -> File:
+        """A new empty file. FileExistsError."""
+
+    def open(self, name: str) -> File:
+        """FileNotFoundError."""
+
+    def rename(self, old: str, new: str) -> None:
+        """Atomic; replaces a file. Never across directories."""
+
+    def directory(self, name: str, *, create: bool = False) -> "Directory":
+        """A directory inside; `create` makes it where it is missing. FileNotFoundError, NotADirectoryError."""
+
+    def lock(self, name: str) -> Callable[[], None]:
+        """Take an exclusive lock (flock) and return what gives it back. BlockingIOError: another process has it."""
+
+    def free_space(self) -> int:
+        """Bytes."""
+
+    async def unlink(self, name: str) -> None:
+        """Remove a file or an empty directory, in a thread: large files take long."""
+
+    async def sync(self) -> None: ...
+
+
+class World(Protocol):
+    """One machine in one life."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def network(self) -> Network: ...
+    @property
+    def random(self) -> Random: ...
+    @property
+    def random_bytes(self) -> Callable[[int], bytes]: ...
+    @property
+    def simulated(self) -> bool: ...
+    def buffer(self, size: int) -> memoryview:
+        """Writable zeroed memory whose pages cost when they are written."""
+
+    def directory(self, path: str, *, create: bool = False) -> Directory:
+        """A directory of the machine; one limiter of threads for everything opened through it."""
+
+    async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
+        """Waits only, never CPU work; shielded, never abandoned."""
+
+    async def run_in_process(
+        self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
+    ) -> T:
+        """Run `job(directory, *args)`, a generator that yields at least once a millisecond, where it holds up nobody.
+
+        It reads sealed files and writes new ones under names of this start; its caller renames. Killed when cancelled.
+        """
