@@ -1,0 +1,74 @@
+# Everything from a fresh clone with Python 3.11 and make: each target installs what it needs into .venv.
+#   make run          a broker to try, on embedded defaults
+#   make test         the short suite; `make test-long` runs the same tests at larger sizes
+#   make lint types layers news     what a change must pass beside the tests
+#   make bench        this broker beside Apache Kafka (needs Java 17 and Maven)
+#   make lock         write requirements/*.txt anew; `make lock UPGRADE=--upgrade` takes newer versions
+
+PYTHON ?= $(firstword $(shell command -v python3.11 python3))
+BIN := .venv/bin
+UV := $(BIN)/uv
+PIP := $(UV) pip install --quiet --python $(BIN)/python
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-emit-index-url --no-emit-find-links $(UPGRADE)
+EXTRAS := --extra http --extra workers
+ARGS ?=
+
+.PHONY: run test test-long bench lint format types layers news wheel lock clean
+
+run: .venv/run.stamp
+	$(BIN)/trio-kafka start --embedded
+
+test: .venv/test.stamp
+	$(BIN)/pytest $(ARGS)
+
+test-long: .venv/test.stamp
+	$(BIN)/pytest --sizes long $(ARGS)
+
+bench: .venv/test.stamp
+	tests/benchmarks/apache_kafka/fetch.sh broker
+	$(BIN)/python -m tests.benchmarks $(ARGS)
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: .venv/dev.stamp
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types: .venv/dev.stamp
+	$(BIN)/mypy
+
+layers: .venv/dev.stamp
+	$(BIN)/lint-imports
+
+news: .venv/dev.stamp
+	$(BIN)/towncrier build --draft --version next
+
+wheel: .venv/test.stamp
+	$(BIN)/python -m hatchling build -t wheel -d dist
+
+# In this order: each file is held to the versions of the one before.
+lock: $(UV)
+	$(COMPILE) --group uv -o requirements/uv.txt
+	$(COMPILE) --group build -o requirements/build.txt
+	$(COMPILE) pyproject.toml -o requirements/run.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) --group test -o requirements/test.txt \
+		-c requirements/uv.txt -c requirements/build.txt -c requirements/run.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) --group dev -o requirements/dev.txt -c requirements/test.txt
+
+# What was installed stands in a stamp: a target that needs more adds to .venv, and none takes anything away.
+.venv/%.stamp: requirements/%.txt requirements/build.txt pyproject.toml $(UV)
+	$(PIP) --require-hashes -r $<
+	$(PIP) --no-deps --build-constraints requirements/build.txt --editable .
+	@touch $@
+
+$(UV): requirements/uv.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip .venv
+	$(BIN)/python -m ensurepip --default-pip >/dev/null
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@touch $@
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
