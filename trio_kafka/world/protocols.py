@@ -1,8 +1,9 @@
 """The only door to the machine: clock, network, disk, chance, threads and processes.
 
-Errors are the system's own: a call that would wait raises BlockingIOError, a dead peer ConnectionError, a disk OSError
-with its errno. So the hot calls of the real world are bound C methods, and the seam costs next to nothing.
-Sync calls take effect at once or not at all and are no checkpoint; async ones may wait and always are one.
+Errors are the system's own: a call that would wait raises BlockingIOError, a dead peer
+ConnectionError, a disk OSError with its errno. So the hot calls of the real world are bound C
+methods, and the seam costs next to nothing. Sync calls take effect at once or not at all and are no
+checkpoint; async ones may wait and always are one. Buffers are views of single bytes.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -22,11 +23,14 @@ PEER_DONE: Final = 0x2000
 
 
 class RangeCutError(Exception):
-    """A truncation took bytes that a lease had promised: the connection must be reset, not closed."""
+    """A truncation took bytes that a lease had promised: reset the connection, do not close it."""
 
 
 class Crashed(BaseException):
-    """Simulated only: this machine is off. Never caught by the broker, so no clean-up can act on the world."""
+    """Simulated only: this machine is off.
+
+    Never caught by the broker, so no clean-up can act on the world.
+    """
 
 
 class Clock(Protocol):
@@ -56,7 +60,10 @@ class Socket(Protocol):
 
     @property
     def send(self) -> Callable[[Buffer], int]:
-        """Bytes taken, maybe fewer than offered: a WRITE edge follows. BlockingIOError, ConnectionError."""
+        """Bytes taken, maybe fewer than offered: a WRITE edge follows.
+
+        BlockingIOError, ConnectionError.
+        """
 
     @property
     def send_more(self) -> Callable[[Buffer], int]:
@@ -65,13 +72,17 @@ class Socket(Protocol):
     def send_file_range(self, lease: "Lease", start: int, limit: int) -> int:
         """Send up to `limit` bytes of the leased file from position `start`. Never 0.
 
-        Raises RangeCutError when the range is not whole any more. Only for bytes below the high watermark: what
-        `sendfile` has taken are the file's pages and change when the file is cut and written again.
+        Raises RangeCutError when the range is not whole any more. Only for bytes below the high
+        watermark: what `sendfile` has taken are the file's pages and change when the file is cut
+        and written again.
         """
 
     def shutdown_write(self) -> None: ...
     def close(self) -> None:
-        """A reset if bytes are unread: shut down and read to the end first. Waiters get ClosedResourceError."""
+        """Idempotent. A reset if bytes are unread: shut down and read to the end first.
+
+        Waiters get ClosedResourceError, later calls OSError(EBADF).
+        """
 
     def abort(self) -> None:
         """Close by a reset; what was sent and not taken yet is dropped."""
@@ -85,8 +96,9 @@ class Socket(Protocol):
 class Selector(Protocol):
     """Edge-triggered readiness of many sockets; READ, WRITE and PEER_DONE are registered once.
 
-    An edge says "try again": drain until BlockingIOError or a short read, but after PEER_DONE or BROKEN read until 0
-    or an error, as no further edge comes. Registering reports the present state once.
+    An edge says "try again": drain until BlockingIOError or a short read, but after PEER_DONE or
+    BROKEN read until 0 or an error, as no further edge comes. Registering reports the present state
+    once. A short send is followed by a WRITE edge once the peer has made room.
     """
 
     @property
@@ -94,7 +106,9 @@ class Selector(Protocol):
         """`poll(0, limit)` gives [(key, mask)], one per key. The bell has key `bell`."""
 
     @property
-    def bell(self) -> int: ...
+    def bell(self) -> int:
+        """The key of the bell; `poll` reports it once for all rings since the last report."""
+
     def ring(self) -> None:
         """Let `wait` return, also when it has not begun yet; costs a system call."""
 
@@ -103,7 +117,10 @@ class Selector(Protocol):
         """Before `close`: keys are used again."""
 
     async def wait(self) -> None:
-        """Until `poll` may have something; may be spurious; one waiter. Always a checkpoint (5 µs): poll first."""
+        """Until `poll` may have something; may be spurious; one waiter.
+
+        Always a checkpoint (5 µs): poll first. ClosedResourceError when closed meanwhile.
+        """
 
     def close(self) -> None: ...
 
@@ -116,7 +133,11 @@ class Listener(Protocol):
     @property
     def address(self) -> Endpoint: ...
     async def accept(self) -> Socket:
-        """The next connection. OSError(EMFILE) and ConnectionAbortedError come through."""
+        """The next connection, without delay and kept alive.
+
+        OSError(EMFILE) and ConnectionAbortedError come through; after EMFILE the connection still
+        waits, so calling again at once would spin. ClosedResourceError when closed meanwhile.
+        """
 
     def accept_nowait(self) -> Socket:
         """As `accept`, or BlockingIOError."""
@@ -125,11 +146,35 @@ class Listener(Protocol):
 
 
 class Network(Protocol):
-    def selector(self) -> Selector: ...
-    async def listen(self, host: str, port: int, backlog: int = 128) -> Listener:
-        """Bind and listen; names are resolved in a thread. OSError(EADDRINUSE) and others come through."""
+    """Where sockets come from. Names are resolved in a thread, addresses at once; IPv4 and IPv6.
 
-    async def connect(self, host: str, port: int) -> Socket: ...
+    `send_buffer`, `receive_buffer`: bytes, None: the system's; accepted sockets inherit them.
+    """
+
+    def selector(self) -> Selector: ...
+    async def listen(
+        self,
+        host: str,
+        port: int,
+        backlog: int = 128,
+        *,
+        send_buffer: int | None = None,
+        receive_buffer: int | None = None,
+    ) -> Listener:
+        """Bind and listen; "", "0.0.0.0" and "::" are all interfaces of both families.
+
+        OSError(EADDRINUSE) and others come through.
+        """
+
+    async def connect(
+        self,
+        host: str,
+        port: int,
+        *,
+        send_buffer: int | None = None,
+        receive_buffer: int | None = None,
+    ) -> Socket:
+        """Each address of the name in turn; the last one's error comes through."""
 
 
 class Lease(Protocol):
@@ -148,22 +193,28 @@ class Lease(Protocol):
 
 
 class File(Protocol):
-    """A file with one owner: only the owner appends and truncates, so `size` is known without a call.
+    """A file with one owner: only the owner appends and truncates: `size` is known without a call.
 
-    A failed sync, or an append that could not be taken back, breaks it for good: every later call raises OSError.
+    A failed sync, or an append that could not be taken back, breaks it for good: every later call
+    raises OSError. So does one on a closed file.
     """
 
     @property
     def size(self) -> int: ...
-    def append(self, buffers: Sequence[Buffer]) -> int:
-        """Position of the first byte. All or nothing in `size`; may stall on a slow disk: time it."""
+    @property
+    def append(self) -> Callable[[Sequence[Buffer]], int]:
+        """Position of the first byte. All or nothing in `size`.
+
+        May stall on a slow disk: time it.
+        """
 
     @property
     def try_read(self) -> Callable[[int, bytearray | memoryview], int]:
         """`try_read(position, buffer)` without waiting for the disk: bytes read.
 
-        BlockingIOError: cold. OSError(EOPNOTSUPP): never possible here (tmpfs). A short result is the end of the file
-        or the beginning of what is cold: only `position + n == size` tells.
+        BlockingIOError: cold. A short result is the end of the file or the beginning of what is
+        cold: only `position + n == size` tells. Where the file system cannot tell (tmpfs), the last
+        64 MiB that this process has written through one `World.directory` count as warm.
         """
 
     def truncate(self, size: int) -> None:
@@ -174,7 +225,7 @@ class File(Protocol):
         """Idempotent; the descriptor goes with the last lease."""
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:
-        """Read in a thread; short only at the end of the file."""
+        """Read in a thread; short only at the end of the file. Cancelled until it has begun."""
 
     async def append_slow(self, buffers: Sequence[Buffer]) -> int:
         """Append in a thread, shielded: when cancelled it still ends. One writer."""
@@ -184,7 +235,10 @@ class File(Protocol):
 
 
 class Directory(Protocol):
-    """Names are durable after its sync, bytes after the file's: two promises, and no order between them."""
+    """Names are durable after its sync, bytes after the file's: two promises, no order between.
+
+    Names are single: ValueError for "", ".", ".." and what contains a slash.
+    """
 
     @property
     def path(self) -> str: ...
@@ -199,21 +253,31 @@ class Directory(Protocol):
         """FileNotFoundError."""
 
     def rename(self, old: str, new: str) -> None:
-        """Atomic; replaces a file. Never across directories."""
+        """Atomic; replaces a file. Never across directories. Open files follow."""
 
     def directory(self, name: str, *, create: bool = False) -> "Directory":
-        """A directory inside; `create` makes it where it is missing. FileNotFoundError, NotADirectoryError."""
+        """A directory inside; `create` makes it where it is missing.
+
+        FileNotFoundError, NotADirectoryError.
+        """
 
     def lock(self, name: str) -> Callable[[], None]:
-        """Take an exclusive lock (flock) and return what gives it back. BlockingIOError: another process has it."""
+        """Take an exclusive lock (flock) and return what gives it back, idempotent.
+
+        BlockingIOError: somebody else has it.
+        """
 
     def free_space(self) -> int:
         """Bytes."""
 
     async def unlink(self, name: str) -> None:
-        """Remove a file or an empty directory, in a thread: large files take long."""
+        """Remove a file or an empty directory, in a thread: large files take long.
 
-    async def sync(self) -> None: ...
+        Cancelled until it has begun; open files and leases go on.
+        """
+
+    async def sync(self) -> None:
+        """Make durable which names there were before the call. Shielded, in a thread."""
 
 
 class World(Protocol):
@@ -228,12 +292,17 @@ class World(Protocol):
     @property
     def random_bytes(self) -> Callable[[int], bytes]: ...
     @property
-    def simulated(self) -> bool: ...
+    def simulated(self) -> bool:
+        """No thread and no process runs, and there is nothing to hand a descriptor to."""
+
     def buffer(self, size: int) -> memoryview:
         """Writable zeroed memory whose pages cost when they are written."""
 
-    def directory(self, path: str, *, create: bool = False) -> Directory:
-        """A directory of the machine; one limiter of threads for everything opened through it."""
+    def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
+        """A directory of the machine; at most `threads` work at once on all opened through it.
+
+        `create` makes what is missing of the path, durably. FileNotFoundError, NotADirectoryError.
+        """
 
     async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
         """Waits only, never CPU work; shielded, never abandoned."""
@@ -241,7 +310,8 @@ class World(Protocol):
     async def run_in_process(
         self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
     ) -> T:
-        """Run `job(directory, *args)`, a generator that yields at least once a millisecond, where it holds up nobody.
+        """Run `job(directory, *args)` where it holds up nobody; killed when cancelled.
 
-        It reads sealed files and writes new ones under names of this start; its caller renames. Killed when cancelled.
+        The job is a generator that yields at least once a millisecond; `try_read` may block in it.
+        It reads sealed files and writes new ones under names of this start; its caller renames.
         """

@@ -1,0 +1,178 @@
+"""An open file of the machine and the leases on it.
+
+The descriptor is closed by the last of the file and its leases; a closed file's own is -1, so that
+a late call gets EBADF and never another file that was given the same number. Each call in a thread
+holds a lease for the same reason.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, NoReturn
+
+from trio_kafka.world.protocols import Buffer
+from trio_kafka.world.real.volume import Volume
+from trio_kafka.world.recent import RecentBytes
+
+_IOV_MAX: Final = 1024
+_NOWAIT: Final = os.RWF_NOWAIT
+_preadv: Final = os.preadv
+_pwritev: Final = os.pwritev
+
+
+class RealLease:
+    """See `protocols.Lease`."""
+
+    __slots__ = ("_file", "cut", "end", "key")
+
+    def __init__(self, file: "RealFile", key: int, end: int) -> None:
+        self._file = file
+        self.key = key
+        self.end = end
+        self.cut = False
+
+    def release(self) -> None:
+        self._file.released(self)
+
+
+class RealFile:
+    """See `protocols.File`. `fd` is taken over."""
+
+    __slots__ = ("_broken", "_fd", "_leases", "_recent", "_volume", "append", "size", "try_read")
+
+    def __init__(self, volume: Volume, fd: int) -> None:
+        self._volume = volume
+        self._fd = fd
+        self._leases: dict[RealLease, None] = {}
+        self._broken: OSError | None = None
+        self._recent: RecentBytes | None = None
+        self.size = os.fstat(fd).st_size
+        self.append: Callable[[Sequence[Buffer]], int] = self._append
+        self.try_read: Callable[[int, bytearray | memoryview], int] = self._try_read
+        if volume.blocking:
+            self.try_read = self._read_now
+        elif not volume.can_refuse(fd):
+            recent = self._recent = RecentBytes(volume.writes)
+            self.try_read = partial(self._try_recent, recent)
+            self.append = partial(self._append_noted, recent)
+
+    def _append(self, buffers: Sequence[Buffer]) -> int:
+        position = self.size
+        want = sum(map(len, buffers))
+        try:
+            if (
+                len(buffers) > _IOV_MAX
+                or (written := _pwritev(self._fd, buffers, position)) != want
+            ):
+                written = 0 if len(buffers) > _IOV_MAX else written
+                # The disk is filling, or too many buffers: one copy, then success or the reason.
+                self._write_rest(memoryview(b"".join(buffers)), position, written)
+        except OSError as error:
+            self._take_back(position, error)
+            raise
+        self.size = position + want
+        return position
+
+    def _write_rest(self, data: memoryview, position: int, written: int) -> None:
+        while written < len(data):
+            written += os.pwrite(self._fd, data[written:], position + written)
+
+    def _take_back(self, size: int, error: OSError) -> None:
+        try:
+            os.ftruncate(self._fd, size)
+        except OSError:
+            self._break(error)
+
+    def _append_noted(self, recent: RecentBytes, buffers: Sequence[Buffer]) -> int:
+        position = self._append(buffers)
+        recent.wrote(position, self.size - position)
+        return position
+
+    def _try_read(self, position: int, buffer: bytearray | memoryview) -> int:
+        return _preadv(self._fd, (buffer,), position, _NOWAIT)
+
+    def _try_recent(
+        self, recent: RecentBytes, position: int, buffer: bytearray | memoryview
+    ) -> int:
+        if position < self.size and not recent.holds(position):
+            raise BlockingIOError(errno.EAGAIN, "not among the last bytes written")
+        return _preadv(self._fd, (buffer,), position)
+
+    def _read_now(self, position: int, buffer: bytearray | memoryview) -> int:
+        return _preadv(self._fd, (buffer,), position)
+
+    def truncate(self, size: int) -> None:
+        self._check()
+        if size > self.size:
+            raise ValueError(f"cannot cut {self.size} bytes to {size}")
+        for lease in self._leases:
+            lease.cut |= lease.end > size
+        os.ftruncate(self._fd, size)
+        self.size = size
+        if self._recent:
+            self._recent.cut(size)
+
+    def lease(self, end: int) -> RealLease:
+        self._check()
+        lease = RealLease(self, self._fd, end)
+        self._leases[lease] = None
+        return lease
+
+    def released(self, lease: RealLease) -> None:
+        """A lease has ended; idempotent."""
+        if lease in self._leases:
+            del self._leases[lease]
+            if self._fd == -1 and not self._leases:
+                os.close(lease.key)
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd != -1 and not self._leases:
+            os.close(fd)
+
+    async def read(self, position: int, buffer: bytearray | memoryview) -> int:
+        lease = self.lease(self.size)
+        try:
+            return await self._volume.run(_read_whole, lease.key, position, memoryview(buffer))
+        finally:
+            lease.release()
+
+    async def append_slow(self, buffers: Sequence[Buffer]) -> int:
+        lease = self.lease(0)
+        try:
+            return await self._volume.run_shielded(self.append, buffers)
+        finally:
+            lease.release()
+
+    async def sync(self) -> None:
+        lease = self.lease(0)
+        try:
+            await self._volume.run_shielded(os.fdatasync, lease.key)
+        except OSError as error:
+            self._break(error)  # what the kernel still holds is unknown now
+            raise
+        finally:
+            lease.release()
+
+    def _check(self) -> None:
+        if self._broken:
+            _refuse(self._broken)
+        if self._fd == -1:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    def _break(self, error: OSError) -> None:
+        self._broken = error
+        self.append = self.try_read = partial(_refuse, error)
+
+
+def _refuse(error: OSError, *_: object) -> NoReturn:
+    raise OSError(error.errno, f"broken before: {error.strerror}") from error
+
+
+def _read_whole(fd: int, position: int, buffer: memoryview) -> int:
+    """Linux reads at most 2 GiB a call, and less when a signal comes."""
+    done = 0
+    while found := _preadv(fd, (buffer[done:],), position + done) if done < len(buffer) else 0:
+        done += found
+    return done

@@ -1,0 +1,144 @@
+"""Listening, accepting and connecting; names are resolved in a thread."""
+
+import os
+import socket
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+import trio
+
+from trio_kafka.model import Endpoint
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real.selector import RealSelector
+from trio_kafka.world.real.socket import RealSocket, endpoint
+
+_EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - Kafka's words for all interfaces
+
+
+class RealListener:
+    """See `protocols.Listener`. Takes `sock` over; it must listen."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self.key = sock.fileno()
+        self.address = endpoint(sock.getsockname())
+
+    async def accept(self) -> RealSocket:
+        while True:
+            if self._sock.fileno() == -1:
+                raise trio.ClosedResourceError
+            await trio.lowlevel.wait_readable(self._sock)
+            with suppress(BlockingIOError):
+                return self.accept_nowait()
+
+    def accept_nowait(self) -> RealSocket:
+        sock, address = self._sock.accept()
+        try:
+            return RealSocket(sock, endpoint(address))
+        except BaseException:
+            sock.close()
+            raise
+
+    def close(self) -> None:
+        if self._sock.fileno() != -1:
+            trio.lowlevel.notify_closing(self._sock)
+            self._sock.close()
+
+
+class RealNetwork:
+    """See `protocols.Network`."""
+
+    def __init__(self, clock: SkippingClock) -> None:
+        self._clock = clock
+
+    def selector(self) -> RealSelector:
+        return RealSelector()
+
+    async def listen(
+        self,
+        host: str,
+        port: int,
+        backlog: int = 128,
+        *,
+        send_buffer: int | None = None,
+        receive_buffer: int | None = None,
+    ) -> RealListener:
+        if host in _EVERYWHERE:
+            await trio.lowlevel.checkpoint()
+            both = socket.has_dualstack_ipv6()
+            family = socket.AF_INET6 if both else socket.AF_INET
+            address: Any = ("::" if both else "0.0.0.0", port)  # noqa: S104 - what was asked for
+        else:
+            both = False
+            family, address = (await self._resolve(host, port, socket.AI_PASSIVE))[0]
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
+            _set_buffers(sock, send_buffer, receive_buffer)
+            sock.bind(address)
+            sock.listen(backlog)
+            return RealListener(sock)
+        except BaseException:
+            sock.close()
+            raise
+
+    async def connect(
+        self,
+        host: str,
+        port: int,
+        *,
+        send_buffer: int | None = None,
+        receive_buffer: int | None = None,
+    ) -> RealSocket:
+        addresses = await self._resolve(host, port, 0)
+        for number, (family, address) in enumerate(addresses, 1):
+            sock = socket.socket(family, socket.SOCK_STREAM)
+            try:
+                sock.setblocking(False)
+                _set_buffers(sock, send_buffer, receive_buffer)
+                await _connect(sock, address)
+                return RealSocket(sock, Endpoint(host, port))
+            except OSError:
+                sock.close()
+                if number == len(addresses):
+                    raise
+            except BaseException:
+                sock.close()
+                raise
+        raise OSError(f"{host} has no address")
+
+    async def _resolve(
+        self, host: str, port: int, flags: int
+    ) -> list[tuple[socket.AddressFamily, Any]]:
+        """Families and addresses, best first. A look-up is left behind when cancelled."""
+        look_up = partial(socket.getaddrinfo, host or "localhost", port, type=socket.SOCK_STREAM)
+        try:
+            found = look_up(flags=flags | socket.AI_NUMERICHOST)
+        except socket.gaierror:
+            with self._clock.working():
+                found = await trio.to_thread.run_sync(
+                    partial(look_up, flags=flags), abandon_on_cancel=True
+                )
+        else:
+            await trio.lowlevel.checkpoint()
+        return [(family, address) for family, _, _, _, address in found]
+
+
+def _set_buffers(sock: socket.socket, send_buffer: int | None, receive_buffer: int | None) -> None:
+    """Before the connection: the receive buffer decides the window that is offered at its start."""
+    if send_buffer is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
+    if receive_buffer is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+
+
+async def _connect(sock: socket.socket, address: Any) -> None:
+    with suppress(BlockingIOError):
+        sock.connect(address)
+    await trio.lowlevel.wait_writable(sock)
+    if error := sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+        raise OSError(error, os.strerror(error))

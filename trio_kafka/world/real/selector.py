@@ -1,0 +1,46 @@
+"""Edge-triggered readiness by an epoll of its own, inside Trio's; the bell is an eventfd in it.
+
+The bell is never drained: each write to an eventfd is a new edge, however much it already holds,
+and its 64 bits do not run full.
+"""
+
+import os
+import select
+from typing import Final
+
+import trio
+
+from trio_kafka.world.protocols import PEER_DONE, READ, WRITE, Socket
+
+_EDGES: Final = READ | WRITE | PEER_DONE | select.EPOLLET
+_BELL: Final = READ | select.EPOLLET
+
+
+class RealSelector:
+    """See `protocols.Selector`."""
+
+    def __init__(self) -> None:
+        self._epoll = select.epoll()
+        self.poll = self._epoll.poll
+        self.bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._epoll.register(self.bell, _BELL)
+
+    def ring(self) -> None:
+        os.eventfd_write(self.bell, 1)
+
+    def register(self, socket: Socket) -> None:
+        self._epoll.register(socket.key, _EDGES)
+
+    def unregister(self, socket: Socket) -> None:
+        self._epoll.unregister(socket.key)
+
+    async def wait(self) -> None:
+        if self._epoll.closed:
+            raise trio.ClosedResourceError
+        await trio.lowlevel.wait_readable(self._epoll.fileno())
+
+    def close(self) -> None:
+        if not self._epoll.closed:
+            trio.lowlevel.notify_closing(self._epoll.fileno())
+            self._epoll.close()
+            os.close(self.bell)

@@ -1,0 +1,77 @@
+"""A connected TCP socket of the machine: the hot calls are the bound C methods themselves."""
+
+import os
+import socket
+import struct
+from typing import Any, Final
+
+import trio
+
+from trio_kafka.model import Endpoint
+from trio_kafka.world.protocols import Buffer, Lease, RangeCutError
+
+_MORE: Final = socket.MSG_MORE
+_RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER with no time
+_MAPPED: Final = "::ffff:"
+
+
+def endpoint(address: Any) -> Endpoint:
+    """Of a socket address; an IPv4 peer of a listener of both families as what it is."""
+    host, port = address[:2]
+    if host.startswith(_MAPPED) and "." in host:
+        host = host[len(_MAPPED) :]
+    return Endpoint(host, port)
+
+
+class RealSocket:
+    """See `protocols.Socket`. Takes `sock` over; it must be connected."""
+
+    __slots__ = ("_send", "_sock", "key", "local", "peer", "receive_into", "send")
+
+    def __init__(self, sock: socket.socket, peer: Endpoint) -> None:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._sock = sock
+        self.key = sock.fileno()
+        self.peer = peer
+        self.local = endpoint(sock.getsockname())
+        self.receive_into = sock.recv_into
+        self.send = self._send = sock.send
+
+    def send_more(self, data: Buffer) -> int:
+        return self._send(data, _MORE)
+
+    def send_file_range(self, lease: Lease, start: int, limit: int) -> int:
+        if lease.cut:
+            raise RangeCutError
+        sent = os.sendfile(self.key, lease.key, start, min(limit, lease.end - start))
+        if sent == 0:  # the file is shorter than promised: somebody else has cut it
+            raise RangeCutError
+        return sent
+
+    def shutdown_write(self) -> None:
+        self._sock.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        if self._sock.fileno() != -1:
+            self.key = -1
+            trio.lowlevel.notify_closing(self._sock)
+            self._sock.close()
+
+    def abort(self) -> None:
+        if self._sock.fileno() != -1:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self.close()
+
+    async def wait_readable(self) -> None:
+        self._check()
+        await trio.lowlevel.wait_readable(self._sock)
+
+    async def wait_writable(self) -> None:
+        self._check()
+        await trio.lowlevel.wait_writable(self._sock)
+
+    def _check(self) -> None:
+        if self._sock.fileno() == -1:
+            raise trio.ClosedResourceError

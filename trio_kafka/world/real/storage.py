@@ -1,0 +1,106 @@
+"""Directories of the machine."""
+
+import fcntl
+import os
+from collections.abc import Callable
+from typing import Final
+
+from trio_kafka.world.names import check_name
+from trio_kafka.world.real.file import RealFile
+from trio_kafka.world.real.volume import Volume
+
+_FILE: Final = os.O_RDWR | os.O_CLOEXEC
+_MODE: Final = 0o644
+
+
+class RealDirectory:
+    """See `protocols.Directory`."""
+
+    def __init__(self, volume: Volume, path: str) -> None:
+        if not os.path.isdir(path):
+            os.listdir(path)  # says why, by the system's error
+        self.path = path
+        self._volume = volume
+
+    def _at(self, name: str) -> str:
+        return f"{self.path}/{check_name(name)}"
+
+    def names(self) -> list[str]:
+        return sorted(os.listdir(self.path))
+
+    def exists(self, name: str) -> bool:
+        return os.path.lexists(self._at(name))
+
+    def create(self, name: str) -> RealFile:
+        return self._open(name, _FILE | os.O_CREAT | os.O_EXCL)
+
+    def open(self, name: str) -> RealFile:
+        return self._open(name, _FILE)
+
+    def _open(self, name: str, flags: int) -> RealFile:
+        fd = os.open(self._at(name), flags, _MODE)
+        try:
+            return RealFile(self._volume, fd)
+        except BaseException:
+            os.close(fd)
+            raise
+
+    def rename(self, old: str, new: str) -> None:
+        os.rename(self._at(old), self._at(new))
+
+    def directory(self, name: str, *, create: bool = False) -> "RealDirectory":
+        path = self._at(name)
+        if create and not os.path.isdir(path):
+            os.mkdir(path)
+        return RealDirectory(self._volume, path)
+
+    def lock(self, name: str) -> Callable[[], None]:
+        fd = os.open(self._at(name), _FILE | os.O_CREAT, _MODE)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BaseException:
+            os.close(fd)
+            raise
+        held = [fd]
+
+        def unlock() -> None:
+            while held:
+                os.close(held.pop())
+
+        return unlock
+
+    def free_space(self) -> int:
+        found = os.statvfs(self.path)
+        return found.f_bavail * found.f_frsize
+
+    async def unlink(self, name: str) -> None:
+        await self._volume.run(_remove, self._at(name))
+
+    async def sync(self) -> None:
+        await self._volume.run_shielded(sync_directory, self.path)
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        os.rmdir(path)
+    else:
+        os.unlink(path)
+
+
+def sync_directory(path: str) -> None:
+    """Make the names in `path` durable."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def make_directories(path: str) -> None:
+    """Make what is missing of `path`, each name durable before the next one is made."""
+    parent = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path):
+        return
+    make_directories(parent)
+    os.mkdir(path)
+    sync_directory(parent)

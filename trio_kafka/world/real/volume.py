@@ -1,0 +1,64 @@
+"""What everything opened through one `World.directory` shares: threads, and how reads say no.
+
+Whether `preadv(RWF_NOWAIT)` is possible is asked once, of the first file that is opened.
+"""
+
+import errno
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import trio
+
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.recent import Writes
+
+T = TypeVar("T")
+
+
+class Volume:
+    """nowait: reads can say that they would wait; None: not known yet. blocking: they need not."""
+
+    def __init__(
+        self,
+        clock: SkippingClock,
+        threads: int,
+        *,
+        nowait: bool | None = None,
+        blocking: bool = False,
+    ) -> None:
+        self.clock = clock
+        self.limiter = trio.CapacityLimiter(threads)
+        self.blocking = blocking
+        self.writes = Writes()
+        self._nowait = nowait
+
+    def can_refuse(self, fd: int) -> bool:
+        """Whether files here take RWF_NOWAIT."""
+        if self._nowait is None:
+            self._nowait = _takes_nowait(fd)
+        return self._nowait
+
+    async def run(self, call: Callable[..., T], *args: Any) -> T:
+        """In a thread; cancelled until it has begun, then never abandoned."""
+        with self.clock.working():
+            return await trio.to_thread.run_sync(partial(call, *args), limiter=self.limiter)
+
+    async def run_shielded(self, call: Callable[..., T], *args: Any) -> T:
+        """In a thread, whatever is cancelled: what must not be left undone, bounded by the disk."""
+        with trio.CancelScope(shield=True):
+            done = await self.run(call, *args)
+        return done
+
+
+def _takes_nowait(fd: int) -> bool:
+    try:
+        os.preadv(fd, (bytearray(1),), 0, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        if error.errno in {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}:
+            return False
+        raise
+    return True

@@ -1,0 +1,69 @@
+"""One Linux machine, as long as this process lives."""
+
+import mmap
+import os
+import random
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any, TypeVar
+
+import trio
+
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real.network import RealNetwork
+from trio_kafka.world.real.storage import RealDirectory, make_directories
+from trio_kafka.world.real.volume import Volume
+
+T = TypeVar("T")
+
+
+class RealWorld:
+    """See `protocols.World`. `clock` is the one that was given to `trio.run`, if it can skip.
+
+    Without one, wall time and stamps are the machine's and nothing advances them.
+    """
+
+    simulated = False
+
+    def __init__(self, clock: SkippingClock | None = None) -> None:
+        self.clock = clock or SkippingClock()
+        self.network = RealNetwork(self.clock)
+        self.random = random.Random()
+        self.random_bytes = os.urandom
+
+    def buffer(self, size: int) -> memoryview:
+        if not size:
+            return memoryview(bytearray())
+        return memoryview(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+
+    def directory(self, path: str, *, create: bool = False, threads: int = 4) -> RealDirectory:
+        if create:
+            make_directories(path)
+        return RealDirectory(Volume(self.clock, threads), path)
+
+    async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
+        with self.clock.working(), trio.CancelScope(shield=True):
+            done = await trio.to_thread.run_sync(partial(call, *args))
+        return done
+
+    async def run_in_process(
+        self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
+    ) -> T:
+        import trio_parallel  # noqa: PLC0415 - 30 ms and multiprocessing: only where it is used
+
+        with self.clock.working():
+            done: T = await trio_parallel.run_sync(
+                partial(_run_job, job, path, *args), kill_on_cancel=True
+            )
+        return done
+
+
+def _run_job(job: Callable[..., Generator[None, None, T]], path: str, *args: Any) -> T:
+    """In a worker process: to the end at once, and reads may block."""
+    steps = job(RealDirectory(Volume(SkippingClock(), 1, blocking=True), path), *args)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
