@@ -1,0 +1,121 @@
+import io
+import json
+import logging
+import subprocess
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.introspect.log import fields_of, get_logger, make_handler
+
+AT = 1_700_000_000.25
+
+
+def written(kind, write, wall=lambda: AT):
+    """What `write(logger)` leaves on the stream of a handler of this kind."""
+    stream = io.StringIO()
+    handler = make_handler(kind, wall, stream)
+    logger = get_logger("trio_kafka.test_log")
+    logger.logger.addHandler(handler)
+    logger.logger.setLevel(logging.DEBUG)
+    logger.logger.propagate = False
+    try:
+        write(logger)
+    finally:
+        logger.logger.removeHandler(handler)
+    return stream.getvalue()
+
+
+def test_text_is_one_line_of_time_level_logger_event_and_fields():
+    text = written("text", lambda log: log.info("connection closed", peer="[::1]:9", reason="idle"))
+
+    assert text == (
+        "2023-11-14T22:13:20.250Z INFO    trio_kafka.test_log: "
+        "connection closed peer=[::1]:9 reason=idle\n"
+    )
+
+
+def test_json_is_one_object_a_line_and_keeps_the_types_of_fields():
+    text = written("json", lambda log: log.warning("slow sync", took_s=1.5, tries=2, path=None))
+
+    assert text.count("\n") == 1
+    assert json.loads(text) == {
+        "time": "2023-11-14T22:13:20.250Z",
+        "level": "WARNING",
+        "logger": "trio_kafka.test_log",
+        "event": "slow sync",
+        "took_s": 1.5,
+        "tries": 2,
+        "path": None,
+    }
+
+
+def test_a_field_called_like_a_member_of_the_line_does_not_replace_it():
+    line = json.loads(written("json", lambda log: log.info("elected", event="e", time=3)))
+
+    assert (line["event"], line["event_"]) == ("elected", "e")
+    assert (line["time"], line["time_"]) == ("2023-11-14T22:13:20.250Z", 3)
+
+
+def test_the_time_is_the_worlds_even_before_1970():
+    text = written("text", lambda log: log.info("x"), wall=lambda: -1.0)
+
+    assert text.startswith("1969-12-31T23:59:59.000Z ")
+
+
+def test_a_traceback_follows_the_line_and_is_a_member_in_json():
+    def fail(log):
+        try:
+            raise OSError("disk is gone")
+        except OSError:
+            log.exception("job failed", job="retention")
+
+    first, *rest = written("text", fail).splitlines()
+    assert first.endswith("ERROR   trio_kafka.test_log: job failed job=retention")
+    assert rest[0] == "Traceback (most recent call last):"
+    assert rest[-1] == "OSError: disk is gone"
+    assert json.loads(written("json", fail))["exception"].endswith("OSError: disk is gone")
+
+
+@given(st.text(), st.text())
+def test_no_text_of_a_peer_breaks_or_forges_a_line(event, field):
+    text = written("text", lambda log: log.info("%s", event, field=field))
+
+    line, end, rest = text.partition("\n")
+    assert (end, rest) == ("\n", "")
+    assert line.isprintable()
+    assert " trio_kafka.test_log: " in line
+
+
+@given(st.text())
+def test_json_gives_back_what_was_logged(field):
+    assert json.loads(written("json", lambda log: log.info("x", field=field)))["field"] == field
+
+
+def test_a_value_with_a_space_is_quoted_so_that_it_cannot_pass_for_two_fields():
+    text = written("text", lambda log: log.info("x", client="a user=root"))
+
+    assert text.endswith('x client="a user=root"\n')
+
+
+def test_events_of_other_libraries_have_no_fields():
+    record = logging.LogRecord("other", logging.INFO, "f", 1, "m", (), None)
+
+    assert fields_of(record) == {}
+
+
+def test_an_event_below_the_level_writes_nothing():
+    def quiet(log):
+        log.logger.setLevel(logging.INFO)
+        log.debug("never", field=object())
+
+    assert written("text", quiet) == ""
+
+
+def test_the_module_does_not_import_structlog():
+    code = "import sys, trio_kafka.introspect.log; print('structlog' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,112 @@
+"""What the broker says of itself: an event in a few fixed words, and fields that vary.
+
+`get_logger(__name__).info("connection closed", peer=..., reason=...)`. Standard logging carries
+the events, so that a program which embeds a broker sees them by its own handlers. A field that
+came from a peer cannot break a line or forge one. Secrets never enter a field.
+structlog is not used: it imports rich where that is installed, 150 ms of CPU at each start.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Mapping, MutableMapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal, TextIO
+
+Format = Literal["text", "json"]
+FORMATS: Final[tuple[Format, ...]] = ("text", "json")
+LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_OF_LOGGING: Final = frozenset({"exc_info", "stack_info", "stacklevel", "extra"})
+_OF_RECORD: Final = frozenset({"time", "level", "logger", "event", "exception"})
+_PLAIN: Final = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/[]@,+%#~"
+)
+
+
+class Logger(logging.LoggerAdapter[logging.Logger]):
+    """A logger whose methods take fields as keywords (any but `msg` and `level`)."""
+
+    def process(
+        self, msg: Any, kwargs: MutableMapping[str, Any]
+    ) -> tuple[Any, MutableMapping[str, Any]]:
+        """Split logging's own keywords from the fields of the event."""
+        own = {name: kwargs[name] for name in kwargs if name in _OF_LOGGING}
+        fields = {name: value for name, value in kwargs.items() if name not in _OF_LOGGING}
+        own["extra"] = {**own.get("extra", {}), "fields": fields}
+        return msg, own
+
+
+def get_logger(name: str) -> Logger:
+    """The logger of a module; `name` is its `__name__`."""
+    return Logger(logging.getLogger(name), {})
+
+
+def make_handler(kind: Format, wall: Callable[[], float], stream: TextIO) -> logging.Handler:
+    """Writes one event a line to `stream`; `wall` is World's clock, seconds since 1970."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines(wall) if kind == "json" else TextLines(wall))
+    return handler
+
+
+class TextLines(logging.Formatter):
+    """For people: time, level, logger, event, fields; a traceback follows on lines of its own."""
+
+    def __init__(self, wall: Callable[[], float]) -> None:
+        super().__init__()
+        self._wall = wall
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = "".join(f" {name}={_shown(value)}" for name, value in fields_of(record).items())
+        line = (
+            f"{_stamp(self._wall())} {record.levelname:<7} {record.name}: "
+            f"{_one_line(record.getMessage())}{fields}"
+        )
+        trace = _exception(self, record)
+        return f"{line}\n{trace}" if trace else line
+
+
+class JsonLines(logging.Formatter):
+    """For machines: one object a line. A field named like a member of every line gets a `_`."""
+
+    def __init__(self, wall: Callable[[], float]) -> None:
+        super().__init__()
+        self._wall = wall
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "time": _stamp(self._wall()),
+            "level": record.levelname,
+            "logger": record.name,
+            "event": record.getMessage(),
+        }
+        for name, value in fields_of(record).items():
+            line[f"{name}_" if name in _OF_RECORD else name] = value
+        trace = _exception(self, record)
+        if trace:
+            line["exception"] = trace
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+def fields_of(record: logging.LogRecord) -> Mapping[str, object]:
+    """The fields of an event; none for one that another library logged."""
+    fields: Mapping[str, object] = getattr(record, "fields", {})
+    return fields
+
+
+def _stamp(seconds: float) -> str:
+    # From the epoch, not by fromtimestamp: a simulated clock may stand anywhere.
+    return f"{(_EPOCH + timedelta(seconds=seconds)):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+
+
+def _exception(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    return formatter.formatException(record.exc_info) if record.exc_info else ""
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return text if text and _PLAIN.issuperset(text) else json.dumps(text)
+
+
+def _one_line(text: str) -> str:
+    return text if text.isprintable() else json.dumps(text)[1:-1]

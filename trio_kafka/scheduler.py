@@ -1,0 +1,229 @@
+"""Periodic jobs by name: one task runs them all, one after the other.
+
+The task sleeps until the first armed job is due, and for ever while none is: a job that has nothing
+to do is disarmed by its owner, not asked. Jobs that are nearly due run with the first one, so that
+periodic work wakes the loop once. A job that raises is logged and counted and runs again; only
+InvariantError goes through. A job that takes long keeps the others waiting: it hands its work to a
+task of its owner. All times are the loop's: jobs are added and armed inside `trio.run`.
+"""
+
+from collections.abc import Awaitable, Callable
+from math import inf
+from typing import Final, NoReturn
+
+import trio
+
+from trio_kafka.errors import InvariantError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures, Node
+
+Action = Callable[[], Awaitable[None] | None]
+
+_log: Final = get_logger(__name__)
+_EARLY: Final = (
+    0.1  # share of its interval by which a job may run before it is due, to run with another
+)
+
+
+class Job:
+    """The handle of a job: its owner arms, disarms and cancels it."""
+
+    __slots__ = (
+        "_action",
+        "_due",
+        "_early_s",
+        "_failures",
+        "_interval_s",
+        "_last_error",
+        "_last_run",
+        "_last_s",
+        "_node",
+        "_runs",
+        "_scheduler",
+        "_scope",
+        "name",
+    )
+
+    def __init__(
+        self, scheduler: "Scheduler", name: str, interval_s: float, early_s: float, action: Action
+    ) -> None:
+        self.name = name
+        self._scheduler = scheduler
+        self._interval_s = interval_s
+        self._early_s = early_s
+        self._action = action
+        self._due: float | None = None
+        self._scope: trio.CancelScope | None = None
+        self._last_run: float | None = None
+        self._last_s = 0.0
+        self._last_error: str | None = None
+        self._runs = 0
+        self._failures = 0
+        self._node = scheduler.node.add(name, "job", self._figures)
+
+    @property
+    def armed(self) -> bool:
+        """It will run again, unless it is disarmed before."""
+        return self._due is not None
+
+    def arm(self, delay_s: float | None = None) -> None:
+        """Run after `delay_s` (the interval, if None), then every interval.
+
+        A run that is due sooner stays. Raises ValueError after `cancel`.
+        """
+        if not self._scheduler.knows(self):
+            raise ValueError(f"job {self.name} was cancelled: it cannot be armed")
+        due = trio.current_time() + (self._interval_s if delay_s is None else delay_s)
+        if self._due is None or due < self._due:
+            self._due = due
+            self._scheduler.wake()
+
+    def disarm(self) -> None:
+        """Do not run until armed again; a run in hand goes on. Idempotent."""
+        self._due = None
+
+    def cancel(self) -> None:
+        """Forget the job; a run in hand is cancelled if it waits. Idempotent."""
+        self._due = None
+        self._scheduler.forget(self)
+        self._node.remove()
+        if self._scope is not None:
+            self._scope.cancel()
+
+    def is_due(self, now: float) -> bool:
+        """Due, or near enough to run with a job that is."""
+        return self._due is not None and self._due - self._early_s <= now
+
+    @property
+    def due(self) -> float:
+        """When it runs if nothing else wakes the scheduler before; infinity if it is not armed."""
+        return inf if self._due is None else self._due
+
+    async def run(self) -> None:
+        """Run once; the next run is due an interval after this one began, or when it ends."""
+        started = self._last_run = trio.current_time()
+        self._due = started + self._interval_s
+        self._runs += 1
+        try:
+            with trio.CancelScope() as self._scope:
+                waiting = self._action()
+                if waiting is not None:
+                    await waiting
+        except Exception as error:
+            if _is_fatal(error):
+                raise
+            self._failures += 1
+            self._last_error = f"{type(error).__name__}: {error}"
+            _log.exception("job failed", job=self.name, failures=self._failures)
+        finally:
+            self._scope = None
+            ended = trio.current_time()
+            self._last_s = ended - started
+            if self._due is not None:  # behind what became due meanwhile
+                self._due = max(self._due, ended)
+
+    def _figures(self) -> Figures:
+        now = trio.current_time()
+        return {
+            "interval_s": self._interval_s,
+            "next_in_s": None if self._due is None else max(0.0, self._due - now),
+            "last_ago_s": None if self._last_run is None else now - self._last_run,
+            "last_took_s": self._last_s,
+            "running": self._scope is not None,
+            "runs": self._runs,
+            "failures": self._failures,
+            "last_error": self._last_error,
+        }
+
+
+class Scheduler:
+    """The jobs of one broker. Jobs may be added before `run` is started, and by jobs."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node.add("scheduler", "task", self._figures)
+        self._jobs: dict[str, Job] = {}
+        self._changed = trio.Event()
+        self._wakes = 0
+
+    def every(
+        self,
+        name: str,
+        interval_s: float,
+        action: Action,
+        *,
+        delay_s: float | None = None,
+        early_s: float | None = None,
+        armed: bool = True,
+    ) -> Job:
+        """A job that runs every `interval_s`, first after `delay_s` (the interval, if None).
+
+        action: a plain function, or an async one.
+        early_s: how much sooner it may run, to join another; a tenth of the interval if None.
+        armed: False for a job that runs from `Job.arm` on.
+        Raises ValueError for a name that is taken, or an interval that is not above `early_s`.
+        """
+        early_s = interval_s * _EARLY if early_s is None else early_s
+        if name in self._jobs:
+            raise ValueError(f"there is a job {name} already")
+        if not 0 <= early_s < interval_s:
+            raise ValueError(f"job {name}: interval {interval_s} s, want more than {early_s} s")
+        job = self._jobs[name] = Job(self, name, interval_s, early_s, action)
+        if armed:
+            job.arm(delay_s)
+        return job
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Run jobs when they are due, until cancelled; started at once."""
+        try:
+            task_status.started()
+            while True:
+                await self._run_due()
+                await self._wait_for_next()
+        finally:
+            self.node.remove()
+
+    def wake(self) -> None:
+        """Look again at what is due first: a job was armed."""
+        self._changed.set()
+
+    def knows(self, job: Job) -> bool:
+        """The job was not cancelled."""
+        return self._jobs.get(job.name) is job
+
+    def forget(self, job: Job) -> None:
+        """No further run; called by `Job.cancel`."""
+        if self.knows(job):
+            del self._jobs[job.name]
+
+    async def _run_due(self) -> None:
+        now = trio.current_time()
+        if all(job.due > now for job in self._jobs.values()):
+            return  # near enough is near enough only for company
+        for job in sorted(self._jobs.values(), key=_due):
+            # An earlier one of this round may have disarmed or cancelled it.
+            if job.is_due(now):
+                await job.run()
+                await trio.lowlevel.checkpoint()
+
+    async def _wait_for_next(self) -> None:
+        # No checkpoint between this look and the wait: what arms a job later sets the new event.
+        self._changed = trio.Event()
+        first = min(map(_due, self._jobs.values()), default=inf)
+        with trio.move_on_at(first):
+            await self._changed.wait()
+        self._wakes += 1
+
+    def _figures(self) -> Figures:
+        return {"jobs": len(self._jobs), "wakes": self._wakes}
+
+
+def _due(job: Job) -> float:
+    return job.due
+
+
+def _is_fatal(error: Exception) -> bool:
+    if isinstance(error, ExceptionGroup):
+        return error.subgroup(InvariantError) is not None
+    return isinstance(error, InvariantError)
