@@ -1,0 +1,106 @@
+"""Options and fixtures of the whole suite: sizes, what a skip means, brokers for client tests.
+
+With CI=true (or TRIO_KAFKA_NO_SKIP) a skipped test has failed: there, what a test needs is
+installed, and one that finds it missing has shown nothing.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from trio_kafka.testing.processes import BrokerProcess, Command, broker_process, trio_kafka_command
+
+NO_SKIP = os.environ.get("CI") == "true" or bool(os.environ.get("TRIO_KAFKA_NO_SKIP"))
+APACHE_KAFKA = Path(__file__).parent / "benchmarks" / "apache_kafka"
+
+hypothesis.settings.register_profile("short", deadline=None)
+hypothesis.settings.register_profile("long", deadline=None, max_examples=2000)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("trio-kafka")
+    group.addoption(
+        "--sizes",
+        choices=("short", "long"),
+        default="short",
+        help="how much data and how many examples each test takes (default: short)",
+    )
+    group.addoption(
+        "--against",
+        choices=("trio-kafka", "apache-kafka"),
+        default="trio-kafka",
+        help="the broker of the client tests: Apache Kafka is what holds the tests themselves",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--hypothesis-profile", None) is None:
+        hypothesis.settings.load_profile(config.getoption("--sizes"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if not hasattr(report, "wasxfail"):
+        refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    refuse_skip(report)
+    return report
+
+
+def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if NO_SKIP and report.skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"a skip is a failure here: {reason}"
+
+
+@pytest.fixture(scope="session")
+def size(pytestconfig: pytest.Config) -> Callable[[int, int], int]:
+    """`size(short, long)`: the one that the option --sizes asks for."""
+    long_ones = pytestconfig.getoption("--sizes") == "long"
+    return lambda short, long: long if long_ones else short
+
+
+@pytest.fixture(scope="session")
+def kafka_tool() -> Path:
+    """The script that runs Apache Kafka's own tools; its jars come with Maven at the first run."""
+    for program in ("java", "mvn", "flock"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    return APACHE_KAFKA / "tool.sh"
+
+
+@pytest.fixture(scope="session")
+def broker_command(pytestconfig: pytest.Config) -> Command:
+    """What starts the broker that --against names."""
+    if pytestconfig.getoption("--against") == "trio-kafka":
+        return trio_kafka_command
+    from tests.benchmarks.brokers import apache_kafka_command
+
+    return apache_kafka_command
+
+
+@pytest.fixture(scope="session")
+def shared_broker(
+    broker_command: Command, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BrokerProcess]:
+    """One broker for all tests that only add topics of their own."""
+    with broker_process(tmp_path_factory.mktemp("shared"), command=broker_command) as broker:
+        yield broker
+
+
+@pytest.fixture
+def own_broker(broker_command: Command, tmp_path: Path) -> Iterator[BrokerProcess]:
+    """A broker of the test's own, which it may stop."""
+    with broker_process(tmp_path, command=broker_command) as broker:
+        yield broker

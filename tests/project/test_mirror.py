@@ -1,0 +1,45 @@
+from pathlib import Path
+
+import pytest
+
+from tests.project.tree import ROOT, modules, place_of_test
+
+# Modules without a test file of their own, each with what tests them.
+TESTED_ELSEWHERE = {
+    "trio_kafka/protocol/messages": "tables: one test holds all of them to recorded bytes",
+    "trio_kafka/protocol/stored": "tables, as the messages",
+    "trio_kafka/world/protocols.py": "interfaces: held by the contract tests of both worlds",
+}
+
+
+def is_tested_elsewhere(module: Path) -> bool:
+    return any(str(place) in TESTED_ELSEWHERE for place in (module, *module.parents))
+
+
+def test_every_module_has_its_test_file() -> None:
+    missing = {
+        str(module): str(place_of_test(module))
+        for module in modules()
+        if not is_tested_elsewhere(module) and not (ROOT / place_of_test(module)).is_file()
+    }
+
+    assert missing == {}
+
+
+def test_every_exception_still_exists() -> None:
+    assert [place for place in TESTED_ELSEWHERE if not (ROOT / place).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "test"),
+    [
+        ("trio_kafka/model.py", "tests/test_model.py"),
+        ("trio_kafka/log/log.py", "tests/log/test_log.py"),
+        ("trio_kafka/world/real/network.py", "tests/world/real/test_network.py"),
+        ("trio_kafka/cli/__init__.py", "tests/test_cli.py"),
+        ("plugins/trio_kafka_apis/k00_produce.py", "tests/apis/test_k00_produce.py"),
+        ("plugins/trio_kafka_http/plane.py", "tests/trio_kafka_http/test_plane.py"),
+    ],
+)
+def test_the_place_of_a_test_follows_from_its_module(module: str, test: str) -> None:
+    assert place_of_test(Path(module)) == Path(test)

@@ -1,0 +1,43 @@
+"""The project speaks of itself alone: no machine's paths, no hosts but known ones."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.project.tree import ROOT, tracked_files
+
+URL = re.compile(r"\b(?:https?|ftp|ssh|git)://([\w.-]+)")
+# Written in two halves, so that this file passes its own test.
+MACHINE_PATH = re.compile(r"(?<![\w./}])/(?:" + "work|root|home|Users" + r")/\w")
+HOSTS = {"www.apache.org", "localhost", "127.0.0.1", "0.0.0.0", "example.com", "host", "schemas"}
+BINARY = {".gz", ".png", ".log", ".index", ".timeindex", ".checkpoint", ".bin", ".snapshot"}
+
+
+def lines() -> Iterator[tuple[Path, int, str]]:
+    for path in tracked_files():
+        if path.suffix not in BINARY:
+            text = (ROOT / path).read_text(errors="replace")
+            yield from ((path, n, line) for n, line in enumerate(text.splitlines(), 1))
+
+
+def test_no_file_names_a_host_that_is_not_listed() -> None:
+    found = [
+        f"{path}:{n}: {host}"
+        for path, n, line in lines()
+        for host in URL.findall(line)
+        if host not in HOSTS and not host.endswith((".example", ".test"))
+    ]
+
+    assert found == []
+
+
+def test_no_file_names_a_path_of_one_machine() -> None:
+    found = [f"{path}:{n}" for path, n, line in lines() if MACHINE_PATH.search(line)]
+
+    assert found == []
+
+
+def test_the_patterns_find_what_they_are_for() -> None:
+    assert URL.findall("see https://" + "registry.test/simple") == ["registry.test"]
+    assert MACHINE_PATH.search("in /" + "home/me/checkout")
+    assert not MACHINE_PATH.search("src/" + "work/queue")
