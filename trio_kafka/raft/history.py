@@ -1,0 +1,62 @@
+"""Where each epoch begins in the log: what a leader and a follower compare to find where they part.
+
+Source: KIP-101, KIP-595.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+
+from attrs import Factory, define
+
+
+@define
+class History:
+    """Epochs with their first offsets, both ascending, and the end of the log."""
+
+    end: int = 0
+    _epochs: list[int] = Factory(list)
+    _starts: list[int] = Factory(list)
+
+    @classmethod
+    def of(cls, epochs: Iterable[tuple[int, int]], end: int) -> "History":
+        """From pairs of epoch and start, ascending."""
+        history = cls(end)
+        for epoch, start in epochs:
+            history._epochs.append(epoch)
+            history._starts.append(start)
+        return history
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch of the last record, 0 before there is one."""
+        return self._epochs[-1] if self._epochs else 0
+
+    def append(self, end: int, epoch: int) -> None:
+        """The log has grown to `end` by records of `epoch`."""
+        if end > self.end and (not self._epochs or epoch > self._epochs[-1]):
+            self._epochs.append(epoch)
+            self._starts.append(self.end)
+        self.end = max(self.end, end)
+
+    def truncate(self, end: int) -> None:
+        """The log ends at `end`; epochs that begin there or later are forgotten."""
+        while self._starts and self._starts[-1] >= end:
+            self._starts.pop()
+            self._epochs.pop()
+        self.end = min(self.end, end)
+
+    def epoch_at(self, end: int) -> int:
+        """The epoch of the last record below `end`, 0 where there is none."""
+        at = bisect_left(self._starts, end)
+        return self._epochs[at - 1] if at else 0
+
+    def end_of(self, epoch: int) -> tuple[int, int]:
+        """The largest epoch that is not above `epoch`, and the offset where it ends here.
+
+        (epoch, start of the log) where all that is known is younger.
+        """
+        at = bisect_right(self._epochs, epoch)
+        if at == 0:
+            return epoch, self._starts[0] if self._starts else self.end
+        end = self._starts[at] if at < len(self._starts) else self.end
+        return self._epochs[at - 1], end
