@@ -1,0 +1,1 @@
+"""What Kafka keeps in its own topics and state files."""

@@ -1,0 +1,264 @@
+"""Write the source of a decode function: `decode(buf, pos=0) -> (message, position)`.
+
+Straight-line code, loops inlined. Values of a fixed size that stand side by side are unpacked
+together, along with the first byte of the varint, or the length, that follows. `buf` is bytes or a
+memoryview of bytes; what is taken from it is copied, except `records`. Lengths are compared with
+what is left of `buf` before anything is made of them.
+"""
+
+from typing import Any, Final
+
+from attrs import Factory, define
+
+from trio_kafka.protocol import primitives
+from trio_kafka.protocol.fields import FIXED, Field
+from trio_kafka.protocol.primitives import NO_TAGS, UNPACKERS, Malformed
+from trio_kafka.protocol.schema import fields_of
+from trio_kafka.protocol.source import Neighbour, Source
+
+Sink = str  # a line with {} where the value goes, e.g. "v3 = {}" or "append4({})"
+_SIZES: Final = dict(FIXED.values()) | {"B": 1}
+EMPTY_ELEMENTS: Final = (
+    16  # items of no size in one array: no Kafka message has any, a stranger's may
+)
+
+
+@define
+class DecodeWriter:
+    """Writes one function; `run` holds the neighbours that are not unpacked yet."""
+
+    source: Source
+    run: list[Neighbour] = Factory(list)
+
+    def write(self, cls: type[Any]) -> None:
+        """The whole body, up to its return."""
+        source = self.source
+        source.names |= {
+            "NO_TAGS": NO_TAGS,
+            "Malformed": Malformed,
+            "long": primitives.read_long_uvarint,
+            "long_string": primitives.read_string_length,
+            "read_uvarint": primitives.read_uvarint,
+            "read_tags": primitives.read_tags,
+        }
+        source.add("end = len(buf)", "")
+        if _has_records(cls):
+            source.add("view = memoryview(buf)", "")
+        self._struct(cls, "message = {}")
+        source.add("return message, pos", "")
+
+    def _struct(self, cls: type[Any], sink: Sink) -> None:
+        """Read the fields of `cls`, then hand the instance to `sink`."""
+        arguments = []
+        for field in fields_of(cls):
+            if self.source.in_row(field):
+                arguments.append(self.source.variable("v"))
+                with self.source.inside(field.name):
+                    self._value(field, arguments[-1])
+            else:
+                arguments.append(self._default(field))
+        if self.source.flexible:
+            self._tags(cls, arguments, sink)
+        else:
+            self._flush()
+            self._build(cls, arguments, sink)
+
+    def _build(self, cls: type[Any], arguments: list[str], sink: Sink) -> None:
+        name = self.source.constant(cls, f"{cls.__name__}_")
+        self.source.add(sink.format(f"{name}({', '.join(arguments)})"))
+
+    def _default(self, field: Field) -> str:
+        """An expression of the value that a field has where the version lacks it."""
+        if field.default is not ...:
+            return repr(field.default)
+        if field.kind == "array":
+            return "[]"
+        return f"{self.source.constant(field.part, f'{field.name}_')}()"
+
+    def _value(self, field: Field, target: str) -> None:
+        """Read one field into the variable `target`."""
+        if field.kind in FIXED:
+            self.run.append(Neighbour(FIXED[field.kind][0], target, self.source.path))
+        elif field.kind == "struct":
+            self._struct_field(field, target)
+        elif field.kind == "array":
+            self._array(field, target)
+        else:
+            self._bytes(field, target)
+
+    def _flush(self) -> None:
+        """Unpack the neighbours that wait."""
+        if not self.run:
+            return
+        codes = "".join(item.code for item in self.run)
+        targets = ", ".join(item.expression for item in self.run)
+        path = " or ".join(dict.fromkeys(item.path for item in self.run))
+        if codes == "B":
+            self.source.add(f"{targets} = buf[pos]", path)
+            self.source.add("pos += 1", path)
+        else:
+            unpack = self.source.packing(codes, "unpack_from")
+            size = sum(_SIZES[item.code] for item in self.run)
+            self.source.add(f"{targets}, = {unpack}(buf, pos)", path)
+            self.source.add(f"pos += {size}", path)
+        self.run.clear()
+
+    def _length(self, field: Field) -> str:
+        """Read a length, a compact one as it is written: plus one."""
+        size = self.source.variable("n")
+        self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
+        self._flush()
+        if self.source.compact(field):
+            self._long(size, "long_string" if field.kind == "string" else "long")
+        return size
+
+    def _long(self, size: str, slow: str) -> None:
+        """The rest of a varint whose first byte is in `size`: two bytes inline, more by a call."""
+        with self.source.block(f"if {size} > 127:"):
+            self.source.add("more = buf[pos]")
+            with self.source.block("if more < 128:"):
+                self.source.add(f"{size} = {size} & 127 | more << 7")
+                self.source.add("pos += 1")
+            with self.source.block("else:"):
+                self.source.add(f"{size}, pos = {slow}(buf, pos, {size})")
+
+    def _null(self, field: Field, target: str) -> None:
+        if self.source.null(field):
+            self.source.add(f"{target} = None")
+        else:
+            self.source.add("raise Malformed('null where none is allowed')")
+
+    def _negative(self, field: Field) -> None:
+        """The last branch for a length that is neither null nor of anything."""
+        if not self.source.compact(field):
+            with self.source.block("else:"):
+                self.source.add("raise Malformed('a negative length')")
+
+    def _bytes(self, field: Field, target: str) -> None:
+        compact = self.source.compact(field)
+        size = self._length(field)
+        taken = {
+            "string": "str(buf[pos:stop], 'utf-8')",
+            "bytes": "bytes(buf[pos:stop])",
+            "records": "view[pos:stop]",
+        }[field.kind]
+        with self.source.block(f"if {size}:" if compact else f"if {size} >= 0:"):
+            self.source.add(f"stop = pos + {size}{' - 1' if compact else ''}")
+            with self.source.block("if stop > end:"):
+                self.source.add("raise Malformed('longer than what is left')")
+            self.source.add(f"{target} = {taken}")
+            self.source.add("pos = stop")
+        with self.source.block("else:" if compact else f"elif {size} == -1:"):
+            self._null(field, target)
+        self._negative(field)
+
+    def _array(self, field: Field, target: str) -> None:
+        count = self._length(field)
+        if self.source.compact(field):
+            self.source.add(f"{count} -= 1")
+        least = self.source.smallest(field.item)
+        with self.source.block(f"if {count} > 0:"):
+            room = f"{count} * {least} > end - pos" if least else f"{count} > {EMPTY_ELEMENTS}"
+            with self.source.block(f"if {room}:"):
+                self.source.add("raise Malformed('more items than the bytes left can hold')")
+            self._items(field.item, count, target)
+        with self.source.block(f"elif {count} == 0:"):
+            self.source.add(f"{target} = []")
+        with self.source.block("else:" if self.source.compact(field) else f"elif {count} == -1:"):
+            self._null(field, target)
+        self._negative(field)
+
+    def _items(self, of: Field, count: str, target: str) -> None:
+        """Read `count` items, of which there is at least one."""
+        if of.kind == "uuid":
+            self.source.add(f"stop = pos + 16 * {count}")
+            self.source.add(f"{target} = [bytes(buf[i:i + 16]) for i in range(pos, stop, 16)]")
+            self.source.add("pos = stop")
+        elif of.kind in FIXED:
+            code, size = FIXED[of.kind]
+            unpackers = self.source.constant(UNPACKERS[code], "unpackers")
+            self.source.add(f"{target} = [*{unpackers}[{count}](buf, pos)]")
+            self.source.add(f"pos += {size} * {count}")
+        else:
+            append = self.source.variable("append")
+            self.source.add(f"{target} = []")
+            self.source.add(f"{append} = {target}.append")
+            with self.source.block(f"for _ in range({count}):"):
+                if of.kind == "struct":
+                    self._struct(of.part, f"{append}({{}})")
+                else:
+                    item = self.source.variable("v")
+                    self._value(of, item)
+                    self._flush()
+                    self.source.add(f"{append}({item})")
+
+    def _struct_field(self, field: Field, target: str) -> None:
+        if not self.source.null(field):
+            self._struct(field.part, f"{target} = {{}}")
+            return
+        mark = self.source.variable("n")
+        self.run.append(Neighbour("b", mark, self.source.path))
+        self._flush()
+        with self.source.block(f"if {mark} < 0:"):
+            self.source.add(f"{target} = None")
+        with self.source.block("else:"):
+            self._struct(field.part, f"{target} = {{}}")
+
+    def _tags(self, cls: type[Any], arguments: list[str], sink: Sink) -> None:
+        """Read the tagged fields, then build. A struct without any costs one comparison."""
+        source = self.source
+        count = source.variable("n")
+        self.run.append(Neighbour("B", count, source.path))
+        self._flush()
+        tagged = {
+            place: field
+            for place, field in enumerate(fields_of(cls))
+            if source.has(field) and source.tags(field)
+        }
+        with source.block(f"if {count}:"):
+            unknown = source.variable("tags")
+            found = [*arguments, unknown]
+            if tagged:
+                for place in tagged:
+                    found[place] = source.variable("v")
+                    source.add(f"{found[place]} = {arguments[place]}")
+                self._tag_loop(count, unknown, {found[i]: field for i, field in tagged.items()})
+            else:
+                source.add(f"{unknown}, pos = read_tags(buf, pos, {count})")
+            self._build(cls, found, sink)
+        with source.block("else:"):
+            self._build(cls, arguments, sink)
+
+    def _tag_loop(self, count: str, unknown: str, known: dict[str, Field]) -> None:
+        source = self.source
+        tag, stop = source.variable("tag"), source.variable("stop")
+        source.add(f"{unknown} = NO_TAGS")
+        self._long(count, "long")
+        with source.block(f"for _ in range({count}):"):
+            source.add(f"{tag}, pos = read_uvarint(buf, pos)")
+            source.add(f"{stop}, pos = read_uvarint(buf, pos)")
+            source.add(f"{stop} += pos")
+            with source.block(f"if {stop} > end:"):
+                source.add("raise Malformed('a tagged field longer than what is left')")
+            branch = "if"
+            for target, field in known.items():
+                with source.block(f"{branch} {tag} == {field.tag}:"), source.inside(field.name):
+                    self._value(field, target)
+                    self._flush()
+                    with source.block(f"if pos != {stop}:"):
+                        source.add("raise Malformed('a tagged field that is not of its size')")
+                branch = "elif"
+            with source.block("else:"):
+                with source.block(f"if {unknown} is NO_TAGS:"):
+                    source.add(f"{unknown} = {{}}")
+                source.add(f"{unknown}[{tag}] = bytes(buf[pos:{stop}])")
+                source.add(f"pos = {stop}")
+
+
+def _has_records(cls: type[Any]) -> bool:
+    structs = []
+    for field in fields_of(cls):
+        if field.kind == "records":
+            return True
+        structs += [part.struct for part in (field, field.of) if part and part.struct]
+    return any(_has_records(part) for part in structs)

@@ -1,0 +1,336 @@
+"""Write the source of an encode function: `encode(message, write)`, which calls `write(segment)`
+for each piece.
+
+Values of a fixed size that stand side by side are packed together, along with the length that
+follows. A struct made
+only of such values and of arrays of numbers is a row: one pack, whose Struct is kept by the lengths
+of the arrays. What stands in a `records` field is handed to `write` as it is.
+"""
+
+from typing import Any, Final
+
+from attrs import Factory, define
+
+from trio_kafka.protocol import primitives
+from trio_kafka.protocol.fields import FIXED, Field
+from trio_kafka.protocol.primitives import (
+    COMPACT_NAMES,
+    PACKERS,
+    PLAIN_NAMES,
+    Malformed,
+    Rows,
+)
+from trio_kafka.protocol.schema import fields_of
+from trio_kafka.protocol.source import Neighbour, Source
+
+_SHORT: Final = 127  # the first compact length of an array whose varint takes two bytes
+
+
+@define
+class EncodeWriter:
+    """Writes one function; `run` holds the neighbours that are not packed yet."""
+
+    source: Source
+    run: list[Neighbour] = Factory(list)
+    write_name: str = "write"
+
+    def write(self, cls: type[Any]) -> None:
+        """The whole body."""
+        self.source.names |= {
+            "Malformed": Malformed,
+            "COMPACT_NAMES": COMPACT_NAMES,
+            "PLAIN_NAMES": PLAIN_NAMES,
+            "uvarint": primitives.uvarint,
+            "string_length": primitives.string_length,
+            "join_tags": primitives.join_tags,
+            "join_uuids": primitives.join_uuids,
+            "refuse_known": primitives.refuse_known,
+        }
+        self._struct(cls, "message")
+        self._flush()
+
+    def _struct(self, cls: type[Any], of: str) -> None:
+        """Write the instance `of`, its last neighbours may wait in the run."""
+        fields = fields_of(cls)
+        for field in fields:
+            if not self.source.has(field) and not field.ignorable:
+                self._refuse_absent(field, of)
+        row = [field for field in fields if self.source.in_row(field)]
+        if not self.run and self._is_row(cls, row):
+            self._row(row, of)
+            return
+        self._fields(cls, row, of)
+
+    def _fields(self, cls: type[Any], row: list[Field], of: str) -> None:
+        for field in row:
+            with self.source.inside(field.name):
+                self._value(field, f"{of}.{field.name}")
+        if self.source.flexible:
+            self._tags(cls, of)
+        else:
+            self._refuse_tags(of)
+
+    def _refuse_absent(self, field: Field, of: str) -> None:
+        with self.source.inside(field.name):
+            value = f"{of}.{field.name}"
+            with self.source.block(f"if not ({self._is_default(field, value)}):"):
+                self.source.add("raise Malformed('the version has no such field')")
+
+    def _refuse_tags(self, of: str) -> None:
+        with self.source.block(f"if {of}.unknown_tags:"):
+            self.source.add("raise Malformed('the version has no tagged fields')")
+
+    def _is_default(self, field: Field, value: str) -> str:
+        """An expression: the field has its default, so it may be left out where it is tagged."""
+        if field.default is None:
+            return f"{value} is None"
+        if field.kind == "array":
+            return f"{value} is not None and not len({value})"
+        if field.kind != "struct":
+            return f"{value} == {field.default!r}"
+        parts = [f"{value} is not None"] if self.source.nullable_at_all(field) else []
+        parts += [
+            self._is_default(part, f"{value}.{part.name}") for part in self.source.parts(field)
+        ]
+        return " and ".join([*parts, f"not {value}.unknown_tags"])
+
+    def _flush(self) -> None:
+        """Pack the neighbours that wait."""
+        if not self.run:
+            return
+        codes = "".join(item.code for item in self.run)
+        path = " or ".join(dict.fromkeys(item.path for item in self.run))
+        if codes == "B" and self.run[0].expression == "0":
+            self.source.add(f"{self.write_name}(b'\\0')", path)
+        else:
+            pack = self.source.packing(codes, "pack")
+            values = ", ".join(item.expression for item in self.run)
+            self.source.add(f"{self.write_name}({pack}({values}))", path)
+        self.run.clear()
+
+    def _with(self, *more: Neighbour) -> None:
+        """Pack what waits together with `more`, and let the same still wait for another branch."""
+        kept = list(self.run)
+        self.run += more
+        self._flush()
+        self.run = kept
+
+    def _value(self, field: Field, value: str) -> None:
+        if field.kind in FIXED:
+            self.run.append(self._neighbour(field, value))
+        elif field.kind == "struct":
+            self._struct_field(field, value)
+        elif field.kind == "array":
+            self._array(field, value)
+        elif field.kind == "string":
+            self._string(field, value)
+        else:
+            self._bytes(field, value)
+
+    def _neighbour(self, field: Field, value: str) -> Neighbour:
+        """A value of a fixed size; a uuid is measured here, as struct would pad or cut it."""
+        if field.kind == "uuid":
+            name = self.source.variable("u")
+            self.source.add(f"{name} = {value}")
+            with self.source.block(f"if len({name}) != 16:"):
+                self.source.add("raise Malformed('a uuid that is not of 16 bytes')")
+            value = name
+        return Neighbour(FIXED[field.kind][0], value, self.source.path)
+
+    def _length(self, field: Field, size: str) -> None:
+        """Write a length with what waits; a compact `size` is one more than the length."""
+        if not self.source.compact(field):
+            self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
+            self._flush()
+            return
+        slow = "string_length" if field.kind == "string" else "uvarint"
+        with self.source.block(f"if {size} < 128:"):
+            self._with(Neighbour("B", size, self.source.path))
+        with self.source.block("else:"):
+            self._flush()
+            self.source.add(f"{self.write_name}({slow}({size}))")
+        self.run.clear()
+
+    def _string(self, field: Field, value: str) -> None:
+        compact, null = self.source.compact(field), self.source.null(field)
+        if field.cached:
+            self._flush()
+            names = "COMPACT_NAMES" if compact else "PLAIN_NAMES"
+            if null:
+                text = self.source.variable("s")
+                nothing = r"b'\0'" if compact else r"b'\xff\xff'"
+                self.source.add(f"{text} = {value}")
+                name = f"{nothing} if {text} is None else {names}[{text}]"
+            else:
+                name = f"{names}[{value}]"
+            self.source.add(f"{self.write_name}({name})")
+            return
+        text, size = self.source.variable("s"), self.source.variable("n")
+        if null:
+            self.source.add(f"{text} = {value}")
+            with self.source.block(f"if {text} is None:"):
+                self.source.add(f"{text} = b''")
+                self.source.add(f"{size} = {0 if compact else -1}")
+            with self.source.block("else:"):
+                self._encoded(text, text, size, compact=compact)
+        else:
+            self._encoded(value, text, size, compact=compact)
+        self._length(field, size)
+        with self.source.block(f"if {text}:"):
+            self.source.add(f"{self.write_name}({text})")
+
+    def _encoded(self, value: str, text: str, size: str, *, compact: bool) -> None:
+        self.source.add(f"{text} = {value}.encode()")
+        self.source.add(f"{size} = len({text}){' + 1' if compact else ''}")
+
+    def _size(self, field: Field, value: str, variable: str) -> str:
+        """Put a value into a variable and its length, as it is written, into another."""
+        size = self.source.variable("n")
+        self.source.add(f"{variable} = {value}")
+        compact = self.source.compact(field)
+        length = f"len({variable}){' + 1' if compact else ''}"
+        if self.source.null(field):
+            length = f"{0 if compact else -1} if {variable} is None else {length}"
+        self.source.add(f"{size} = {length}")
+        return size
+
+    def _bytes(self, field: Field, value: str) -> None:
+        content = self.source.variable("b")
+        size = self._size(field, value, content)
+        self._length(field, size)
+        with self.source.block(f"if {size} > {int(self.source.compact(field))}:"):
+            self.source.add(f"{self.write_name}({content})")
+
+    def _array(self, field: Field, value: str) -> None:
+        of = field.item
+        items = self.source.variable("a")
+        size = self._size(field, value, items)
+        self._length(field, size)
+        if of.kind in FIXED:
+            with self.source.block(f"if {size} > {int(self.source.compact(field))}:"):
+                self.source.add(f"{self.write_name}({self._numbers(of, items)})")
+            return
+        item = self.source.variable("i")
+        some = f"{items} or ()" if self.source.null(field) else items
+        with self.source.block(f"for {item} in {some}:"):
+            if of.kind != "struct":
+                self._value(of, item)
+            else:
+                self._struct(of.part, item)
+            self._flush()
+            if not self.source.flexible and not self.source.smallest(of):
+                self.source.add("pass")
+
+    def _numbers(self, of: Field, items: str) -> str:
+        """An expression of the bytes of an array of values of a fixed size."""
+        if of.kind == "uuid":
+            return f"join_uuids({items})"
+        packers = self.source.constant(PACKERS[FIXED[of.kind][0]], "packers")
+        return f"{packers}[len({items})](*{items})"
+
+    def _struct_field(self, field: Field, value: str) -> None:
+        if not self.source.null(field):
+            self._struct(field.part, self._held(value))
+            return
+        held = self._held(value)
+        with self.source.block(f"if {held} is None:"):
+            self._with(Neighbour("b", "-1", self.source.path))
+        with self.source.block("else:"):
+            self.run.append(Neighbour("b", "1", self.source.path))
+            self._struct(field.part, held)
+            self._flush()
+        self.run.clear()
+
+    def _held(self, value: str) -> str:
+        name = self.source.variable("o")
+        self.source.add(f"{name} = {value}")
+        return name
+
+    def _is_row(self, cls: type[Any], row: list[Field]) -> bool:
+        """Whether a struct is fixed values and arrays of numbers, with nothing tagged."""
+        arrays = [field for field in row if field.kind == "array"]
+        return (
+            bool(arrays)
+            and not any(
+                self.source.has(field) and self.source.tags(field) for field in fields_of(cls)
+            )
+            and all(field.kind in FIXED or field.kind == "array" for field in row)
+            and all(
+                field.item.kind in FIXED
+                and field.item.kind != "uuid"
+                and not self.source.null(field)
+                for field in arrays
+            )
+        )
+
+    def _row(self, row: list[Field], of: str) -> None:
+        """Write a row by one pack, or field by field where an array is long or tags are unknown."""
+        form, values, lengths, short = "", [], [], []
+        for field in row:
+            value = f"{of}.{field.name}"
+            with self.source.inside(field.name):
+                if field.of is None:
+                    form += FIXED[field.kind][0]
+                    values.append(self._neighbour(field, value).expression)
+                    continue
+                items, size = self._held(value), self.source.variable("n")
+                self.source.add(f"{size} = len({items})")
+            lengths.append(size)
+            form += f"{self.source.lengths(field)}%d{FIXED[field.of.kind][0]}"
+            values += [f"{size} + 1" if self.source.flexible else size, f"*{items}"]
+            if self.source.flexible:
+                short.append(f"{size} < {_SHORT}")
+        if self.source.flexible:
+            form += "B"
+            values.append("0")
+        rows = self.source.constant(Rows(f">{form}"), "rows")
+        path = f"{self.source.path or 'the message'} (one of {', '.join(f.name for f in row)})"
+        with self.source.block(f"if {' and '.join([*short, f'not {of}.unknown_tags'])}:"):
+            packed = f"{rows}[{', '.join(lengths)}]({', '.join(values)})"
+            self.source.add(f"{self.write_name}({packed})", path)
+        with self.source.block("else:"):
+            for field in row:
+                with self.source.inside(field.name):
+                    self._value(field, f"{of}.{field.name}")
+            if self.source.flexible:
+                self._flush()
+                self.source.add(f"{self.write_name}(join_tags({of}.unknown_tags))")
+            else:
+                self._refuse_tags(of)
+                self._flush()
+
+    def _tags(self, cls: type[Any], of: str) -> None:
+        """Write tagged fields that are not at their defaults, known and unknown in one order."""
+        source = self.source
+        tagged = [field for field in fields_of(cls) if source.has(field) and source.tags(field)]
+        plain = [self._is_default(field, f"{of}.{field.name}") for field in tagged]
+        with source.block(f"if {' and '.join([*plain, f'not {of}.unknown_tags'])}:"):
+            self._with(Neighbour("B", "0", source.path))
+        with source.block("else:"):
+            self._flush()
+            if tagged:
+                self._gather(tagged, of)
+            else:
+                source.add(f"{self.write_name}(join_tags({of}.unknown_tags))")
+        self.run.clear()
+
+    def _gather(self, tagged: list[Field], of: str) -> None:
+        """Encode each tagged field by itself, then all of them by tag."""
+        source = self.source
+        known = source.constant(frozenset(field.tag for field in tagged), "known")
+        tags = source.variable("tags")
+        source.add(f"refuse_known({of}.unknown_tags, {known})")
+        source.add(f"{tags} = dict({of}.unknown_tags)")
+        outer = self.write_name
+        for field in tagged:
+            value = f"{of}.{field.name}"
+            head = f"if not ({self._is_default(field, value)}):"
+            with source.inside(field.name), source.block(head):
+                pieces, self.write_name = source.variable("pieces"), source.variable("put")
+                source.add(f"{pieces} = []")
+                source.add(f"{self.write_name} = {pieces}.append")
+                self._value(field, value)
+                self._flush()
+                source.add(f"{tags}[{field.tag}] = b''.join({pieces})")
+                self.write_name = outer
+        source.add(f"{outer}(join_tags({tags}))")

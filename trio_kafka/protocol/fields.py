@@ -1,0 +1,271 @@
+"""The fields of messages: what a line of a message's table can say.
+
+A helper such as `int32("3+", default=-1)` gives a `Field` at run time and pretends to give the
+field's value, so that `producer_id: int = int32(...)` is right for mypy, whose
+`dataclass_transform` then takes it as the default. Defaults are Kafka's: 0, "", False, the zero
+uuid, an empty list, an empty struct, and None for `records`.
+Source: the schema of Kafka's message definitions; KIP-482 (tagged fields), KIP-893 (nullable
+structs).
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, Generic, Literal, TypeVar, cast
+
+from attrs import frozen
+
+from trio_kafka.protocol.versions import ALWAYS, NEVER, Range, parse_versions
+
+T = TypeVar("T")
+Kind = Literal[
+    "int8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "float64",
+    "boolean",
+    "uuid",
+    "string",
+    "bytes",
+    "records",
+    "array",
+    "struct",
+]
+
+# Kinds of a fixed size: struct's code and the size.
+FIXED: Final[dict[str, tuple[str, int]]] = {
+    "int8": ("b", 1),
+    "int16": ("h", 2),
+    "uint16": ("H", 2),
+    "int32": ("i", 4),
+    "uint32": ("I", 4),
+    "int64": ("q", 8),
+    "float64": ("d", 8),
+    "boolean": ("?", 1),
+    "uuid": ("16s", 16),
+}
+ZERO_UUID: Final = bytes(16)
+_UNSET: Final[Any] = object()
+_EMPTY: Final = ...  # the default of an array or struct that is not None
+
+
+@frozen(kw_only=True)
+class Field:
+    """One field: `name` is given by the class that holds it, `of` is an array's element, `struct` a
+    struct's class.
+
+    `default` is None for null, and meaningless for arrays and structs, which begin empty, unless it
+    is None.
+    """
+
+    name: str = ""
+    kind: Kind
+    versions: Range = ALWAYS
+    nullable: Range = NEVER
+    tag: int | None = None
+    tagged: Range = NEVER
+    default: object = None
+    ignorable: bool = False
+    flexible: Range = ALWAYS
+    cached: bool = False
+    of: "Field | None" = None
+    struct: "type[Any] | None" = None
+
+    @property
+    def item(self) -> "Field":
+        """The element of an array; TypeError for other kinds."""
+        if self.of is None:
+            raise TypeError(f"{self.name} is no array")
+        return self.of
+
+    @property
+    def part(self) -> "type[Any]":
+        """The class of a struct; TypeError for other kinds."""
+        if self.struct is None:
+            raise TypeError(f"{self.name} is no struct")
+        return self.struct
+
+
+def _field(
+    kind: Kind,
+    versions: str,
+    empty: object,
+    default: object,
+    *,
+    nullable: str = "none",
+    tag: int | None = None,
+    tagged: str | None = None,
+    ignorable: bool = False,
+    flexible: str = "0+",
+    cached: bool = False,
+    of: Field | None = None,
+    struct: type[Any] | None = None,
+) -> Any:
+    if tagged is not None and tag is None:
+        raise TypeError("tagged versions without a tag")
+    if kind == "records" and tag is not None:
+        raise TypeError("records cannot be tagged: they are passed on without being joined")
+    return Field(
+        kind=kind,
+        versions=parse_versions(versions),
+        nullable=parse_versions(nullable),
+        tag=tag,
+        tagged=NEVER if tag is None else parse_versions(versions if tagged is None else tagged),
+        default=empty if default is _UNSET else default,
+        ignorable=ignorable,
+        flexible=parse_versions(flexible),
+        cached=cached,
+        of=of,
+        struct=struct,
+    )
+
+
+@frozen
+class Fixed(Generic[T]):
+    """The helper of one kind of a fixed size; calling it declares a field."""
+
+    kind: Kind
+    empty: T
+
+    def __call__(
+        self,
+        versions: str = "0+",
+        *,
+        default: T = _UNSET,
+        tag: int | None = None,
+        tagged: str | None = None,
+        ignorable: bool = False,
+    ) -> T:
+        declared = _field(
+            self.kind, versions, self.empty, default, tag=tag, tagged=tagged, ignorable=ignorable
+        )
+        return cast("T", declared)
+
+
+int8: Final = Fixed("int8", 0)
+int16: Final = Fixed("int16", 0)
+uint16: Final = Fixed("uint16", 0)
+int32: Final = Fixed("int32", 0)
+uint32: Final = Fixed("uint32", 0)
+int64: Final = Fixed("int64", 0)
+float64: Final = Fixed("float64", 0.0)
+boolean: Final = Fixed("boolean", False)
+uuid: Final = Fixed("uuid", ZERO_UUID)
+
+
+def string(
+    versions: str = "0+",
+    *,
+    default: str | None = _UNSET,
+    nullable: str = "none",
+    tag: int | None = None,
+    tagged: str | None = None,
+    ignorable: bool = False,
+    flexible: str = "0+",
+    cached: bool = False,
+) -> str:
+    """Up to 32767 bytes of UTF-8. `cached`: few values come often (topic names), keep them encoded.
+
+    flexible: versions in which a flexible message writes it compactly ("none": never).
+    """
+    declared = _field(
+        "string",
+        versions,
+        "",
+        default,
+        nullable=nullable,
+        tag=tag,
+        tagged=tagged,
+        ignorable=ignorable,
+        flexible=flexible,
+        cached=cached,
+    )
+    return cast("str", declared)
+
+
+def bytes_(
+    versions: str = "0+",
+    *,
+    default: bytes | None = _UNSET,
+    nullable: str = "none",
+    tag: int | None = None,
+    tagged: str | None = None,
+    ignorable: bool = False,
+) -> bytes:
+    """Bytes, copied out of the frame."""
+    declared = _field(
+        "bytes",
+        versions,
+        b"",
+        default,
+        nullable=nullable,
+        tag=tag,
+        tagged=tagged,
+        ignorable=ignorable,
+    )
+    return cast("bytes", declared)
+
+
+def records(versions: str = "0+", *, nullable: str = "none", ignorable: bool = False) -> Any:
+    """Record batches: a view of the frame when decoded, handed on as it is when encoded.
+
+    Declare as `memoryview | None` where it is read, `Sized | None` where a file's range may stand
+    in it.
+    """
+    return _field("records", versions, None, None, nullable=nullable, ignorable=ignorable)
+
+
+def array(
+    of: Callable[..., T],
+    versions: str = "0+",
+    *,
+    default: None = _UNSET,
+    nullable: str = "none",
+    tag: int | None = None,
+    tagged: str | None = None,
+    ignorable: bool = False,
+) -> list[T]:
+    """A list of structs, `array(FetchTopic)`, or of another kind's values, `array(int32)`."""
+    element = (
+        _field("struct", "0+", None, _UNSET, struct=of)
+        if isinstance(of, type)
+        else cast("Any", of())
+    )
+    declared = _field(
+        "array",
+        versions,
+        _EMPTY,
+        default,
+        nullable=nullable,
+        tag=tag,
+        tagged=tagged,
+        ignorable=ignorable,
+        of=element,
+    )
+    return cast("list[T]", declared)
+
+
+def struct_(
+    of: type[T],
+    versions: str = "0+",
+    *,
+    default: None = _UNSET,
+    nullable: str = "none",
+    tag: int | None = None,
+    tagged: str | None = None,
+    ignorable: bool = False,
+) -> T:
+    """Another struct in place."""
+    declared = _field(
+        "struct",
+        versions,
+        _EMPTY,
+        default,
+        nullable=nullable,
+        tag=tag,
+        tagged=tagged,
+        ignorable=ignorable,
+        struct=of,
+    )
+    return cast("T", declared)

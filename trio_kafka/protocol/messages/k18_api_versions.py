@@ -1,0 +1,61 @@
+"""ApiVersions (key 18): which APIs and versions a broker serves; most clients begin with it."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    int16,
+    int32,
+    int64,
+    request,
+    response,
+    string,
+    struct,
+)
+
+
+@request(key=18, versions="0-5", flexible="3+")
+class ApiVersionsRequest:
+    """Who asks (v3+)."""
+
+    client_software_name: str = string("3+", ignorable=True)
+    client_software_version: str = string("3+", ignorable=True)
+    cluster_id: str | None = string("5+", nullable="5+", default=None, ignorable=True)
+    node_id: int = int32("5+", default=-1, ignorable=True)
+
+
+@struct
+class ApiVersion:
+    api_key: int = int16()
+    min_version: int = int16()
+    max_version: int = int16()
+
+
+@struct
+class SupportedFeatureKey:
+    name: str = string()
+    min_version: int = int16()
+    max_version: int = int16()
+
+
+@struct
+class FinalizedFeatureKey:
+    name: str = string()
+    max_version_level: int = int16()
+    min_version_level: int = int16()
+
+
+@response(ApiVersionsRequest)
+class ApiVersionsResponse:
+    """Its header is version 0 in all versions: the client does not know yet what is understood."""
+
+    error_code: int = int16()
+    api_keys: list[ApiVersion] = array(ApiVersion)
+    throttle_time_ms: int = int32("1+", ignorable=True)
+    supported_features: list[SupportedFeatureKey] = array(
+        SupportedFeatureKey, "3+", tag=0, ignorable=True
+    )
+    finalized_features_epoch: int = int64("3+", tag=1, default=-1, ignorable=True)
+    finalized_features: list[FinalizedFeatureKey] = array(
+        FinalizedFeatureKey, "3+", tag=2, ignorable=True
+    )
+    zk_migration_ready: bool = boolean("3+", tag=3, ignorable=True)

@@ -1,0 +1,200 @@
+"""What generated codecs call when the straight line does not do: long varints, tags, arrays of
+numbers, names.
+
+Source: the protocol guide's primitive types; KIP-482 for unsigned varints (at most 5 bytes) and
+tagged fields.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from struct import Struct
+from typing import Any, Final
+
+Buffer = bytes | bytearray | memoryview
+
+LONGEST_STRING: Final = 32767
+_SMALL: Final = 64  # arrays of numbers up to this length keep their Struct
+_ROWS: Final = 512  # shapes of rows that keep their Struct
+_NAMES: Final = 4096  # names that are kept encoded
+_LONGEST_NAME: Final = 255
+
+
+class Malformed(ValueError):  # noqa: N818 - a reason, not an error to be caught by users
+    """What generated code raises: the reason alone."""
+
+
+class _NoTags(dict[int, bytes]):
+    """Empty for ever, shared by all messages without unknown tags; a copy of it is itself."""
+
+    __slots__ = ()
+
+    def __setitem__(self, tag: int, value: bytes) -> None:
+        raise TypeError("NO_TAGS is shared: give the message a dict of its own")
+
+    def __reduce__(self) -> str:
+        return "NO_TAGS"
+
+
+NO_TAGS: Final[Mapping[int, bytes]] = _NoTags()
+
+
+def uvarint(number: int) -> bytes:
+    """An unsigned varint of a number from 0 to 2**32 - 1."""
+    if not 0 <= number < 1 << 32:
+        raise Malformed(f"{number} is no unsigned 32-bit number")
+    encoded = bytearray()
+    while number > 127:
+        encoded.append(number & 127 | 128)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)
+
+
+def string_length(size: int) -> bytes:
+    """The compact length of a string, whose limit compact strings keep."""
+    if size > LONGEST_STRING + 1:
+        raise Malformed(f"a string of {size - 1} bytes: the limit is {LONGEST_STRING}")
+    return uvarint(size)
+
+
+def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """The number at `position` and the position behind it. IndexError where the buffer ends within
+    it.
+    """
+    first = buffer[position]
+    if first < 128:
+        return first, position + 1
+    return read_long_uvarint(buffer, position + 1, first)
+
+
+def read_long_uvarint(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
+    """The rest of a number, whose first byte said that it goes on and lies before `position`."""
+    number = first & 127
+    for shift in (7, 14, 21, 28):
+        byte = buffer[position]
+        position += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            if number >> 32:
+                break
+            return number, position
+    raise Malformed("a varint of more than 32 bits")
+
+
+def read_string_length(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
+    """As `read_long_uvarint`, for the compact length of a string."""
+    size, position = read_long_uvarint(buffer, position, first)
+    if size > LONGEST_STRING + 1:
+        raise Malformed(f"a string of {size - 1} bytes: the limit is {LONGEST_STRING}")
+    return size, position
+
+
+def read_tags(buffer: Buffer, position: int, count: int) -> tuple[dict[int, bytes], int]:
+    """The tagged fields of a struct that knows none, and the position behind them.
+
+    count: the first byte of the varint that says how many; it lies before `position`.
+    """
+    if count > 127:
+        count, position = read_long_uvarint(buffer, position, count)
+    tags = {}
+    for _ in range(count):
+        tag, position = read_uvarint(buffer, position)
+        size, position = read_uvarint(buffer, position)
+        end = position + size
+        if end > len(buffer):
+            raise Malformed(f"tag {tag} of {size} bytes goes beyond the end")
+        tags[tag] = bytes(buffer[position:end])
+        position = end
+    return tags, position
+
+
+def join_tags(tags: Mapping[int, bytes]) -> bytes:
+    """The tagged fields of one struct, in the order of their tags, with their count."""
+    parts = [uvarint(len(tags))]
+    for tag in sorted(tags):
+        parts += uvarint(tag), uvarint(len(tags[tag])), tags[tag]
+    return b"".join(parts)
+
+
+def refuse_known(tags: Mapping[int, bytes], known: frozenset[int]) -> None:
+    """Raises Malformed if an unknown tag has the number of a known one."""
+    if not known.isdisjoint(tags):
+        raise Malformed(f"unknown_tags has tag {min(known & tags.keys())}, which is a field here")
+
+
+def join_uuids(values: Iterable[bytes]) -> bytes:
+    """The items of an array of uuids."""
+    for value in values:
+        if len(value) != 16:
+            raise Malformed(f"a uuid of {len(value)} bytes")
+    return b"".join(values)
+
+
+class Unpackers(dict[int, Callable[[Buffer, int], tuple[Any, ...]]]):
+    """Length of an array to what unpacks that many numbers; short arrays keep theirs."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__()
+        self.code = code
+
+    def __missing__(self, count: int) -> Callable[[Buffer, int], tuple[Any, ...]]:
+        unpack = Struct(f">{count}{self.code}").unpack_from
+        if count <= _SMALL:
+            self[count] = unpack
+        return unpack
+
+
+class Packers(dict[int, Callable[..., bytes]]):
+    """As `Unpackers`, for packing."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__()
+        self.code = code
+
+    def __missing__(self, count: int) -> Callable[..., bytes]:
+        pack = Struct(f">{count}{self.code}").pack
+        if count <= _SMALL:
+            self[count] = pack
+        return pack
+
+
+class Rows(dict[Any, Callable[..., bytes]]):
+    """Lengths of a struct's arrays to what packs the whole struct, of format `form` with a %d for
+    each length.
+    """
+
+    def __init__(self, form: str) -> None:
+        super().__init__()
+        self.form = form
+
+    def __missing__(self, lengths: Any) -> Callable[..., bytes]:
+        pack = Struct(self.form % lengths).pack
+        if len(self) >= _ROWS:
+            self.clear()
+        self[lengths] = pack
+        return pack
+
+
+class Names(dict[str, bytes]):
+    """Strings that come often, encoded with their length: by int16, or compactly."""
+
+    def __init__(self, *, compact: bool) -> None:
+        super().__init__()
+        self.compact = compact
+
+    def __missing__(self, text: str) -> bytes:
+        name = text.encode()
+        size = len(name)
+        if size > LONGEST_STRING:
+            raise Malformed(f"a string of {size} bytes: the limit is {LONGEST_STRING}")
+        encoded = (uvarint(size + 1) if self.compact else size.to_bytes(2, "big")) + name
+        if size <= _LONGEST_NAME:
+            if len(self) >= _NAMES:
+                self.clear()
+            self[text] = encoded
+        return encoded
+
+
+COMPACT_NAMES: Final = Names(compact=True)
+PLAIN_NAMES: Final = Names(compact=False)
+UNPACKERS: Final = {code: Unpackers(code) for code in "bhHiIqd?"}
+PACKERS: Final = {code: Packers(code) for code in "bhHiIqd?"}

@@ -1,0 +1,252 @@
+"""Declare messages: one attrs class for each message and struct, one line for each field in wire
+order.
+
+`@request`, `@response`, `@record` and `@data` make messages, which have versions and codecs;
+`@struct` makes their parts. The classes have slots, are mutable, compare by value, take their
+fields by keyword or in wire order, and hold the tagged fields that nobody knows in `unknown_tags`.
+Nothing is registered by key: a plugin may declare its own messages, and load them a second time
+under another module name.
+"""
+
+import base64
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar, dataclass_transform, get_args
+
+import attrs
+from attrs import frozen
+
+from trio_kafka.protocol.fields import (
+    ZERO_UUID,
+    Field,
+    Fixed,
+    array,
+    boolean,
+    bytes_,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    records,
+    string,
+    struct_,
+    uint16,
+    uint32,
+    uuid,
+)
+from trio_kafka.protocol.primitives import NO_TAGS
+from trio_kafka.protocol.versions import Range, parse_versions
+
+__all__ = [
+    "ZERO_UUID",
+    "Field",
+    "Fixed",
+    "Message",
+    "array",
+    "boolean",
+    "bytes_",
+    "data",
+    "fields_of",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "message_of",
+    "record",
+    "records",
+    "request",
+    "response",
+    "string",
+    "struct",
+    "struct_",
+    "uint16",
+    "uint32",
+    "unknown_tags",
+    "uuid",
+]
+
+T = TypeVar("T")
+MessageKind = Literal["request", "response", "record", "data"]
+
+
+@frozen(kw_only=True)
+class Message:
+    """What a message class is: `cls.__message__`.
+
+    key: of the API or the record; None for data. flexible: the versions with compact lengths and
+    tagged fields.
+    unstable: versions that are not offered by default. response: the class that answers, once it is
+    declared.
+    """
+
+    key: int | None
+    name: str
+    kind: MessageKind
+    versions: Range
+    flexible: Range
+    unstable: Range
+    fields: tuple[Field, ...]
+    response: type[Any] | None = None
+
+
+def message_of(cls: type[Any]) -> Message:
+    """The description of a message class. Raises TypeError for anything else."""
+    message = cls.__dict__.get("__message__")
+    if not isinstance(message, Message):
+        raise TypeError(f"{cls.__qualname__} is no message")
+    return message
+
+
+def fields_of(cls: type[Any]) -> tuple[Field, ...]:
+    """The fields of a message or struct class in wire order. Raises TypeError for anything else."""
+    fields = cls.__dict__.get("__fields__")
+    if not isinstance(fields, tuple):
+        raise TypeError(f"{cls.__qualname__} is no message and no struct")
+    return fields
+
+
+def unknown_tags(part: object) -> Mapping[int, bytes]:
+    """The tagged fields of a message or struct that its class does not know, as bytes by tag."""
+    tags: Mapping[int, bytes] = part.unknown_tags  # type: ignore[attr-defined]  # all have it
+    return tags
+
+
+@dataclass_transform()
+def request(
+    *, key: int, versions: str, flexible: str = "none", unstable: str = "none"
+) -> Callable[[type[T]], type[T]]:
+    """A request. An API is known by its key, 0 to 32767; those of plugins begin at 10100."""
+
+    def declare(cls: type[T]) -> type[T]:
+        return _message(
+            cls, "request", key, versions=versions, flexible=flexible, unstable=unstable
+        )
+
+    return declare
+
+
+@dataclass_transform()
+def response(
+    to: type[Any], *, versions: str | None = None, flexible: str | None = None
+) -> Callable[[type[T]], type[T]]:
+    """The answer to a request, whose versions it has unless told otherwise."""
+    asked = message_of(to)
+
+    def declare(cls: type[T]) -> type[T]:
+        made = _message(cls, "response", asked.key, versions=versions, flexible=flexible)
+        own = made.__message__  # type: ignore[attr-defined]  # set by _message
+        made.__message__ = attrs.evolve(  # type: ignore[attr-defined]  # as above
+            own,
+            versions=own.versions if versions else asked.versions,
+            flexible=own.flexible if flexible else asked.flexible,
+            unstable=asked.unstable,
+        )
+        to.__message__ = attrs.evolve(asked, response=made)
+        return made
+
+    return declare
+
+
+@dataclass_transform()
+def record(*, key: int, versions: str, flexible: str = "none") -> Callable[[type[T]], type[T]]:
+    """A stored record, known by its key among those of its topic."""
+
+    def declare(cls: type[T]) -> type[T]:
+        return _message(cls, "record", key, versions=versions, flexible=flexible)
+
+    return declare
+
+
+@dataclass_transform()
+def data(*, versions: str, flexible: str = "none") -> Callable[[type[T]], type[T]]:
+    """A message without a key: a header, a control record's value, a state file."""
+
+    def declare(cls: type[T]) -> type[T]:
+        return _message(cls, "data", None, versions=versions, flexible=flexible)
+
+    return declare
+
+
+@dataclass_transform()
+def struct(cls: type[T]) -> type[T]:
+    """A part of messages; it has the versions of the message it stands in."""
+    return _declare(cls)
+
+
+def _message(
+    cls: type[T],
+    kind: MessageKind,
+    key: int | None,
+    *,
+    versions: str | None,
+    flexible: str | None = "none",
+    unstable: str = "none",
+) -> type[T]:
+    made = _declare(cls)
+    made.__message__ = Message(  # type: ignore[attr-defined]  # what makes the class a message
+        key=key,
+        name=made.__name__,
+        kind=kind,
+        versions=parse_versions(versions or "none"),
+        flexible=parse_versions(flexible or "none"),
+        unstable=parse_versions(unstable),
+        fields=fields_of(made),
+    )
+    return made
+
+
+def _declare(cls: type[T]) -> type[T]:
+    """An attrs class of the fields in the body of `cls`. Raises TypeError for a line that is no
+    field.
+    """
+    fields = []
+    these = {}
+    for name, annotation in inspect.get_annotations(cls, eval_str=True).items():
+        field = cls.__dict__.get(name)
+        if not isinstance(field, Field):
+            raise TypeError(f"{cls.__qualname__}.{name}: want a field such as int32()")
+        _check_null(cls, name, annotation, field)
+        fields.append(attrs.evolve(field, name=name))
+        these[name] = attrs.field(default=_default(field))
+    these["unknown_tags"] = attrs.field(default=NO_TAGS, type=Mapping[int, bytes])
+    cls.__repr__ = _show  # type: ignore[method-assign]  # attrs keeps what the class defines
+    made = attrs.define(cls, these=these, weakref_slot=False)
+    made.__fields__ = tuple(fields)  # type: ignore[attr-defined]  # read by fields_of
+    return made
+
+
+def _check_null(cls: type[Any], name: str, annotation: Any, field: Field) -> None:
+    null = field.nullable[1] >= field.nullable[0]
+    admits = type(None) in get_args(annotation) or annotation in (None, Any)
+    if null and not admits:
+        raise TypeError(f"{cls.__qualname__}.{name} is nullable: its type must admit None")
+    if not null and admits and field.default is not None and annotation is not Any:
+        raise TypeError(f"{cls.__qualname__}.{name} admits None but is not nullable")
+
+
+def _default(field: Field) -> Any:
+    if field.default is not ...:
+        return field.default
+    return attrs.Factory(list if field.kind == "array" else field.struct)  # type: ignore[arg-type]
+    # a struct has one
+
+
+def _show(self: Any) -> str:
+    """What differs from the defaults; bytes, which may be secrets or records, by their size only."""
+    shown = []
+    for field in fields_of(type(self)):
+        value = getattr(self, field.name)
+        if value == field.default or (field.default is ... and value == _default(field).factory()):
+            continue
+        if field.kind == "uuid":
+            value = base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+        elif field.kind in {"bytes", "records"} and value is not None:
+            value = f"<{len(value)} bytes>"
+        else:
+            value = repr(value)
+        shown.append(f"{field.name}={value}")
+    if self.unknown_tags:
+        shown.append(f"unknown_tags={dict(self.unknown_tags)!r}")
+    return f"{type(self).__name__}({', '.join(shown)})"

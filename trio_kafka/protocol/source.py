@@ -1,0 +1,131 @@
+"""A codec's source while it is written: lines, the field that each line is about, and what its
+names mean.
+
+The field of a line is what tells, when the line fails, where in the message it was: at no cost
+until then.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from struct import Struct
+from typing import Any, NamedTuple
+
+from attrs import Factory, define
+
+from trio_kafka.protocol.fields import FIXED, Field
+from trio_kafka.protocol.schema import fields_of
+from trio_kafka.protocol.versions import covers
+
+
+class Neighbour(NamedTuple):
+    """A value of a fixed size that shares a Struct with those beside it."""
+
+    code: str
+    expression: str
+    path: str
+
+
+@define
+class Source:
+    """The body of one generated function."""
+
+    version: int
+    flexible: bool
+    lines: list[str] = Factory(list)
+    paths: list[str] = Factory(list)
+    names: dict[str, Any] = Factory(dict)
+    _depth: int = 0
+    _place: list[str] = Factory(list)
+    _variables: int = 0
+    _objects: dict[int, str] = Factory(dict)
+
+    def add(self, line: str, path: str | None = None) -> None:
+        """One line, about the present field or another one."""
+        self.lines.append(" " * self._depth + line)
+        self.paths.append(self.path if path is None else path)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """The lines added meanwhile belong to `head`."""
+        self.add(head)
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    @contextmanager
+    def inside(self, name: str) -> Iterator[None]:
+        """The lines added meanwhile are about the field `name` of the present place."""
+        self._place.append(name)
+        yield
+        self._place.pop()
+
+    @property
+    def path(self) -> str:
+        """The present field, from the message down."""
+        return ".".join(self._place)
+
+    def variable(self, prefix: str) -> str:
+        """A name not used yet."""
+        self._variables += 1
+        return f"{prefix}{self._variables}"
+
+    def constant(self, value: object, prefix: str) -> str:
+        """The name by which the function knows an object."""
+        known = self._objects.get(id(value))
+        if known is None:
+            known = self.variable(prefix)
+            self._objects[id(value)] = known
+            self.names[known] = value
+        return known
+
+    def packing(self, codes: str, method: str) -> str:
+        """The name of a bound method of the Struct for `codes`."""
+        name = f"{method}_{codes.replace('?', 'o')}"
+        if name not in self.names:
+            self.names[name] = getattr(Struct(f">{codes}"), method)
+        return name
+
+    def has(self, field: Field) -> bool:
+        """Whether the version has the field, tagged or not."""
+        return covers(field.versions, self.version)
+
+    def tags(self, field: Field) -> bool:
+        """Whether the field is tagged in the version."""
+        return self.flexible and covers(field.tagged, self.version)
+
+    def in_row(self, field: Field) -> bool:
+        """Whether the field stands in its place in the version."""
+        return self.has(field) and not self.tags(field)
+
+    def null(self, field: Field) -> bool:
+        """Whether the field may be null in the version."""
+        return covers(field.nullable, self.version)
+
+    def nullable_at_all(self, field: Field) -> bool:
+        """Whether an instance may hold null, in whichever version."""
+        return field.nullable[0] <= field.nullable[1]
+
+    def compact(self, field: Field) -> bool:
+        """Whether the field's length is a varint of the length plus one."""
+        return self.flexible and covers(field.flexible, self.version)
+
+    def lengths(self, field: Field) -> str:
+        """The code of a length that is no varint."""
+        return "B" if self.compact(field) else "h" if field.kind == "string" else "i"
+
+    def smallest(self, field: Field) -> int:
+        """The least number of bytes that the field takes where it is not tagged."""
+        if field.kind in FIXED:
+            return FIXED[field.kind][1]
+        if field.kind != "struct":
+            return 1 if self.compact(field) else 2 if field.kind == "string" else 4
+        return 1 if self.null(field) else self.smallest_struct(field)
+
+    def smallest_struct(self, field: Field) -> int:
+        """The least number of bytes of a field's struct that is not null."""
+        sizes = [self.smallest(part) for part in self.parts(field) if self.in_row(part)]
+        return sum(sizes) + self.flexible
+
+    def parts(self, field: Field) -> tuple[Field, ...]:
+        """The fields of a field's struct."""
+        return () if field.struct is None else fields_of(field.struct)

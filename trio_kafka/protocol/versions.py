@@ -1,0 +1,37 @@
+"""Sets of versions as Kafka writes them: `3` one version, `0-5` a range, `2+` from 2 on, `none`."""
+
+from typing import Final
+
+Range = tuple[int, int]  # first and last, both inclusive; empty if last < first
+
+LAST: Final = 32767  # a version is an int16
+ALWAYS: Final[Range] = (0, LAST)
+NEVER: Final[Range] = (0, -1)
+
+
+def parse_versions(text: str) -> Range:
+    """The range that `text` names. Raises ValueError for anything else."""
+    if text == "none":
+        return NEVER
+    first, dash, last = text.removesuffix("+").partition("-")
+    if text.endswith("+") and not dash:
+        return int(first), LAST
+    versions = int(first), int(last) if dash else int(first)
+    if not 0 <= versions[0] <= versions[1] <= LAST:
+        raise ValueError(f"versions {text!r}: want 'N', 'N-M', 'N+' or 'none'")
+    return versions
+
+
+def covers(versions: Range, version: int) -> bool:
+    """Whether `version` is in the range."""
+    return versions[0] <= version <= versions[1]
+
+
+def show_versions(versions: Range) -> str:
+    """The inverse of `parse_versions`."""
+    first, last = versions
+    if last < first:
+        return "none"
+    if last == LAST:
+        return f"{first}+"
+    return str(first) if first == last else f"{first}-{last}"
