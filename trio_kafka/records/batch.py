@@ -1,0 +1,251 @@
+"""Record batches of magic 2: from bytes to records and back; `header` has what a header says.
+
+Whatever is read here is hostile: every length is checked against the bytes that are left, and a
+batch that lies raises KafkaError(CORRUPT_MESSAGE) with its position.
+Source: record format of KIP-98; tested on files that Kafka wrote.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from attrs import define, field
+from crc32c import crc32c
+
+from trio_kafka.records.compression import Codec, compress, decompress
+from trio_kafka.records.header import (
+    CONTROL,
+    DELETE_HORIZON,
+    HEADER,
+    HEADER_SIZE,
+    LENGTH_END,
+    LOG_APPEND_TIME,
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    TRANSACTIONAL,
+    BatchHeader,
+    check_crc,
+    corrupt,
+    iterate_headers,
+    read_header,
+    stamp,
+    stamp_append_time,
+)
+from trio_kafka.records.varint import encode_varint, read_varint
+from trio_kafka.world.protocols import Buffer
+
+__all__ = [
+    "HEADER",
+    "HEADER_SIZE",
+    "BatchHeader",
+    "Record",
+    "check_crc",
+    "decode_records",
+    "encode_batch",
+    "iterate_headers",
+    "read_header",
+    "read_records",
+    "stamp",
+    "stamp_append_time",
+]
+
+# More than any batch of default settings grows to: message.max.bytes is 1 MiB, compressed.
+DECOMPRESSED_LIMIT: Final = 256 << 20
+
+_NEXT_OFFSET: Final = -1
+_SMALLEST_RECORD: Final = 7
+_NULL: Final = encode_varint(-1)
+_NO_HEADERS: Final = encode_varint(0)
+_CRC_FROM: Final = 21
+
+Headers = list[tuple[str, bytes | None]]
+
+
+@define(kw_only=True)
+class Record:
+    """One record. Offset -1: the one after the record before, when it is encoded. Times in ms."""
+
+    offset: int = _NEXT_OFFSET
+    timestamp: int = NO_TIMESTAMP
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: Headers = field(factory=list)
+
+
+def read_records(
+    buffer: Buffer, position: int, header: BatchHeader, limit: int = DECOMPRESSED_LIMIT
+) -> Iterator[Record]:
+    """The records of the batch at `position`, decoded one by one from the decompressed batch.
+
+    header: as `read_header` gave it. limit: bytes that the records may have when decompressed.
+    Raises KafkaError(CORRUPT_MESSAGE) at the first lie: records that end outside of their batch, a
+    wrong count, offsets outside of the header's range or not ascending. The CRC is not looked at.
+    """
+    end = position + header.length + LENGTH_END
+    if end > len(buffer):
+        raise corrupt(f"batch of {header.size} bytes at position {position} of {len(buffer)}")
+    data = memoryview(buffer)[position + HEADER_SIZE : end]
+    plain = decompress(header.codec, data, limit)
+    if not 0 <= header.count * _SMALLEST_RECORD <= len(plain):
+        raise corrupt(f"{header.count} records in {len(plain)} bytes of the batch at {position}")
+    return decode_records(plain, header, position)
+
+
+def decode_records(data: bytes, header: BatchHeader, position: int = 0) -> Iterator[Record]:
+    """Decode the records of `data`, which is decompressed; `position` names the batch in errors."""
+    at = 0
+    last_delta = -1
+    try:
+        for _ in range(header.count):
+            record, at, delta = _decode(data, at, header)
+            if not last_delta < delta <= header.last_offset_delta:
+                most = header.last_offset_delta
+                raise ValueError(f"offset delta {delta} after {last_delta}, want at most {most}")
+            last_delta = delta
+            yield record
+        if at != len(data):
+            raise ValueError(f"{len(data) - at} bytes after {header.count} records")
+    except (IndexError, ValueError) as error:
+        what = "the records end early" if isinstance(error, IndexError) else str(error)
+        raise corrupt(f"{what}; byte {at} of the records of the batch at {position}") from error
+
+
+def _decode(data: bytes, at: int, header: BatchHeader) -> tuple[Record, int, int]:
+    """The record at `at`, the position after it and its offset delta. IndexError, ValueError."""
+    length, at = read_varint(data, at)
+    end = at + length
+    if length < _SMALLEST_RECORD - 1 or end > len(data):
+        raise ValueError(f"record of {length} bytes, {len(data) - at} are left")
+    timestamp_delta, at = read_varint(data, at + 1)  # no bit of the attributes is in use
+    offset_delta, at = read_varint(data, at)
+    key, at = _read_bytes(data, at, end)
+    value, at = _read_bytes(data, at, end)
+    count, at = read_varint(data, at)
+    headers: Headers = []
+    if count:
+        if not 0 < count <= (end - at) // 2:
+            raise ValueError(f"{count} headers in {end - at} bytes")
+        for _ in range(count):
+            name, at = _read_bytes(data, at, end)
+            if name is None:
+                raise ValueError("a header without a name")
+            content, at = _read_bytes(data, at, end)
+            headers.append((name.decode(), content))
+    if at != end:
+        raise ValueError(f"a record ends {end - at} bytes before its length does")
+    timestamp = (
+        header.max_timestamp
+        if header.attributes & LOG_APPEND_TIME
+        else header.base_timestamp + timestamp_delta
+    )
+    record = Record(
+        offset=header.base_offset + offset_delta,
+        timestamp=timestamp,
+        key=key,
+        value=value,
+        headers=headers,
+    )
+    return record, end, offset_delta
+
+
+def _read_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
+    length, at = read_varint(data, at)
+    if length < 0:
+        if length != -1:
+            raise ValueError(f"a length of {length} bytes")
+        return None, at
+    after = at + length
+    if after > end:
+        raise ValueError(f"{length} bytes in a record with {end - at} bytes left")
+    return data[at:after], after
+
+
+def encode_batch(
+    records: Iterable[Record],
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    *,
+    codec: Codec = Codec.NONE,
+    level: int | None = None,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    transactional: bool = False,
+    control: bool = False,
+    append_time_ms: int | None = None,
+    delete_horizon_ms: int | None = None,
+    last_offset: int | None = None,
+) -> bytes:
+    """One batch. Records with offsets keep them: they must ascend from `base_offset` on.
+
+    append_time_ms: the batch has log append time, this one.
+    delete_horizon_ms, last_offset: what compaction notes, and where it removed the last records.
+    Raises ValueError for offsets that do not fit. An empty batch needs `last_offset`.
+    """
+    encoded: list[bytes] = []
+    max_timestamp = NO_TIMESTAMP
+    base_timestamp = NO_TIMESTAMP if delete_horizon_ms is None else delete_horizon_ms
+    delta = -1
+    for record in records:
+        if not encoded and delete_horizon_ms is None:
+            base_timestamp = record.timestamp
+        max_timestamp = max(max_timestamp, record.timestamp)
+        next_delta = delta + 1 if record.offset < 0 else record.offset - base_offset
+        if next_delta <= delta:
+            raise ValueError(f"offset {record.offset} after {base_offset + delta}")
+        delta = next_delta
+        body = _encode(record, record.timestamp - base_timestamp, delta)
+        encoded += (encode_varint(len(body)), body)
+    if last_offset is not None:
+        if last_offset - base_offset < max(delta, 0):
+            raise ValueError(f"last offset {last_offset} before {base_offset + max(delta, 0)}")
+        delta = last_offset - base_offset
+    elif not encoded:
+        raise ValueError("a batch without records needs last_offset")
+    data = b"".join(encoded)
+    if codec is not Codec.NONE:
+        data = compress(codec, data, level)
+    attributes = int(codec)
+    if append_time_ms is not None:
+        attributes |= LOG_APPEND_TIME
+        max_timestamp = append_time_ms
+    if delete_horizon_ms is not None:
+        attributes |= DELETE_HORIZON
+    attributes |= TRANSACTIONAL * transactional | CONTROL * control
+    batch = bytearray(HEADER_SIZE)
+    HEADER.pack_into(
+        batch,
+        0,
+        base_offset,
+        HEADER_SIZE - LENGTH_END + len(data),
+        leader_epoch,
+        2,
+        0,
+        attributes,
+        delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        len(encoded) // 2,
+    )
+    batch += data
+    batch[17:_CRC_FROM] = crc32c(memoryview(batch)[_CRC_FROM:]).to_bytes(4, "big")
+    return bytes(batch)
+
+
+def _encode(record: Record, timestamp_delta: int, offset_delta: int) -> bytes:
+    parts = [b"\x00", encode_varint(timestamp_delta), encode_varint(offset_delta)]
+    for content in (record.key, record.value):
+        parts += (_NULL,) if content is None else (encode_varint(len(content)), content)
+    if not record.headers:
+        parts.append(_NO_HEADERS)
+        return b"".join(parts)
+    parts.append(encode_varint(len(record.headers)))
+    for name, content in record.headers:
+        encoded = name.encode()
+        parts += (encode_varint(len(encoded)), encoded)
+        parts += (_NULL,) if content is None else (encode_varint(len(content)), content)
+    return b"".join(parts)

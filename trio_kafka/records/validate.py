@@ -1,0 +1,184 @@
+"""What a leader asks of the records field of a Produce request, from the header alone.
+
+One pass over the bytes, for the CRC; records are not walked (see `walk`). Rules and errors are
+those of Kafka's Produce from version 3 on, where a partition's field holds exactly one batch of
+magic 2. Bytes after it that are no whole batch are ignored, as Kafka does: whoever writes takes
+`header.size` bytes. Stricter than Kafka: numbers that name no codec, a delete horizon, the log-
+append-time bit, a transaction or an epoch without its producer are INVALID_RECORD or
+INVALID_TIMESTAMP.
+"""
+
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import (
+    CODEC_MASK,
+    CONTROL,
+    DELETE_HORIZON,
+    HEADER,
+    HEADER_SIZE,
+    LENGTH_END,
+    LOG_APPEND_TIME,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    SMALLEST_LENGTH,
+    TRANSACTIONAL,
+    BatchHeader,
+    check_crc,
+)
+
+MAX_LONG: Final = (1 << 63) - 1
+ZSTD_SINCE: Final = 7  # version of Produce
+
+_SMALLEST_LEGACY: Final = 14  # bytes after the length, magic 0
+_LENGTH_AT: Final = 8
+_MAGIC_AT: Final = 16
+_FORBIDDEN: Final = CONTROL | DELETE_HORIZON | LOG_APPEND_TIME
+
+
+@frozen(kw_only=True)
+class Limits:
+    """What a topic's settings allow.
+
+    Message.max.bytes and the bounds of create times, ms from now.
+    """
+
+    max_message_bytes: int = 1_048_588
+    log_append_time: bool = False
+    before_max_ms: int = MAX_LONG
+    after_max_ms: int = 3_600_000
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+def check_produce(
+    records: memoryview | None, limits: Limits = DEFAULT_LIMITS, *, now_ms: int, zstd: bool = True
+) -> list[BatchHeader]:
+    """The header of the one batch in `records`, checked.
+
+    now_ms: the wall clock. zstd: the request's version may carry it (ZSTD_SINCE).
+    Raises KafkaError: INVALID_RECORD (no batch, more than one, old magic, wrong counts, a control
+    batch, a sequence that is missing), CORRUPT_MESSAGE (sizes, CRC), MESSAGE_TOO_LARGE,
+    UNSUPPORTED_COMPRESSION_TYPE, INVALID_TIMESTAMP.
+    """
+    if records is None or len(records) < HEADER_SIZE:
+        raise _explain_short(records)
+    header = BatchHeader(*HEADER.unpack_from(records, 0))
+    size = header.length + LENGTH_END
+    if header.magic != 2 or size != len(records) or header.length < SMALLEST_LENGTH:
+        _check_frame(records)
+    if size > limits.max_message_bytes:
+        raise KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"batch of {size} bytes, want at most {limits.max_message_bytes}",
+        )
+    attributes = header.attributes
+    if attributes and not zstd and attributes & CODEC_MASK == Codec.ZSTD:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce {ZSTD_SINCE} or newer"
+        )
+    check_crc(records, 0, header)
+    if attributes & _FORBIDDEN or attributes & CODEC_MASK > Codec.ZSTD:
+        raise _explain_attributes(attributes)
+    if header.base_offset or header.count <= 0 or header.last_offset_delta + 1 != header.count:
+        raise _explain_counts(header)
+    if header.producer_id != NO_PRODUCER_ID:
+        if header.producer_id < 0 or header.base_sequence < 0 or header.producer_epoch < 0:
+            raise _invalid(
+                f"producer {header.producer_id} with epoch {header.producer_epoch} and sequence "
+                f"{header.base_sequence}"
+            )
+    elif attributes & TRANSACTIONAL:
+        raise _invalid("a transactional batch without a producer id")
+    if not limits.log_append_time:
+        check_time(header.max_timestamp, limits, now_ms)
+        if header.base_timestamp != header.max_timestamp:
+            check_time(header.base_timestamp, limits, now_ms)
+    return [header]
+
+
+def check_time(timestamp: int, limits: Limits, now_ms: int) -> None:
+    """Raises KafkaError(INVALID_TIMESTAMP) for a create time too far from now.
+
+    None (-1) is fine.
+    """
+    age = now_ms - timestamp
+    if timestamp != NO_TIMESTAMP and (age > limits.before_max_ms or -age > limits.after_max_ms):
+        raise KafkaError(
+            ErrorCode.INVALID_TIMESTAMP,
+            f"timestamp {timestamp} out of [{now_ms - limits.before_max_ms}, "
+            f"{now_ms + limits.after_max_ms}]",
+        )
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_RECORD, message)
+
+
+def _corrupt(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.CORRUPT_MESSAGE, message)
+
+
+def _explain_short(records: memoryview | None) -> KafkaError:
+    """The error for a field that is too short for a batch of magic 2."""
+    if records is None or (size := _batch_size(records, 0)) is None:
+        return _invalid("no whole batch, want exactly one")
+    return _wrong_magic(records) or _corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
+
+
+def _check_frame(records: memoryview) -> None:
+    """Raise for all that is not one whole batch of magic 2, but for a cut end."""
+    size = _batch_size(records, 0)
+    if size is None:
+        raise _invalid("no whole batch, want exactly one")
+    if error := _wrong_magic(records):
+        raise error
+    if _batch_size(records, size) is not None:
+        raise _invalid("more than one batch, want exactly one")
+    if size < HEADER_SIZE:
+        raise _corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
+
+
+def _wrong_magic(records: memoryview) -> KafkaError | None:
+    magic = records[_MAGIC_AT]
+    return None if magic == 2 else _invalid(f"magic {magic}, want 2")
+
+
+def _batch_size(records: memoryview, position: int) -> int | None:
+    """Size of the batch of any magic at `position`.
+
+    None: no whole one. CORRUPT_MESSAGE: never one.
+    """
+    left = len(records) - position
+    if left < LENGTH_END:
+        return None
+    length = int.from_bytes(
+        records[position + _LENGTH_AT : position + LENGTH_END], "big", signed=True
+    )
+    if length < _SMALLEST_LEGACY:
+        raise _corrupt(f"batch of {length + LENGTH_END} bytes")
+    if left > _MAGIC_AT and records[position + _MAGIC_AT] > 2:
+        raise _corrupt(f"magic {records[position + _MAGIC_AT]}, want 2")
+    return length + LENGTH_END if length + LENGTH_END <= left else None
+
+
+def _explain_attributes(attributes: int) -> KafkaError:
+    if attributes & CONTROL:
+        return _invalid("clients write no control batches")
+    if attributes & LOG_APPEND_TIME:
+        return KafkaError(ErrorCode.INVALID_TIMESTAMP, "producers set no log append time")
+    if attributes & DELETE_HORIZON:
+        return _invalid("producers set no delete horizon")
+    return _invalid(f"codec {attributes & CODEC_MASK}, want 0 to 4")
+
+
+def _explain_counts(header: BatchHeader) -> KafkaError:
+    if header.base_offset:
+        return _invalid(f"base offset {header.base_offset}, want 0")
+    return _invalid(
+        f"{header.count} records with a last offset delta of {header.last_offset_delta}"
+    )
