@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from math import inf
+from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -263,13 +265,6 @@ class Cluster:
             to, message, records = self.sent[index] if keep else self.sent.pop(index)
             self.nodes[to].step(message, records)
 
-    def check(self) -> None:
-        for node in self.nodes.values():
-            if node.raft.role is Role.LEADER and self.leaders[max(self.leaders)] == node.name:
-                epoch = node.raft.election.epoch
-                if epoch == max(self.leaders):
-                    assert node.log[: len(self.committed)] == self.committed
-
     def settle(self) -> None:
         """Deliver all, in order, and let time pass, until somebody leads and all are level."""
         for _ in range(60):
@@ -286,33 +281,35 @@ class Cluster:
             self.now += 0.4
             for node in self.nodes.values():
                 node.step(Tick())
-                if node.raft.role is Role.FOLLOWER and not self.sent:
+                if node.raft.role is Role.FOLLOWER:
                     node.step(Synced(node.synced))  # a lost fetch is sent again
 
 
-operations = st.lists(
-    st.one_of(
-        st.tuples(st.just("deliver"), st.integers(0, 50)),
-        st.tuples(st.just("deliver"), st.integers(0, 50)),
-        st.tuples(st.just("repeat"), st.integers(0, 50)),
-        st.tuples(st.just("drop"), st.integers(0, 50)),
-        st.tuples(st.just("tick"), st.integers(1, 5)),
-        st.tuples(st.just("commit"), st.integers(1, 5)),
-        st.tuples(st.just("sync"), st.integers(1, 5)),
-        st.tuples(st.just("crash"), st.integers(1, 5)),
-        st.tuples(st.just("resign"), st.integers(1, 5)),
-    ),
-    max_size=120,
-)
+KINDS = {
+    "deliver": 30,
+    "pick": 6,
+    "repeat": 2,
+    "drop": 2,
+    "tick": 6,
+    "commit": 10,
+    "sync": 10,
+    "again": 6,
+    "crash": 1,
+    "resign": 1,
+}
 
 
 def apply(cluster: Cluster, kind: str, number: int) -> None:
     node = cluster.nodes[cluster.names[number % len(cluster.names)]]
     match kind:
         case "deliver":
-            cluster.deliver(number)
-        case "repeat":
-            cluster.deliver(number, keep=True)
+            for _ in range(number % 4):
+                cluster.deliver(0)
+        case "pick" | "repeat":
+            cluster.deliver(number, keep=kind == "repeat")
+        case "again":
+            if node.raft.role is Role.FOLLOWER:
+                node.step(Synced(node.synced))
         case "drop":
             if cluster.sent:
                 cluster.sent.pop(number % len(cluster.sent))
@@ -330,15 +327,17 @@ def apply(cluster: Cluster, kind: str, number: int) -> None:
             node.step(Resign())
 
 
-@given(st.sampled_from([1, 3, 5]), st.integers(0, 2**30), operations)
-@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([1, 3, 3, 5]), st.integers(0, 2**30))
+@settings(max_examples=40, deadline=None)
+@pytest.mark.slow
 def test_no_order_of_events_elects_two_leaders_or_loses_what_was_committed(
-    size: int, seed: int, steps: list[tuple[str, int]]
+    size: int, seed: int
 ) -> None:
+    chance = Random(seed)
     cluster = Cluster(size, seed)
-    for kind, number in steps:
-        apply(cluster, kind, number)
-        cluster.check()
+    kinds = chance.choices(list(KINDS), weights=list(KINDS.values()), k=400)
+    for kind in kinds:
+        apply(cluster, kind, chance.randrange(60))
 
     cluster.settle()
 

@@ -126,13 +126,16 @@ class Raft:
                 self._enter(Role.UNATTACHED, now + self._election_timeout())
             else:
                 self._follow(now)
-        elif leader not in (NO_NODE, self.election.leader):
-            if self.election.leader != NO_NODE:
+        elif leader != NO_NODE:
+            if self.election.leader not in (NO_NODE, leader):
                 raise InvariantError(
                     f"two leaders of epoch {epoch}: {self.election.leader} and {leader}"
                 )
-            self._save(Election(epoch, leader, self.election.voted))
-            self._follow(now)
+            if self.election.leader == NO_NODE:
+                self._save(Election(epoch, leader, self.election.voted))
+            if self.role is not Role.FOLLOWER:
+                # Also a prospective whose leader is there after all.
+                self._follow(now)
 
     # Elections.
 
