@@ -1,0 +1,110 @@
+"""The acceptor of a listener: deals new connections to its processors, round robin.
+
+A processor whose new-connection channel is full is passed over. When all are full the acceptor
+waits, and its blocked
+time is counted: backpressure reaches the kernel's queue. Source: Kafka's Acceptor.
+"""
+
+import errno
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+import trio
+from attrs import define, field
+
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.network.processor import Processor
+from trio_kafka.network.turn import Turn
+from trio_kafka.world.protocols import Listener, Socket
+
+logger = get_logger(__name__)
+
+EXHAUSTED_S: Final = 0.1  # pause when no descriptor is left
+_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+@define(eq=False)
+class Acceptor:
+    """Accepts until cancelled; what it counts."""
+
+    _listener: Listener
+    _processors: Sequence[Processor]
+    _turn: Turn
+    accepted: int = field(default=0, init=False)
+    aborted: int = field(default=0, init=False)
+    exhausted: int = field(default=0, init=False)
+    blocked: int = field(default=0, init=False)
+    blocked_s: float = field(default=0.0, init=False)
+    _next: int = field(default=0, init=False)
+
+    async def run(self) -> NoReturn:
+        """Accept one connection after the other; at most for its part of a turn before others
+        run.
+        """
+        while True:
+            socket = await self._accept()
+            ends = self._turn.begin()
+            while socket is not None:
+                self.accepted += 1
+                await self._deal(socket)
+                if self._turn.elapsed() >= ends:
+                    break
+                socket = self._accept_nowait()
+
+    async def _accept(self) -> Socket | None:
+        try:
+            return await self._listener.accept()
+        except OSError as error:
+            self._note(error)
+            await trio.sleep(EXHAUSTED_S if error.errno in _EXHAUSTED else 0)
+            return None
+
+    def _accept_nowait(self) -> Socket | None:
+        try:
+            return self._listener.accept_nowait()
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            self._note(error)
+            return None  # the next wait meets it again, and pauses
+
+    def _note(self, error: OSError) -> None:
+        if error.errno in _EXHAUSTED:
+            if not self.exhausted:
+                logger.error("no descriptor left for new connections", error=error)
+            self.exhausted += 1
+        elif isinstance(error, ConnectionError):
+            self.aborted += 1  # it left before it was accepted
+        else:
+            raise error
+
+    async def _deal(self, socket: Socket) -> None:
+        """To the next processor that has room."""
+        processors = self._processors
+        for _ in processors:
+            processor = processors[self._next]
+            self._next = (self._next + 1) % len(processors)
+            try:
+                processor.give_nowait(socket)
+            except trio.WouldBlock:
+                continue
+            return
+        self.blocked += 1
+        began = trio.current_time()
+        try:
+            await processors[self._next].give(socket)
+        except BaseException:
+            socket.close()
+            raise
+        finally:
+            self.blocked_s += trio.current_time() - began
+
+    def figures(self) -> Figures:
+        return {
+            "accepted": self.accepted,
+            "aborted": self.aborted,
+            "exhausted": self.exhausted,
+            "blocked": self.blocked,
+            "blocked_s": self.blocked_s,
+        }

@@ -1,0 +1,97 @@
+"""A connection: a socket, its framer, and flags. Not a task: its processor moves it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.model import Endpoint
+from trio_kafka.network.outgoing import Outgoing
+from trio_kafka.network.request import Request
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.wire.frame import Framer
+from trio_kafka.wire.server import raw_client_id
+from trio_kafka.world.protocols import Socket
+
+if TYPE_CHECKING:
+    from trio_kafka.network.processor import Processor
+
+
+class Connection:
+    """State of one connection; only its processor changes it."""
+
+    __slots__ = (
+        "_client_id",
+        "_client_raw",
+        "closed",
+        "flushing",
+        "framer",
+        "key",
+        "left",
+        "muted",
+        "node",
+        "number",
+        "out",
+        "parked",
+        "peer",
+        "processor",
+        "progress",
+        "queued",
+        "readable",
+        "request",
+        "requests",
+        "socket",
+        "software",
+    )
+
+    def __init__(self, socket: Socket, processor: "Processor", framer: Framer, number: int) -> None:
+        self.socket = socket
+        self.key = socket.key
+        self.peer: Endpoint = socket.peer
+        self.processor = processor
+        self.framer = framer
+        self.number = number  # of this processor's connections, from 0
+        self.muted = 0  # bits of `items`
+        self.readable = True  # bytes may have come before it was registered
+        self.queued = False  # in the ready list
+        self.left = False  # its peer sends no more
+        self.closed = False
+        self.flushing = False  # a Flush is queued
+        self.out: Outgoing | None = None  # the rest of an answer
+        self.request: Request | None = None  # the one that waits for room, or whose answer `out` is
+        self.parked: Callable[[], None] | None = None  # drops what waits for the peer's sake
+        self.progress = (
+            0.0  # trio.current_time() of the last pass in which it asked or took something
+        )
+        self.requests = 0
+        self.node: Node
+        self.software: tuple[str, str] | None = None  # name and version (KIP-511)
+        self._client_raw: bytes | None = None
+        self._client_id = ""
+
+    @property
+    def listener(self) -> ListenerSettings:
+        return self.processor.listener
+
+    def client_id(self, frame: memoryview, length: int) -> str:
+        """The client id of a request: nearly always that of the request before.
+
+        Raises ProtocolError if it is longer than the frame, UnicodeDecodeError if it is no text.
+        """
+        raw = raw_client_id(frame, length)
+        if raw != self._client_raw:
+            self._client_id = "" if raw is None else raw.decode()
+            self._client_raw = raw
+        return self._client_id
+
+    def figures(self) -> Figures:
+        software = self.software
+        return {
+            "peer": str(self.peer),
+            "client_id": self._client_id,
+            "software": None if software is None else " ".join(software),
+            "requests": self.requests,
+            "muted": self.muted,
+            "buffer": self.framer.held,
+            "unsent": 0 if self.out is None else self.out.left,
+            "progress": self.progress,
+        }

@@ -1,0 +1,45 @@
+"""What the network plane wants of those who serve its requests, and what its tasks share."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import trio
+from attrs import frozen
+
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.stamps import Times
+from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.request import Request
+from trio_kafka.network.turn import Turn
+from trio_kafka.wire.frame import Buffers
+from trio_kafka.world.protocols import World
+
+
+class Handlers(Protocol):
+    """Serves what the request channel holds."""
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """The API keys that are served, with their names."""
+
+    def is_plain(self, request: Request) -> bool:
+        """It will not wait: whoever has the request may call `perform`."""
+
+    def perform(self, request: Request) -> None:
+        """Serve a plain request to its end, or park it. Raises nothing."""
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """The handler tasks, until cancelled; started when they run."""
+
+
+@frozen(kw_only=True)
+class Shared:
+    """What the tasks of one plane share."""
+
+    world: World
+    channel: RequestChannel
+    handlers: Handlers
+    turn: Turn
+    buffers: Buffers
+    counters: Counters
+    times: Times

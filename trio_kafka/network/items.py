@@ -1,0 +1,83 @@
+"""What a processor's response channel carries, why connections are muted, and why they are
+closed.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from attrs import define
+
+if TYPE_CHECKING:
+    from trio_kafka.network.connection import Connection
+    from trio_kafka.network.request import Request
+    from trio_kafka.wire.server import Segments
+
+# Reasons to read nothing from a connection: a set, as bits. It is muted while the set is not empty.
+IN_HAND: Final = 1  # one request at a time is in hand
+CHANNEL_FULL: Final = 2  # its request waits for room in the request channel
+THROTTLED: Final = 4
+MEMORY: Final = 8
+DRAINING: Final = 16
+REAUTHENTICATING: Final = 32
+
+# Reasons to close a connection: a closed set, as they are labels of a counter.
+LEFT: Final = "left"  # the peer ended the stream in order
+GONE: Final = "gone"  # reset, or an error of the socket
+IDLE: Final = "idle"  # asked nothing, or took nothing, for connections.max.idle.ms
+BAD_FRAME: Final = "bad frame"  # a size that is never read
+UNKNOWN_API: Final = "unknown api"  # key or version
+UNDECODABLE: Final = "undecodable"
+NO_ERROR_ANSWER: Final = "no error answer"  # its request failed, and its API cannot say so
+TRUNCATED: Final = "truncated"  # the file was cut under an answer whose length was promised
+DRAINED: Final = "drained"
+STOPPED: Final = "stopped"
+
+
+@define(eq=False)
+class Send:
+    """An answer to send."""
+
+    connection: "Connection"
+    request: "Request"
+    segments: "Segments"
+
+
+@define(eq=False)
+class NoOp:
+    """A request is done and has no answer (acks=0)."""
+
+    connection: "Connection"
+    request: "Request"
+
+
+@define(eq=False)
+class StartThrottle:
+    """Read nothing from the connection until EndThrottle."""
+
+    connection: "Connection"
+
+
+@define(eq=False)
+class EndThrottle:
+    connection: "Connection"
+
+
+@define(eq=False)
+class Flush:
+    """Go on with an answer that used up its share of a turn; at most one per connection is
+    queued.
+    """
+
+    connection: "Connection"
+
+
+@define(eq=False)
+class Close:
+    """End the connection; `request`, if given, is done with it and has no answer."""
+
+    connection: "Connection"
+    reason: str
+    detail: str = ""
+    request: "Request | None" = None
+
+
+Item = Send | NoOp | StartThrottle | EndThrottle | Flush | Close

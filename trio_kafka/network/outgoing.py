@@ -1,0 +1,91 @@
+"""An answer on its way out: segments that the socket has not taken yet.
+
+Sends what the socket takes, and no more than a share of file bytes a turn. The leases of file
+ranges end when their last byte is taken, or with `release`, on whatever path the answer ends.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from enum import Enum, auto
+from typing import Any, Final
+
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.world.protocols import Socket
+
+FILE_SHARE: Final = 1 << 20  # bytes of files a turn
+
+
+class Progress(Enum):
+    """How far a flush came."""
+
+    DONE = auto()
+    BLOCKED = auto()  # the socket's WRITE edge goes on
+    SHARE_USED = auto()  # nothing tells when to go on: it must be queued
+
+
+class Outgoing:
+    """One answer; `taken` bytes of it are with the socket."""
+
+    __slots__ = ("_segments", "taken")
+
+    def __init__(self, segments: Iterable[Any], taken: int = 0) -> None:
+        self._segments: deque[Any] = deque(segments)
+        self.taken = 0
+        if taken:
+            self._take_bytes(taken)
+
+    def flush(self, socket: Socket, share: int = FILE_SHARE) -> Progress:
+        """Offer the rest to the socket.
+
+        Raises ConnectionError, and RangeCutError when a file was cut under its promised length.
+        """
+        segments = self._segments
+        try:
+            while segments:
+                segment = segments[0]
+                if isinstance(segment, FileRange):
+                    if share <= 0:
+                        return Progress.SHARE_USED
+                    if segment.left:
+                        limit = min(segment.left, share)
+                        n = socket.send_file_range(segment.lease, segment.position, limit)
+                        segment.position += n
+                        segment.left -= n
+                        self.taken += n
+                        share -= n
+                    if not segment.left:
+                        segments.popleft()
+                        segment.release()
+                elif len(segment):
+                    send = socket.send_more if len(segments) > 1 else socket.send
+                    self._take_bytes(send(segment))
+                else:
+                    segments.popleft()
+        except BlockingIOError:
+            return Progress.BLOCKED
+        return Progress.DONE
+
+    def release(self) -> None:
+        """Give up the rest. Idempotent."""
+        release(self._segments)
+        self._segments.clear()
+
+    @property
+    def left(self) -> int:
+        """Bytes that the socket has not taken."""
+        return sum(map(len, self._segments))
+
+    def _take_bytes(self, n: int) -> None:
+        self.taken += n
+        segment = self._segments[0]
+        if n == len(segment):
+            self._segments.popleft()
+        else:
+            self._segments[0] = memoryview(segment)[n:]
+
+
+def release(segments: Iterable[Any]) -> None:
+    """End the leases of an answer that will not be sent."""
+    for segment in segments:
+        if isinstance(segment, FileRange):
+            segment.release()

@@ -1,0 +1,463 @@
+"""A processor: a reader and a writer over one edge-triggered selector; its connections are objects.
+
+The reader parks once in the selector and serves every ready connection in one wake. Edges only set
+flags and fill the ready list, so none of a batch can name a closed connection, and a turn that ends
+half way loses no edge. One request of a connection is in hand at a time. Neither reader nor writer
+ever stops for a full request channel: a connection whose request found it full waits, muted, until
+    the channel calls. Source: the order of Kafka's Selector and Processor.
+"""
+
+from collections import deque
+from typing import NoReturn
+
+import trio
+
+from trio_kafka.errors import ProtocolError
+from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_channel
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.network import items
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.handlers import Shared
+from trio_kafka.network.idle import close_idle
+from trio_kafka.network.outgoing import Outgoing, Progress, release
+from trio_kafka.network.request import Request
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.network.waiting import WaitingRoom
+from trio_kafka.wire.frame import SMALL, Framer
+from trio_kafka.wire.server import HEAD, Segments
+from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, RangeCutError, Socket
+
+logger = get_logger(__name__)
+
+_EDGES_A_TURN = 64
+_QUIET = frozenset({items.LEFT, items.IDLE, items.DRAINED, items.STOPPED})
+
+
+class Processor:
+    """Owns the sockets that an acceptor gave it, until cancelled."""
+
+    def __init__(self, name: str, shared: Shared, listener: ListenerSettings, node: Node) -> None:
+        self.name = name
+        self.listener = listener
+        self.connections: dict[int, Connection] = {}
+        self._shared = shared
+        self._channel = shared.channel
+        self._handlers = shared.handlers
+        self._turn = shared.turn
+        self._elapsed = shared.turn.elapsed
+        self._selector = shared.world.network.selector()
+        self._node = node.add(name, "selector", self.figures)
+        self._new: Sender[Socket]
+        self._arrived: Receiver[Socket]
+        self._new, self._arrived = open_channel(
+            listener.new_connections, self._node, "new-connections"
+        )
+        # Bounded by muting: one answer a connection, and a few signs.
+        self._responses: Sender[items.Item]
+        self._take: Receiver[items.Item]
+        self._responses, self._take = open_channel(UNBOUNDED, self._node, "responses")
+        self._responding = self._responses.counts
+        self._ready: deque[Connection] = deque()
+        self._waiting = WaitingRoom(shared.channel, self._ring)
+        self._asleep = self._inline = False
+        self._ends = 0.0  # of the part of the turn that whichever task runs has
+        self._served = 0
+        self._accepted = 0
+        self._draining = False
+        self._changed = trio.Event()  # the first connection came, or the last one went
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve until cancelled, then close every connection; started when it can take some."""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._read, name=f"{self.name}-reader")
+                nursery.start_soon(self._write, name=f"{self.name}-writer")
+                if self.listener.idle_s < float("inf"):
+                    nursery.start_soon(close_idle, self, name=f"{self.name}-idle")
+                task_status.started()
+        finally:
+            self._stop()
+
+    # --- for the acceptor
+
+    def give_nowait(self, socket: Socket) -> None:
+        """Take a new connection. Raises trio.WouldBlock when too many wait already."""
+        self._new.send_nowait(socket)
+        self._ring()
+
+    async def give(self, socket: Socket) -> None:
+        """The same, waiting until there is room."""
+        await self._new.send(socket)
+        self._ring()
+
+    # --- for requests; never waits
+
+    def answer(self, request: Request, segments: Segments | None) -> None:
+        """Send an answer, at once if this is the reader's own and no other waits, else by the
+        writer.
+        """
+        stamps = request.stamps
+        stamps.answered = now = self._elapsed()
+        if not stamps.handled:
+            stamps.handled = now
+        if self._inline and not self._responding.queued:
+            stamps.sending = now
+            if segments is None:
+                self._finish(request.connection, request)
+            else:
+                self._send(request.connection, request, segments)
+        elif segments is None:
+            self._responses.send_nowait(items.NoOp(request.connection, request))
+        else:
+            self._responses.send_nowait(items.Send(request.connection, request, segments))
+
+    def refuse(self, request: Request, reason: str, detail: str) -> None:
+        """Close the connection of a request that gets no answer."""
+        self.post(items.Close(request.connection, reason, detail, request))
+
+    def post(self, item: items.Item) -> None:
+        """Whatever changes a connection is an item of the response channel, in order with its
+        answers.
+        """
+        if self._inline and not self._responding.queued:
+            self._apply(item)
+        else:
+            self._responses.send_nowait(item)
+
+    # --- for shutdown
+
+    def begin_draining(self) -> None:
+        """Read no more; close each connection as soon as nothing of it is in hand."""
+        self._draining = True
+        for connection in list(self.connections.values()):
+            connection.muted |= items.DRAINING
+            if not connection.muted & items.IN_HAND:
+                self.close(connection, items.DRAINED)
+        self._ring()
+
+    async def wait_drained(self) -> None:
+        while self.connections or self._arrived.counts.queued:
+            await self._changed.wait()
+        await trio.lowlevel.checkpoint()
+
+    async def wait_occupied(self) -> None:
+        """Until there is a connection."""
+        while not self.connections:
+            await self._changed.wait()
+        await trio.lowlevel.checkpoint()
+
+    # --- the reader
+
+    async def _read(self) -> NoReturn:
+        selector, ready, turn, elapsed = self._selector, self._ready, self._turn, self._elapsed
+        poll, arrived, waiting = selector.poll, self._arrived.counts, self._waiting
+        while True:
+            if ready or waiting.room or arrived.queued:
+                await trio.lowlevel.checkpoint()  # the turn was over
+            else:
+                self._asleep = True
+                await selector.wait()
+                self._asleep = False
+            self._ends = turn.begin()
+            for key, mask in poll(0, _EDGES_A_TURN):
+                self._note(key, mask)
+            if arrived.queued:
+                self._adopt()
+            if waiting.room:
+                waiting.offer_again()
+            while ready:
+                connection = ready.popleft()
+                connection.queued = False
+                request = self._next(connection)
+                if request is not None:
+                    self._pass_on(connection, request)
+                if elapsed() >= self._ends:
+                    break
+
+    def _note(self, key: int, mask: int) -> None:
+        connection = self.connections.get(key)
+        if connection is None:
+            return  # the bell
+        if mask & (PEER_DONE | BROKEN):
+            if mask & BROKEN:
+                self.close(connection, items.GONE, "reset")
+                return
+            connection.left = connection.readable = True  # what it sent before it left still counts
+            if connection.parked is not None:
+                connection.parked()
+        if mask & READ:
+            connection.readable = True
+        if mask & WRITE and connection.out is not None:
+            self._flush(connection)
+        if connection.readable and not (connection.muted or connection.queued or connection.closed):
+            connection.queued = True
+            self._ready.append(connection)
+
+    def _adopt(self) -> None:
+        """Configure new connections; at least one."""
+        while self._arrived.counts.queued:
+            socket = self._arrived.receive_nowait()
+            if self._draining:
+                socket.close()
+                self._change()
+                continue
+            framer = Framer(self._shared.buffers, self.listener.largest_frame)
+            connection = Connection(socket, self, framer, self._accepted)
+            self._accepted += 1
+            connection.progress = trio.current_time()
+            self._selector.register(socket)
+            self.connections[connection.key] = connection
+            connection.node = self._node.add(
+                f"{connection.number}", "connection", connection.figures
+            )
+            if len(self.connections) == 1:
+                self._change()
+            connection.queued = True
+            self._ready.append(connection)
+            if self._elapsed() >= self._ends:
+                return
+
+    def _next(self, connection: Connection) -> Request | None:
+        """Its next request, which is in hand from now on; None when there is none yet."""
+        if connection.muted or connection.closed:
+            return None
+        frame = None
+        try:
+            frame = self._receive(connection)
+        except BlockingIOError:
+            connection.readable = False
+            connection.framer.rest()
+        except ProtocolError as error:
+            self.close(connection, items.BAD_FRAME, str(error))
+        except OSError as error:
+            self.close(connection, items.GONE, str(error))
+        if frame is None:
+            return None
+        connection.muted = items.IN_HAND
+        connection.requests += 1
+        now = self._elapsed()
+        code, correlation, length = HEAD(frame, 0)
+        return Request(frame, code, correlation, length, connection, Stamps(now, now))
+
+    def _receive(self, connection: Connection) -> memoryview | None:
+        """Its next frame. Raises BlockingIOError, OSError, FrameSizeError."""
+        framer = connection.framer
+        while (frame := framer.next()) is None:
+            if not connection.readable:
+                framer.rest()
+                return None
+            room = framer.room()
+            n = connection.socket.receive_into(room)
+            if not n:
+                self.close(connection, items.LEFT, "within a frame" if framer.pending else "")
+                return None
+            framer.received(n)
+            connection.progress = self._turn.time
+            # After PEER_DONE no edge comes: read until 0.
+            connection.readable = n == len(room) or connection.left
+            if n >= SMALL and self._is_long(connection):
+                return None
+        return frame
+
+    def _is_long(self, connection: Connection) -> bool:
+        """A large frame has used up the turn: others first."""
+        if self._elapsed() < self._ends or connection.framer.whole:
+            return False
+        connection.queued = connection.readable = True
+        self._ready.append(connection)
+        return True
+
+    def _pass_on(self, connection: Connection, request: Request) -> None:
+        """Serve it in the stead of an idle handler, or hand it over."""
+        self._served += 1
+        channel = self._channel
+        if channel.idle and self._handlers.is_plain(request):
+            self._inline = True
+            try:
+                self._handlers.perform(request)
+            finally:
+                self._inline = False
+        else:
+            self._waiting.hand_over(connection, request)
+
+    # --- the writer
+
+    async def _write(self) -> NoReturn:
+        take_nowait, take = self._take.receive_nowait, self._take.receive
+        turn, elapsed, responding = self._turn, self._elapsed, self._responding
+        while True:
+            if responding.queued:
+                item = take_nowait()
+            else:
+                item = await take()
+                self._ends = turn.begin()
+            self._apply(item)
+            if elapsed() >= self._ends:
+                await trio.lowlevel.checkpoint()
+                self._ends = turn.begin()
+
+    def _apply(self, item: items.Item) -> None:
+        connection, kind = item.connection, type(item)
+        if isinstance(item, items.Send):
+            item.request.stamps.sending = self._elapsed()
+            self._send(connection, item.request, item.segments)
+        elif isinstance(item, items.NoOp):
+            item.request.stamps.sending = self._elapsed()
+            self._finish(connection, item.request)
+        elif isinstance(item, items.Close):
+            if item.request is not None:
+                connection.muted &= ~items.IN_HAND  # nobody reads its frame any more
+                if connection.closed:
+                    connection.framer.drop()
+            self.close(connection, item.reason, item.detail)
+        elif kind is items.Flush:
+            connection.flushing = False
+            if connection.out is not None:
+                self._flush(connection)
+        elif kind is items.StartThrottle:
+            connection.muted |= items.THROTTLED
+        else:
+            self._unmute(connection, items.THROTTLED)
+
+    def _send(self, connection: Connection, request: Request, segments: Segments) -> None:
+        if connection.closed:
+            connection.framer.drop()
+            release(segments)
+            return
+        connection.framer.done()
+        taken = 0
+        if len(segments) == 1 and type(segments[0]) is bytes:  # nearly always: one small answer
+            data = segments[0]
+            try:
+                taken = connection.socket.send(data)
+            except BlockingIOError:
+                pass
+            except OSError as error:
+                self.close(connection, items.GONE, str(error))
+                return
+            if taken == len(data):
+                self._finish(connection, request)
+                return
+        connection.request = request
+        connection.out = Outgoing(segments, taken)
+        connection.progress = self._turn.time
+        if not taken:
+            self._flush(connection)
+
+    def _flush(self, connection: Connection) -> None:
+        """Send what the socket takes."""
+        out, request = connection.out, connection.request
+        if out is None or request is None:
+            return
+        before = out.taken
+        try:
+            progress = out.flush(connection.socket)
+        except RangeCutError as error:
+            self.close(connection, items.TRUNCATED, str(error), reset=True)
+            return
+        except OSError as error:
+            self.close(connection, items.GONE, str(error))
+            return
+        if out.taken > before:
+            connection.progress = self._turn.time
+        if progress is Progress.DONE:
+            connection.out = connection.request = None
+            self._finish(connection, request)
+        elif progress is Progress.SHARE_USED and not connection.flushing:
+            connection.flushing = True  # an edge may come in between: one item at a time
+            self._responses.send_nowait(items.Flush(connection))
+
+    def _finish(self, connection: Connection, request: Request) -> None:
+        """The request is done: its answer is with the socket, or it has none."""
+        if connection.closed:
+            connection.framer.drop()
+            return
+        connection.framer.done()
+        self._shared.times.add(request.code >> 16, request.stamps, self._elapsed())
+        self._unmute(connection, items.IN_HAND)
+
+    def _unmute(self, connection: Connection, reason: int) -> None:
+        connection.muted &= ~reason
+        if connection.muted:
+            if connection.muted & items.DRAINING and not connection.muted & items.IN_HAND:
+                self.close(connection, items.DRAINED)
+            return
+        if connection.closed or connection.queued:
+            return
+        if not (connection.readable or connection.framer.pending):
+            return
+        if self._asleep:  # the writer offers the next frame itself, and never waits
+            request = self._next(connection)
+            if request is not None:
+                self._served += 1
+                self._waiting.hand_over(connection, request)
+            elif self._ready:
+                self._ring()  # a large frame that goes on
+            return
+        connection.queued = True
+        self._ready.append(connection)
+
+    # --- the end
+
+    def close(
+        self, connection: Connection, reason: str, detail: str = "", *, reset: bool = False
+    ) -> None:
+        """Close a connection now. Idempotent. A frame that a handler reads is given back with its
+        answer.
+        """
+        if connection.closed:
+            return
+        connection.closed = True
+        del self.connections[connection.key]
+        connection.node.remove()
+        self._selector.unregister(connection.socket)
+        if reset:
+            connection.socket.abort()
+        else:
+            connection.socket.close()
+        self._shared.counters.add("connections_closed", listener=self.listener.name, reason=reason)
+        tell = logger.debug if reason in _QUIET else logger.warning
+        tell("connection closed", peer=connection.peer, reason=reason, detail=detail)
+        sending = connection.out is not None
+        if connection.out is not None:
+            connection.out.release()
+            connection.out = None
+        if connection.parked is not None:
+            connection.parked()
+        waits_for_room = connection.muted & items.CHANNEL_FULL
+        if sending or waits_for_room or not connection.muted & items.IN_HAND:
+            connection.request = None
+            connection.framer.drop()
+        if not self.connections:
+            self._change()
+
+    def _stop(self) -> None:
+        for connection in list(self.connections.values()):
+            self.close(connection, items.STOPPED)
+        while self._arrived.counts.queued:
+            self._arrived.receive_nowait().close()
+        while self._responding.queued:
+            self._apply(self._take.receive_nowait())  # leases and buffers
+        self._selector.close()
+        self._node.remove()
+
+    def _ring(self) -> None:
+        if self._asleep:
+            self._asleep = False
+            self._selector.ring()
+
+    def _change(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
+
+    def figures(self) -> Figures:
+        return {
+            "connections": len(self.connections),
+            "accepted": self._accepted,
+            "served": self._served,
+            "ready": len(self._ready),
+            "waiting_for_room": len(self._waiting),
+            "buffers_kept": self._shared.buffers.kept,
+        }

@@ -1,0 +1,55 @@
+"""A request in hand: its frame, its connection, and the one answer it gets."""
+
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.wire.server import Segments, key_of, version_of
+
+if TYPE_CHECKING:
+    from trio_kafka.network.connection import Connection
+
+
+@define(eq=False)
+class Request:
+    """One frame whose head is read.
+
+    frame: a view, valid until the request is answered or gives it back; None afterwards.
+    code: key and version as one number (`wire.server.code_of`).
+    """
+
+    frame: memoryview | None
+    code: int
+    correlation: int
+    client_length: int  # of the client id in the frame; -1: null
+    connection: "Connection"
+    stamps: Stamps
+    client_id: str = field(default="", init=False)
+    oneway: bool = field(default=False, init=False)
+
+    @property
+    def key(self) -> int:
+        return key_of(self.code)
+
+    @property
+    def version(self) -> int:
+        return version_of(self.code)
+
+    def give_back(self) -> None:
+        """The frame is not needed any more, though the answer is to come: what was parked keeps no
+        buffer.
+        """
+        if self.frame is not None:
+            self.frame = None
+            self.connection.framer.done()
+
+    def respond(self, segments: Segments | None) -> None:
+        """Answer, once. None: there is no answer (acks=0, or nobody to take it). Never waits."""
+        self.frame = None
+        self.connection.processor.answer(self, segments)
+
+    def refuse(self, reason: str, detail: str) -> None:
+        """End the connection instead of answering."""
+        self.frame = None
+        self.connection.processor.refuse(self, reason, detail)

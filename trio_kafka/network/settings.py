@@ -1,0 +1,31 @@
+"""What a listener and its connections are told; names and defaults are Kafka's."""
+
+from attrs import frozen
+
+
+@frozen(kw_only=True)
+class ListenerSettings:
+    """One listener.
+
+    name, security_protocol: as in `listeners` and `listener.security.protocol.map`.
+    port: 0 lets the system choose.
+    processors: num.network.threads.
+    largest_frame: socket.request.max.bytes.
+    idle_s: connections.max.idle.ms; infinite below 0.
+    backlog: socket.listen.backlog.size.
+    send_buffer, receive_buffer: socket.send.buffer.bytes, socket.receive.buffer.bytes; None is the
+        system's choice (-1 in Kafka's settings).
+    new_connections: how many accepted ones may wait for a processor.
+    """
+
+    name: str = "PLAINTEXT"
+    security_protocol: str = "PLAINTEXT"
+    host: str = "127.0.0.1"
+    port: int = 0
+    processors: int = 3
+    largest_frame: int = 100 << 20
+    idle_s: float = 600.0
+    backlog: int = 50
+    send_buffer: int | None = 100 << 10
+    receive_buffer: int | None = 100 << 10
+    new_connections: int = 20

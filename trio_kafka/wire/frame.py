@@ -1,0 +1,155 @@
+"""Bytes to frames, and the pool of buffers that frames are received into.
+
+A connection owns a buffer only while it holds bytes. A frame is a view into the buffer, valid until
+`done()`: one request of a connection is in hand at a time, so nothing is received behind it and
+nothing is copied. Views of a frame must not outlive `done()`: the pool gives the bytes to others. A
+buffer larger than those kept comes from the allocator,
+whose pages cost when they are written: a frame that is only promised costs what was sent of it.
+Source: Kafka's wire format: int32 size, then as many bytes.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Final
+
+from attrs import define, field
+
+from trio_kafka.errors import ProtocolError
+
+SMALL: Final = 64 << 10
+LARGE: Final = 1 << 20
+LEAST: Final = 10  # key, version, correlation id and the length of the client id
+_SIZE: Final = struct.Struct(">i").unpack_from
+
+
+class FrameSizeError(ProtocolError):
+    """A peer promised a frame of a size that is never read."""
+
+
+@define(eq=False)
+class Buffers:
+    """Views of 64 KiB and 1 MiB are kept, last used first; larger ones are the caller's alone."""
+
+    _allocate: Callable[[int], memoryview]
+    small: int = 256  # how many are kept at most
+    large: int = 16
+    fresh: int = 0  # allocations so far
+    _kept_small: list[memoryview] = field(factory=list, init=False)
+    _kept_large: list[memoryview] = field(factory=list, init=False)
+
+    def take(self, size: int) -> memoryview:
+        """A view of at least `size` bytes, with anything in it."""
+        if size <= SMALL:
+            if self._kept_small:
+                return self._kept_small.pop()
+            size = SMALL
+        elif size <= LARGE:
+            if self._kept_large:
+                return self._kept_large.pop()
+            size = LARGE
+        self.fresh += 1
+        return self._allocate(size)
+
+    def give(self, view: memoryview) -> None:
+        """Give back what `take` gave."""
+        size = len(view)
+        if size == SMALL and len(self._kept_small) < self.small:
+            self._kept_small.append(view)
+        elif size == LARGE and len(self._kept_large) < self.large:
+            self._kept_large.append(view)
+
+    @property
+    def kept(self) -> int:
+        """Bytes that wait to be used again."""
+        return len(self._kept_small) * SMALL + len(self._kept_large) * LARGE
+
+
+class Framer:
+    """One connection's bytes on their way in; `largest` is the largest frame that is read."""
+
+    __slots__ = ("_buffers", "_end", "_frame", "_guess", "_largest", "_start", "_view")
+
+    def __init__(self, buffers: Buffers, largest: int) -> None:
+        self._buffers = buffers
+        self._largest = largest
+        self._view: memoryview | None = None
+        self._start = self._end = self._frame = 0
+        # A peer that sent a large frame will probably send another of that size.
+        self._guess = SMALL
+
+    def room(self) -> memoryview:
+        """Where to receive the next bytes; never empty. A large frame is received up to its end and
+        no further.
+
+        Call `next` before: it refuses a size that is never read.
+        """
+        view, start, end = self._view, self._start, self._end
+        if view is None:
+            view = self._view = self._buffers.take(self._guess)
+            return view if self._guess <= SMALL else view[: self._guess]
+        need = 4 + _SIZE(view, start)[0] if end - start >= 4 else 4
+        if start + need > len(view):
+            target = view if need <= len(view) else self._buffers.take(need)
+            target[: end - start] = view[start:end]
+            if target is not view:
+                self._buffers.give(view)
+            self._view, self._start, self._end = target, 0, end - start
+            view, start, end = target, 0, end - start
+        return view[end : start + need] if need > SMALL else view[end:]
+
+    def received(self, n: int) -> None:
+        """`n` bytes were put into `room()`."""
+        self._end += n
+
+    def next(self) -> memoryview | None:
+        """The next frame without its size, or None: it is not whole. It stays until `done`.
+
+        Raises FrameSizeError for a size below that of the smallest head or above the largest frame.
+        """
+        start = self._start
+        have = self._end - start - 4
+        view = self._view
+        if have < 0 or view is None:
+            return None
+        (size,) = _SIZE(view, start)
+        if size < LEAST or size > self._largest:
+            raise FrameSizeError(f"frame of {size} bytes: want {LEAST} to {self._largest}")
+        if have < size:
+            return None
+        self._frame = size + 4
+        return view[start + 4 : start + 4 + size]
+
+    def done(self) -> None:
+        """The frame in hand is not needed any more. Idempotent."""
+        if self._frame:
+            self._guess = min(max(self._frame, SMALL), LARGE)
+            self._start += self._frame
+            self._frame = 0
+        self.rest()
+
+    def rest(self) -> None:
+        """Give the buffer back if it is empty."""
+        if self._start == self._end and self._view is not None and not self._frame:
+            self._buffers.give(self._view)
+            self._view, self._start, self._end = None, 0, 0
+
+    def drop(self) -> None:
+        """Forget all bytes, the frame in hand too. Idempotent."""
+        self._start, self._frame = self._end, 0
+        self.rest()
+
+    @property
+    def pending(self) -> bool:
+        """Bytes are here that no `done` has taken."""
+        return self._end > self._start
+
+    @property
+    def whole(self) -> bool:
+        """A frame is whole, or its size is one that `next` refuses."""
+        have = self._end - self._start - 4
+        return have >= 0 and self._view is not None and _SIZE(self._view, self._start)[0] <= have
+
+    @property
+    def held(self) -> int:
+        """Bytes of buffer that this connection owns now."""
+        return 0 if self._view is None else len(self._view)
