@@ -13,7 +13,7 @@ from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real.selector import RealSelector
 from trio_kafka.world.real.socket import RealSocket, endpoint
 
-_EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - Kafka's words for all interfaces
+_EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - all interfaces
 
 
 class RealListener:

@@ -48,7 +48,7 @@ class Volume:
     async def run_shielded(self, call: Callable[..., T], *args: Any) -> T:
         """In a thread, whatever is cancelled: what must not be left undone, bounded by the disk."""
         with trio.CancelScope(shield=True):
-            done = await self.run(call, *args)
+            done: T = await self.run(call, *args)
         return done
 
 

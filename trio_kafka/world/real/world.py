@@ -43,7 +43,7 @@ class RealWorld:
 
     async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
         with self.clock.working(), trio.CancelScope(shield=True):
-            done = await trio.to_thread.run_sync(partial(call, *args))
+            done: T = await trio.to_thread.run_sync(partial(call, *args))
         return done
 
     async def run_in_process(

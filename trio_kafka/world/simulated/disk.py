@@ -1,0 +1,169 @@
+"""What a disk holds and what it may lose: pure, without time.
+
+A node has what programs see, what survives for certain, and the ordered changes between. A sync
+applies the changes made before it began. When the power goes each pending change survives or not: a
+write may be torn at a sector, the rest absent or zeros; a lost name takes along each later change
+of the names it met, so a rename is whole or not at all and never overtakes what it builds on.
+Directories and files have no order among each other.
+"""
+
+from random import Random
+from typing import Final
+
+from attrs import define, field, frozen
+
+SECTOR: Final = 512
+
+
+@frozen
+class Write:
+    """Bytes at a position that was the end."""
+
+    position: int
+    data: bytes
+
+
+@frozen
+class Truncate:
+    """Cut to a size."""
+
+    size: int
+
+
+@define(eq=False)
+class FileNode:
+    """A file's bytes. cold: position from which they are out of the page cache, None: nowhere."""
+
+    data: bytearray = field(factory=bytearray)
+    cold: int | None = None
+    _kept: bytearray = field(factory=bytearray)
+    _pending: list[Write | Truncate] = field(factory=list)
+
+    def append(self, data: bytes) -> None:
+        self._pending.append(Write(len(self.data), data))
+        self.data += data
+
+    def truncate(self, size: int) -> None:
+        self._pending.append(Truncate(size))
+        del self.data[size:]
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    @property
+    def changes(self) -> int:
+        """Pending ones: what a sync that begins now will cover."""
+        return len(self._pending)
+
+    def sync(self, changes: int) -> None:
+        for change in self._pending[:changes]:
+            self._keep(change)
+        del self._pending[:changes]
+
+    def _keep(self, change: Write | Truncate) -> None:
+        if isinstance(change, Truncate):
+            del self._kept[change.size :]
+            return
+        gap = change.position - len(self._kept)
+        if gap > 0:
+            self._kept += bytes(gap)
+        self._kept[change.position : change.position + len(change.data)] = change.data
+
+    def lose_power(self, chance: Random, kept: float) -> None:
+        """`kept`: the probability that a change which was not synced survives whole."""
+        for change in self._pending:
+            fate = chance.random()
+            if fate < kept:
+                self._keep(change)
+            elif isinstance(change, Write) and fate < kept + (1 - kept) / 2:
+                self._keep(_torn(change, chance))
+        self._pending = []
+        self.data = bytearray(self._kept)
+        self.cold = 0
+
+
+def _torn(write: Write, chance: Random) -> Write:
+    whole = chance.randrange(0, len(write.data) + 1, SECTOR) if len(write.data) >= SECTOR else 0
+    rest = bytes(len(write.data) - whole) if chance.random() < 0.5 else b""
+    return Write(write.position, write.data[:whole] + rest)
+
+
+@frozen(eq=False)
+class Link:
+    """A new name for a node."""
+
+    name: str
+    node: "Node"
+
+
+@frozen
+class Rename:
+    """Another name for what had the old one."""
+
+    old: str
+    new: str
+
+
+@frozen
+class Unlink:
+    """A name less."""
+
+    name: str
+
+
+NameChange = Link | Rename | Unlink
+
+
+@define(eq=False)
+class DirectoryNode:
+    """A directory's names."""
+
+    names: "dict[str, Node]" = field(factory=dict)
+    _kept: "dict[str, Node]" = field(factory=dict)
+    _pending: list[NameChange] = field(factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files below."""
+        return sum(node.size for node in self.names.values())
+
+    def change(self, change: NameChange) -> None:
+        _apply(self.names, change)
+        self._pending.append(change)
+
+    @property
+    def changes(self) -> int:
+        """Pending ones: what a sync that begins now will cover."""
+        return len(self._pending)
+
+    def sync(self, changes: int) -> None:
+        for change in self._pending[:changes]:
+            _apply(self._kept, change)
+        del self._pending[:changes]
+
+    def lose_power(self, chance: Random, kept: float) -> None:
+        """`kept`: the probability that a change which was not synced survives."""
+        lost: set[str] = set()
+        for change in self._pending:
+            touched = {change.old, change.new} if isinstance(change, Rename) else {change.name}
+            if touched & lost or chance.random() >= kept:
+                lost |= touched
+            else:
+                _apply(self._kept, change)
+        self._pending = []
+        self.names = dict(self._kept)
+        for node in self.names.values():
+            node.lose_power(chance, kept)
+
+
+Node = FileNode | DirectoryNode
+
+
+def _apply(names: dict[str, Node], change: NameChange) -> None:
+    if isinstance(change, Link):
+        names[change.name] = change.node
+    elif isinstance(change, Rename):
+        names[change.new] = names.pop(change.old)
+    else:
+        del names[change.name]

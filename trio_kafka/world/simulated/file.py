@@ -1,0 +1,156 @@
+"""An open file of a simulated disk and the leases on it."""
+
+import errno
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import trio
+
+from trio_kafka.world.protocols import Buffer
+from trio_kafka.world.recent import RecentBytes, Writes
+from trio_kafka.world.simulated.disk import SECTOR, FileNode
+
+if TYPE_CHECKING:
+    from trio_kafka.world.simulated.world import SimulatedWorld
+
+
+class SimulatedLease:
+    """See `protocols.Lease`. There is no descriptor: `key` is -1."""
+
+    __slots__ = ("_file", "_node", "cut", "end", "key")
+
+    def __init__(self, file: "SimulatedFile", node: FileNode, end: int) -> None:
+        self._file = file
+        self._node = node
+        self.key = -1
+        self.end = end
+        self.cut = False
+
+    def content(self, start: int, limit: int) -> bytes:
+        """Up to `limit` bytes of the range."""
+        return bytes(self._node.data[start : min(self.end, start + limit)])
+
+    def release(self) -> None:
+        self._file.released(self)
+
+
+class SimulatedFile:
+    """See `protocols.File`."""
+
+    def __init__(self, world: "SimulatedWorld", node: FileNode, path: str, writes: Writes) -> None:
+        self._world = world
+        self._node = node
+        self._path = path
+        self._leases: dict[SimulatedLease, None] = {}
+        self._broken: OSError | None = None
+        self._closed = False
+        self._recent = None if world.universe.nowait else RecentBytes(writes)
+
+    @property
+    def size(self) -> int:
+        return self._node.size
+
+    def _check(self) -> None:
+        if self._broken:
+            raise OSError(self._broken.errno, f"broken before: {self._broken.strerror}")
+        if self._closed:
+            raise OSError(errno.EBADF, "closed")
+
+    def _call(self, call: str, data: object = None) -> None:
+        self._world.check()
+        self._check()
+        self._world.call(call, self._path, data)
+
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        data = b"".join(buffers)
+        self._call("append", data)
+        if len(data) > self._world.free_space():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
+        position = self.size
+        self._node.append(data)
+        if self._recent:
+            self._recent.wrote(position, len(data))
+        return position
+
+    def try_read(self, position: int, buffer: bytearray | memoryview) -> int:
+        self._call("try_read", (position, len(buffer)))
+        warm = self._warm(position, min(len(buffer), max(self.size - position, 0)))
+        return self._copy(position, memoryview(buffer)[:warm])
+
+    def _warm(self, position: int, size: int) -> int:
+        """How many of `size` bytes can be read without waiting."""
+        universe, cold = self._world.universe, self._node.cold
+        if not size:
+            return 0
+        if self._recent:
+            warm = size if self._recent.holds(position) else 0
+        else:
+            warm = size if cold is None else min(size, max(cold - position, 0))
+            if universe.moody and (mood := universe.disk_chance.random()) < 0.1:
+                warm = universe.disk_chance.randrange(0, warm + 1, SECTOR) if mood < 0.05 else 0
+        if not warm:
+            raise BlockingIOError(errno.EAGAIN, "not in the page cache")
+        return warm
+
+    def _copy(self, position: int, buffer: memoryview) -> int:
+        found = self._node.data[position : position + len(buffer)]
+        buffer[: len(found)] = found
+        return len(found)
+
+    def chill(self, position: int = 0) -> None:
+        """For tests: what lies from `position` on is not in the page cache until it is read."""
+        self._node.cold = position
+
+    def truncate(self, size: int) -> None:
+        self._call("truncate", size)
+        if size > self.size:
+            raise ValueError(f"cannot cut {self.size} bytes to {size}")
+        for lease in self._leases:
+            lease.cut |= lease.end > size
+        self._node.truncate(size)
+        if self._recent:
+            self._recent.cut(size)
+
+    def lease(self, end: int) -> SimulatedLease:
+        self._world.check()
+        self._check()
+        lease = SimulatedLease(self, self._node, end)
+        self._leases[lease] = None
+        return lease
+
+    def released(self, lease: SimulatedLease) -> None:
+        """A lease has ended; idempotent."""
+        self._leases.pop(lease, None)
+
+    def close(self) -> None:
+        self._closed = True
+
+    async def read(self, position: int, buffer: bytearray | memoryview) -> int:
+        self._call("read", (position, len(buffer)))
+        await self._world.pause(1e-4, 5e-3)
+        found = self._copy(position, memoryview(buffer))
+        if self._node.cold is not None and position <= self._node.cold:
+            self._node.cold = max(self._node.cold, position + found)
+        return found
+
+    async def append_slow(self, buffers: Sequence[Buffer]) -> int:
+        self._check()
+        with trio.CancelScope(shield=True):
+            await self._world.pause(1e-4, 5e-3)
+        return self.append(buffers)
+
+    async def sync(self) -> None:
+        changes = self._node.changes
+        self._call_sync()
+        with trio.CancelScope(shield=True):
+            await self._world.pause(1e-3, 3e-2)
+        self._node.sync(changes)
+
+    def _call_sync(self) -> None:
+        self._check()
+        try:
+            self._call("sync")
+        except OSError as error:
+            self._broken = error
+            raise

@@ -1,0 +1,196 @@
+"""Listeners and connections between simulated machines.
+
+A host is a machine's name, any name that some machine listens on, or loopback: the machine itself.
+A packet to a machine that is off, cut off or has a full backlog is repeated for 127 s, as Linux
+does.
+"""
+
+import errno
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from trio_kafka.model import Endpoint
+from trio_kafka.world.simulated.selector import MemorySelector
+from trio_kafka.world.simulated.socket import MemorySocket
+
+if TYPE_CHECKING:
+    from trio_kafka.world.simulated.world import SimulatedWorld
+
+_EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - all interfaces
+_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+_FIRST_PORT: Final = 40_000
+_ATTEMPTS: Final = 7  # after 1, 2, 4, ... s: 127 s in all
+
+
+class MemoryListener:
+    """See `protocols.Listener`. There is no descriptor: `key` is -1."""
+
+    key: Final = -1
+
+    def __init__(
+        self,
+        world: "SimulatedWorld",
+        address: Endpoint,
+        backlog: int,
+        send_room: int,
+        receive_room: int,
+    ) -> None:
+        self.world = world
+        self.address = address
+        self.send_room = send_room
+        self.receive_room = receive_room
+        self._backlog = backlog
+        self._waiting: deque[MemorySocket] = deque()
+        self._lot = trio.lowlevel.ParkingLot()
+        self._closed = False
+
+    @property
+    def full(self) -> bool:
+        return len(self._waiting) > self._backlog
+
+    def put(self, socket: MemorySocket) -> None:
+        """A connection to be accepted."""
+        self._waiting.append(socket)
+        self._lot.unpark()
+
+    def accept_nowait(self) -> MemorySocket:
+        self.world.call("accept", str(self.address))
+        if self._closed:
+            raise OSError(errno.EBADF, "closed")
+        if not self._waiting:
+            raise BlockingIOError(errno.EAGAIN, "nobody has connected")
+        return self._waiting.popleft()
+
+    async def accept(self) -> MemorySocket:
+        await trio.lowlevel.checkpoint()
+        while True:
+            while not self._waiting and not self._closed:
+                await self._lot.park()
+            self.world.check()
+            if self._closed:
+                raise trio.ClosedResourceError
+            with suppress(BlockingIOError):
+                return self.accept_nowait()
+
+    def close(self) -> None:
+        """What nobody has accepted is reset."""
+        if self._closed:
+            return
+        self.world.call("close_listener", str(self.address))
+        self._closed = True
+        self.world.network.forget(self)
+        for socket in self._waiting:
+            socket.abort()
+        self._lot.unpark_all()
+
+
+class SimulatedNetwork:
+    """See `protocols.Network`. Buffers are room; without numbers the universe's is halved."""
+
+    def __init__(self, world: "SimulatedWorld") -> None:
+        self._world = world
+        self.listeners: dict[tuple[str, int], MemoryListener] = {}
+        self._next_port = _FIRST_PORT
+
+    def selector(self) -> MemorySelector:
+        return MemorySelector(self._world)
+
+    async def listen(
+        self,
+        host: str,
+        port: int,
+        backlog: int = 128,
+        *,
+        send_buffer: int | None = None,
+        receive_buffer: int | None = None,
+    ) -> MemoryListener:
+        await trio.lowlevel.checkpoint()
+        self._world.call("listen", f"{host}:{port}")
+        host = "" if host in _EVERYWHERE else host
+        port = port or self._free_port()
+        for taken, number in self.listeners:
+            if number == port and (taken == host or not taken or not host):
+                raise OSError(errno.EADDRINUSE, f"port {port} is in use")
+        half = self._world.universe.room // 2
+        listener = MemoryListener(
+            self._world,
+            Endpoint(host, port),
+            backlog,
+            half if send_buffer is None else send_buffer,
+            half if receive_buffer is None else receive_buffer,
+        )
+        self.listeners[host, port] = listener
+        return listener
+
+    def _free_port(self) -> int:
+        self._next_port += 1
+        return self._next_port
+
+    def forget(self, listener: MemoryListener) -> None:
+        """It is closed."""
+        self.listeners.pop((listener.address.host, listener.address.port), None)
+
+    def crash(self) -> None:
+        self.listeners.clear()
+
+    def listener(self, host: str, port: int) -> MemoryListener | None:
+        """What would take a connection to `host` on this machine."""
+        return self.listeners.get((host, port)) or self.listeners.get(("", port))
+
+    def _machine(self, host: str, port: int) -> "SimulatedWorld | None":
+        """Who has that host."""
+        machines = self._world.universe.machines
+        if host in _LOOPBACK or host in _EVERYWHERE:
+            return self._world
+        if host in machines:
+            return machines[host]
+        for world in machines.values():
+            if (host, port) in world.network.listeners:
+                return world
+        return None
+
+    async def connect(
+        self,
+        host: str,
+        port: int,
+        *,
+        send_buffer: int | None = None,
+        receive_buffer: int | None = None,
+    ) -> MemorySocket:
+        self._world.call("connect", f"{host}:{port}")
+        world, universe = self._world, self._world.universe
+        for attempt in range(_ATTEMPTS):
+            await world.pause(universe.latency, 2 * universe.latency)
+            there = self._machine(host, port)
+            if there is None:
+                raise ConnectionRefusedError(errno.ECONNREFUSED, f"nobody is {host}")
+            if not there.dark and universe.linked(world.name, there.name):
+                listener = there.network.listener(host, port)
+                if listener is None:
+                    raise ConnectionRefusedError(errno.ECONNREFUSED, "nobody listens")
+                if not listener.full:
+                    return self._connected(
+                        Endpoint(host, port), listener, send_buffer, receive_buffer
+                    )
+            await trio.sleep(2.0**attempt)
+        raise TimeoutError(errno.ETIMEDOUT, f"no answer from {host}:{port}")
+
+    def _connected(
+        self,
+        peer: Endpoint,
+        listener: MemoryListener,
+        send_buffer: int | None,
+        receive_buffer: int | None,
+    ) -> MemorySocket:
+        half = self._world.universe.room // 2
+        send_room = half if send_buffer is None else send_buffer
+        receive_room = half if receive_buffer is None else receive_buffer
+        local = Endpoint(self._world.name, self._free_port())
+        near = MemorySocket(self._world, local, peer, receive_room + listener.send_room)
+        far = MemorySocket(listener.world, peer, local, listener.receive_room + send_room)
+        near.other, far.other = far, near
+        listener.put(far)
+        return near

@@ -1,0 +1,80 @@
+"""Edge-triggered readiness of simulated sockets."""
+
+from typing import TYPE_CHECKING
+
+import trio
+
+from trio_kafka.world.protocols import READ, Socket
+from trio_kafka.world.simulated.socket import MemorySocket
+
+if TYPE_CHECKING:
+    from trio_kafka.world.simulated.world import SimulatedWorld
+
+
+class MemorySelector:
+    """See `protocols.Selector`. An edge makes a key ready; `poll` gives the state at that time."""
+
+    def __init__(self, world: "SimulatedWorld") -> None:
+        self._world = world
+        self._sockets: dict[int, MemorySocket] = {}
+        self._ready: dict[int, None] = {}
+        self._lot = trio.lowlevel.ParkingLot()
+        self._closed = False
+        self.bell = world.take_key()
+
+    def ring(self) -> None:
+        self.wake(self.bell)
+
+    def register(self, socket: Socket) -> None:
+        assert isinstance(socket, MemorySocket)  # noqa: S101 - narrows: worlds are not mixed
+        socket.check_open()
+        if socket.key in self._sockets:
+            raise FileExistsError(f"key {socket.key} is registered")
+        self._sockets[socket.key] = socket
+        socket.selector = self
+        self.wake(socket.key)
+
+    def unregister(self, socket: Socket) -> None:
+        assert isinstance(socket, MemorySocket)  # noqa: S101 - narrows: worlds are not mixed
+        socket.check_open()
+        if self._sockets.get(socket.key) is not socket:
+            raise FileNotFoundError(f"key {socket.key} is not registered")
+        self.forget(socket)
+
+    def forget(self, socket: MemorySocket) -> None:
+        """It is closed, or nobody wants its edges."""
+        del self._sockets[socket.key]
+        self._ready.pop(socket.key, None)
+        socket.selector = None
+
+    def wake(self, key: int) -> None:
+        """An edge."""
+        self._ready[key] = None
+        self._lot.unpark_all()
+
+    def poll(self, timeout: float, limit: int) -> list[tuple[int, int]]:  # noqa: ARG002 - always 0
+        self._world.check()
+        found = []
+        for key in list(self._ready)[:limit]:
+            del self._ready[key]
+            if mask := READ if key == self.bell else self._sockets[key].mask():
+                found.append((key, mask))
+        return found
+
+    async def wait(self) -> None:
+        await trio.lowlevel.checkpoint()
+        universe = self._world.universe
+        spurious = universe.moody and universe.network_chance.random() < 0.01
+        while not self._ready and not self._closed and not spurious:
+            await self._lot.park()
+        self._world.check()
+        if self._closed:
+            raise trio.ClosedResourceError
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            for socket in list(self._sockets.values()):
+                self.forget(socket)
+            self._world.free_key(self.bell)
+            self._lot.unpark_all()

@@ -1,0 +1,251 @@
+"""One end of a simulated connection.
+
+Bytes travel by the universe's events, in order: TCP loses nothing, it only delays. A lost packet is
+a delay, a cut link a delay until it is healed. What is under way and unread in one direction is
+bounded.
+"""
+
+import errno
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from trio_kafka.model import Endpoint
+from trio_kafka.world.protocols import (
+    BROKEN,
+    PEER_DONE,
+    READ,
+    WRITE,
+    Buffer,
+    Lease,
+    RangeCutError,
+)
+from trio_kafka.world.simulated.file import SimulatedLease
+
+if TYPE_CHECKING:
+    from trio_kafka.world.simulated.selector import MemorySelector
+    from trio_kafka.world.simulated.world import SimulatedWorld
+
+_RETRANSMISSION_S: Final = 0.2
+_HOLD_S: Final = 0.2  # how long the kernel keeps what was sent by MSG_MORE
+
+
+class MemorySocket:
+    """See `protocols.Socket`."""
+
+    def __init__(
+        self, world: "SimulatedWorld", local: Endpoint, peer: Endpoint, receive_room: int
+    ) -> None:
+        self.world = world
+        self.local = local
+        self.peer = peer
+        self.key = world.take_key()
+        self.other: MemorySocket
+        self.selector: MemorySelector | None = None
+        self._receive_room = receive_room  # bytes, of the direction that ends here
+        self._target = str(peer)
+        self._changed = trio.lowlevel.ParkingLot()
+        self._unread = bytearray()
+        self.under_way = 0  # bytes towards this end
+        self.held = bytearray()  # bytes from this end, kept back by send_more
+        self._last_arrival = 0.0  # of what this end has sent
+        self.wants_room = False  # a send was short or refused: an edge is due
+        self._ended = False  # the peer sends no more
+        self._shut = False  # this end sends no more
+        self._reset = False
+        self.gone = False  # this end's machine has forgotten it
+        self.closed = False
+        world.sockets[self] = None
+
+    def mask(self) -> int:
+        """The state, as a selector tells it."""
+        if self._reset:
+            return READ | WRITE | BROKEN | PEER_DONE
+        mask = READ if self._unread or self._ended else 0
+        if self._ended:
+            mask |= PEER_DONE
+        if self.other.room() > 0 and not self.wants_room:
+            mask |= WRITE
+        return mask
+
+    def room(self) -> int:
+        """Bytes that the peer may still send."""
+        return self._receive_room - len(self._unread) - self.under_way - len(self.other.held)
+
+    def check_open(self) -> None:
+        if self.closed:
+            raise OSError(errno.EBADF, "closed")
+
+    def receive_into(self, buffer: bytearray | memoryview) -> int:
+        self._call("receive")
+        if self._reset:
+            raise ConnectionResetError(errno.ECONNRESET, "reset by the peer")
+        if not self._unread:
+            if self._ended:
+                return 0
+            raise BlockingIOError(errno.EAGAIN, "nothing has arrived")
+        size = min(len(buffer), len(self._unread))
+        memoryview(buffer)[:size] = self._unread[:size]
+        del self._unread[:size]
+        # The kernel's rule: writable again when a third is free.
+        if self.other.wants_room and self.room() * 3 >= self._receive_room:
+            self.other.wants_room = False
+            self._post(MemorySocket._edge)
+        return size
+
+    def send(self, data: Buffer) -> int:
+        self._call("send", data)
+        size = self._take(data)
+        self._flush()
+        return size
+
+    def send_more(self, data: Buffer) -> int:
+        self._call("send_more", data)
+        size = self._take(data)
+        self.world.universe.at(trio.current_time() + _HOLD_S, self._flush)
+        return size
+
+    def send_file_range(self, lease: Lease, start: int, limit: int) -> int:
+        assert isinstance(lease, SimulatedLease)  # noqa: S101 - narrows: worlds are not mixed
+        self._call("send_file_range", (start, limit))
+        if lease.cut:
+            raise RangeCutError
+        size = self._take(lease.content(start, limit))
+        if size == 0:
+            raise RangeCutError
+        self._flush()
+        return size
+
+    def _call(self, call: str, data: object = None) -> None:
+        try:
+            self.world.call(call, self._target, data)
+        except ConnectionError:
+            self.die(silent=False)
+            raise
+        self.check_open()
+
+    def _take(self, data: Buffer) -> int:
+        """Bytes that go into what is held back."""
+        if self._reset or self._shut:
+            raise BrokenPipeError(errno.EPIPE, "the connection is gone")
+        if not data:
+            return 0
+        universe = self.world.universe
+        size = min(len(data), self.other.room())
+        if size > 1 and universe.moody and universe.network_chance.random() < 0.02:
+            size = universe.network_chance.randrange(1, size)
+        if size < len(data):
+            self.wants_room = True
+        if size <= 0:
+            raise BlockingIOError(errno.EAGAIN, "the peer has no room")
+        self.held += memoryview(data)[:size]
+        return size
+
+    def _flush(self) -> None:
+        if self.held and not self._reset:
+            chunk = bytes(self.held)
+            self.held.clear()
+            self.other.under_way += len(chunk)
+            self._post(lambda other: other.arrive(chunk))
+
+    def arrive(self, chunk: bytes) -> None:
+        self.under_way -= len(chunk)
+        if self.closed:
+            self.die(silent=False)
+        else:
+            self._unread += chunk
+            self._edge()
+
+    def _post(self, act: "Callable[[MemorySocket], None]") -> None:
+        """Let `act` happen to the other end, after all that was sent before."""
+        universe = self.world.universe
+        chance = universe.network_chance
+        delay = universe.latency * chance.uniform(0.5, 1.5)
+        if universe.moody and chance.random() < 0.01:
+            delay += _RETRANSMISSION_S
+        self._last_arrival = max(self._last_arrival, trio.current_time() + delay)
+        universe.at(self._last_arrival, lambda: self._deliver(act))
+
+    def _deliver(self, act: "Callable[[MemorySocket], None]") -> None:
+        universe, other = self.world.universe, self.other
+        if not universe.linked(self.world.name, other.world.name):
+            again = max(self._last_arrival, trio.current_time() + _RETRANSMISSION_S)
+            universe.at(again, lambda: self._deliver(act))
+        elif not other.gone:
+            act(other)
+        elif not self.gone and not universe.machines[other.world.name].dark:
+            self.die(silent=True, told=True)  # a machine that does not know of us answers so
+
+    def _edge(self) -> None:
+        self._changed.unpark_all()
+        if self.selector:
+            self.selector.wake(self.key)
+
+    def shutdown_write(self) -> None:
+        self._call("shutdown")
+        if self._reset:
+            raise OSError(errno.ENOTCONN, "not connected")
+        self._finish()
+
+    def _finish(self) -> None:
+        if not self._shut:
+            self._flush()
+            self._shut = True
+            self._post(MemorySocket._end)
+
+    def _end(self) -> None:
+        self._ended = True
+        self._edge()
+
+    def die(self, *, silent: bool, told: bool = False) -> None:
+        """A reset. silent: the other end hears nothing; told: this end got it from outside."""
+        if not silent and not self.gone:
+            self._post(lambda other: other.die(silent=True, told=True))
+        self.gone = self._reset = True
+        self.held.clear()
+        self.world.sockets.pop(self, None)
+        if told:
+            self._edge()
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.world.call("close", self._target)
+        self._leave()
+        if self._unread:
+            self.die(silent=False)
+        elif not self._reset:
+            self._finish()
+
+    def abort(self) -> None:
+        if self.closed:
+            return
+        self.world.call("abort", self._target)
+        self._leave()
+        if not self._reset:
+            self.die(silent=False)
+
+    def _leave(self) -> None:
+        if self.selector:
+            self.selector.forget(self)
+        self.closed = True
+        if self.other.closed:  # both ends have ended: a crash concerns them no more
+            self.world.sockets.pop(self, None)
+            self.other.world.sockets.pop(self.other, None)
+        self.world.free_key(self.key)
+        self._changed.unpark_all()
+
+    async def wait_readable(self) -> None:
+        await self._wait(READ)
+
+    async def wait_writable(self) -> None:
+        await self._wait(WRITE)
+
+    async def _wait(self, want: int) -> None:
+        await trio.lowlevel.checkpoint()
+        while not self.closed and not self.mask() & (want | BROKEN):
+            await self._changed.park()
+        self.world.check()
+        if self.closed:
+            raise trio.ClosedResourceError

@@ -1,0 +1,144 @@
+"""Directories of a simulated disk."""
+
+import errno
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import trio
+
+from trio_kafka.world.names import check_name
+from trio_kafka.world.recent import Writes
+from trio_kafka.world.simulated.disk import (
+    DirectoryNode,
+    FileNode,
+    Link,
+    Node,
+    Rename,
+    Unlink,
+)
+from trio_kafka.world.simulated.file import SimulatedFile
+
+if TYPE_CHECKING:
+    from trio_kafka.world.simulated.world import SimulatedWorld
+
+
+def _error(number: int, path: str) -> OSError:
+    """The system's: OSError makes it the subclass of its number."""
+    return OSError(number, os.strerror(number), path)
+
+
+def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
+    """FileNotFoundError, NotADirectoryError."""
+    found = node.names.get(check_name(name))
+    if found is None:
+        raise _error(errno.ENOENT, name)
+    if isinstance(found, FileNode):
+        raise _error(errno.ENOTDIR, name)
+    return found
+
+
+class SimulatedDirectory:
+    """See `protocols.Directory`."""
+
+    def __init__(
+        self, world: "SimulatedWorld", node: DirectoryNode, path: str, writes: Writes
+    ) -> None:
+        self.path = path
+        self._world = world
+        self._node = node
+        self._writes = writes
+
+    def _at(self, name: str) -> str:
+        return f"{self.path}/{check_name(name)}"
+
+    def _find(self, name: str) -> Node:
+        path = self._at(name)
+        if name not in self._node.names:
+            raise _error(errno.ENOENT, path)
+        return self._node.names[name]
+
+    def names(self) -> list[str]:
+        self._world.call("names", self.path)
+        return sorted(self._node.names)
+
+    def exists(self, name: str) -> bool:
+        self._world.call("exists", self._at(name))
+        return name in self._node.names
+
+    def create(self, name: str) -> SimulatedFile:
+        path = self._at(name)
+        self._world.call("create", path)
+        if name in self._node.names:
+            raise _error(errno.EEXIST, path)
+        node = FileNode()
+        self._node.change(Link(name, node))
+        return SimulatedFile(self._world, node, path, self._writes)
+
+    def open(self, name: str) -> SimulatedFile:
+        path = self._at(name)
+        self._world.call("open", path)
+        node = self._find(name)
+        if isinstance(node, DirectoryNode):
+            raise _error(errno.EISDIR, path)
+        return SimulatedFile(self._world, node, path, self._writes)
+
+    def rename(self, old: str, new: str) -> None:
+        self._world.call("rename", self._at(old), self._at(new))
+        moved, replaced = self._find(old), self._node.names.get(new)
+        if moved is replaced:
+            return
+        if replaced is not None:
+            _check_replaced(moved, replaced, self._at(new))
+        self._node.change(Rename(old, new))
+
+    def directory(self, name: str, *, create: bool = False) -> "SimulatedDirectory":
+        path = self._at(name)
+        self._world.call("directory", path, create)
+        if create and name not in self._node.names:
+            self._node.change(Link(name, DirectoryNode()))
+        return SimulatedDirectory(self._world, find_directory(self._node, name), path, self._writes)
+
+    def lock(self, name: str) -> Callable[[], None]:
+        path, locks = self._at(name), self._world.locks
+        self._world.call("lock", path)
+        if path in locks:
+            raise _error(errno.EAGAIN, path)
+        if name not in self._node.names:
+            self._node.change(Link(name, FileNode()))
+        token = locks[path] = object()
+
+        def unlock() -> None:
+            if locks.get(path) is token:
+                del locks[path]
+
+        return unlock
+
+    def free_space(self) -> int:
+        self._world.call("free_space", self.path)
+        return self._world.free_space()
+
+    async def unlink(self, name: str) -> None:
+        self._world.call("unlink", self._at(name))
+        await self._world.pause(1e-5, 1e-3)
+        node = self._find(name)
+        if isinstance(node, DirectoryNode) and node.names:
+            raise _error(errno.ENOTEMPTY, self._at(name))
+        self._node.change(Unlink(name))
+
+    async def sync(self) -> None:
+        changes = self._node.changes
+        self._world.call("sync_directory", self.path)
+        with trio.CancelScope(shield=True):
+            await self._world.pause(1e-3, 3e-2)
+        self._node.sync(changes)
+
+
+def _check_replaced(moved: Node, replaced: Node, path: str) -> None:
+    if isinstance(moved, FileNode):
+        if isinstance(replaced, DirectoryNode):
+            raise _error(errno.EISDIR, path)
+    elif isinstance(replaced, FileNode):
+        raise _error(errno.ENOTDIR, path)
+    elif replaced.names:
+        raise _error(errno.ENOTEMPTY, path)

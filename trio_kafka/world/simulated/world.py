@@ -1,0 +1,144 @@
+"""One life of one simulated machine."""
+
+import heapq
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import trio
+
+from trio_kafka.world.clock import EPOCH
+from trio_kafka.world.names import check_name
+from trio_kafka.world.protocols import Crashed
+from trio_kafka.world.recent import Writes
+from trio_kafka.world.simulated.disk import DirectoryNode, Link
+from trio_kafka.world.simulated.network import SimulatedNetwork
+from trio_kafka.world.simulated.storage import SimulatedDirectory, find_directory
+
+if TYPE_CHECKING:
+    from trio_kafka.world.simulated.socket import MemorySocket
+    from trio_kafka.world.simulated.universe import Universe
+
+T = TypeVar("T")
+_PLENTY: Final = 1 << 40
+
+
+class SimulatedClock:
+    """Both hands are the run's time."""
+
+    def __init__(self) -> None:
+        self.elapsed = trio.current_time
+
+    def wall(self) -> float:
+        return EPOCH + trio.current_time()
+
+
+class SimulatedWorld:
+    """See `protocols.World`. After `crash` each call raises Crashed.
+
+    dark: it is off, and packets get no answer. capacity: bytes of the disk, None: enough.
+    """
+
+    simulated = True
+
+    def __init__(self, universe: "Universe", name: str, disk: DirectoryNode, life: int) -> None:
+        self.universe = universe
+        self.name = name
+        self.disk = disk
+        self.life = life
+        self.alive = True
+        self.dark = False
+        self.capacity: int | None = None
+        self.clock = SimulatedClock()
+        self.network = SimulatedNetwork(self)
+        self.random = universe.chance(f"{name}/{life}")
+        self.random_bytes = self.random.randbytes
+        self.sockets: dict[MemorySocket, None] = {}
+        self.locks: dict[str, object] = {}
+        self._free_keys: list[int] = []
+        self._next_key = 3
+
+    def call(self, call: str, target: str, data: object = None) -> None:
+        """The gate of every call at the seam: dead or alive, the trace, the rule of faults."""
+        if not self.alive:
+            raise Crashed
+        self.universe.note(self.name, call, target, data)
+        verdict = self.universe.fault(self.name, call, target)
+        if isinstance(verdict, OSError):
+            raise verdict
+        if verdict:
+            self.universe.skip(verdict)
+
+    async def pause(self, least: float, most: float) -> None:
+        """What waits takes some time; the machine may crash meanwhile."""
+        await trio.sleep(self.universe.time_chance.uniform(least, most))
+        self.check()
+
+    def check(self) -> None:
+        """Crashed, unless this machine is in this life."""
+        if not self.alive:
+            raise Crashed
+
+    def free_space(self) -> int:
+        """Bytes that files may still grow by."""
+        return _PLENTY if self.capacity is None else max(self.capacity - self.disk.size, 0)
+
+    def take_key(self) -> int:
+        """The lowest free number, as the system's descriptors: keys are soon used again."""
+        if self._free_keys:
+            return heapq.heappop(self._free_keys)
+        self._next_key += 1
+        return self._next_key
+
+    def free_key(self, key: int) -> None:
+        heapq.heappush(self._free_keys, key)
+
+    def crash(self, *, power: bool = True, kept: float = 0.5) -> None:
+        """Power loss: the disk tears, peers hear nothing until the next life answers with resets.
+
+        Not `power`: kill -9; the page cache stays and the kernel resets the peers. kept: see
+        `disk`. Call it before the tasks are cancelled, so that no `finally` acts on the world.
+        """
+        self.universe.note(self.name, "crash", "power" if power else "kill")
+        self.alive = False
+        self.dark = power
+        self.network.crash()
+        for socket in list(self.sockets):
+            socket.die(silent=power)
+        if power:
+            self.disk.lose_power(self.universe.disk_chance, kept)
+
+    def buffer(self, size: int) -> memoryview:
+        return memoryview(bytearray(size))
+
+    def directory(
+        self,
+        path: str,
+        *,
+        create: bool = False,
+        threads: int = 4,  # noqa: ARG002 - part of the interface; nothing runs in threads here
+    ) -> SimulatedDirectory:
+        self.call("directory", path)
+        node = self.disk
+        for name in [part for part in path.split("/") if part]:
+            if create and check_name(name) not in node.names:
+                node.change(Link(name, DirectoryNode()))
+                node.sync(node.changes)
+            node = find_directory(node, name)
+        return SimulatedDirectory(self, node, path.rstrip("/"), Writes())
+
+    async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
+        with trio.CancelScope(shield=True):
+            await self.pause(1e-5, 1e-3)
+        return call(*args)
+
+    async def run_in_process(
+        self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
+    ) -> T:
+        steps = job(self.directory(path), *args)
+        while True:  # at each step the machine may crash
+            await self.pause(1e-4, 1e-3)
+            try:
+                next(steps)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
