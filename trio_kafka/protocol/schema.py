@@ -234,7 +234,7 @@ def _default(field: Field) -> Any:
 
 
 def _show(self: Any) -> str:
-    """What differs from the defaults; bytes, which may be secrets or records, by their size only."""
+    """What differs from the defaults; of bytes, which may be secrets, only their size."""
     shown = []
     for field in fields_of(type(self)):
         value = getattr(self, field.name)

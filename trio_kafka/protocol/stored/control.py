@@ -1,0 +1,99 @@
+"""What control records hold: the end of their keys, and their values.
+
+The version of a value, by which to decode it, is its own first field.
+"""
+
+from trio_kafka.protocol.schema import (
+    array,
+    data,
+    int16,
+    int32,
+    int64,
+    string,
+    struct,
+    struct_,
+    uint16,
+    uuid,
+)
+
+
+@struct
+class Voter:
+    voter_id: int = int32()
+    voter_directory_id: bytes = uuid("1+")
+
+
+@data(versions="0-1", flexible="0+")
+class LeaderChangeMessage:
+    """A leader begins its epoch; the first batch of each epoch holds it."""
+
+    version: int = int16()
+    leader_id: int = int32()
+    voters: list[Voter] = array(Voter)
+    granting_voters: list[Voter] = array(Voter)
+
+
+@data(versions="0", flexible="0+")
+class SnapshotHeaderRecord:
+    """A snapshot begins."""
+
+    version: int = int16()
+    last_contained_log_timestamp: int = int64()
+
+
+@data(versions="0", flexible="0+")
+class SnapshotFooterRecord:
+    """A snapshot ends: one without is not whole."""
+
+    version: int = int16()
+
+
+@data(versions="0", flexible="0+")
+class KRaftVersionRecord:
+    """The version of KRaft in use: 1 lets voters change."""
+
+    version: int = int16()
+    k_raft_version: int = int16()
+
+
+@struct
+class Endpoint:
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
+
+
+@struct
+class KRaftVersionFeature:
+    min_supported_version: int = int16()
+    max_supported_version: int = int16()
+
+
+@struct
+class VoterWithEndpoints:
+    voter_id: int = int32()
+    voter_directory_id: bytes = uuid()
+    endpoints: list[Endpoint] = array(Endpoint)
+    k_raft_version_feature: KRaftVersionFeature = struct_(KRaftVersionFeature)
+
+
+@data(versions="0", flexible="0+")
+class VotersRecord:
+    """All voters of the quorum, from this record on (KIP-853)."""
+
+    version: int = int16()
+    voters: list[VoterWithEndpoints] = array(VoterWithEndpoints)
+
+
+@data(versions="0")
+class EndTxnMarker:
+    """The value of the control records that commit or abort a producer's transaction."""
+
+    coordinator_epoch: int = int32()
+
+
+@data(versions="0")
+class ControlRecordTypeSchema:
+    """What follows the version in a control record's key: which control record it is."""
+
+    type: int = int16()

@@ -1,0 +1,1 @@
+"""The records of the cluster's metadata log, by subject, and the frame they stand in."""

@@ -1,0 +1,83 @@
+"""Metadata records of brokers."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    int8,
+    int16,
+    int32,
+    int64,
+    record,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
+
+
+@struct
+class BrokerEndpoint:
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
+    security_protocol: int = int16()
+
+
+@struct
+class BrokerFeature:
+    name: str = string()
+    min_supported_version: int = int16()
+    max_supported_version: int = int16()
+
+
+@record(key=0, versions="0-4", flexible="0+")
+class RegisterBrokerRecord:
+    """A broker has registered; its epoch is the offset of this record."""
+
+    broker_id: int = int32()
+    is_migrating_zk_broker: bool = boolean("2+")
+    incarnation_id: bytes = uuid()
+    broker_epoch: int = int64()
+    end_points: list[BrokerEndpoint] = array(BrokerEndpoint)
+    features: list[BrokerFeature] = array(BrokerFeature)
+    rack: str | None = string(nullable="0+")
+    fenced: bool = boolean(default=True)
+    in_controlled_shutdown: bool = boolean("1+")
+    log_dirs: list[bytes] = array(uuid, "3+", tag=0)
+    cordoned_log_dirs: list[bytes] | None = array(uuid, "4+", nullable="4+", tag=1, default=None)
+
+
+@record(key=1, versions="0", flexible="0+")
+class UnregisterBrokerRecord:
+    """A broker is gone for good."""
+
+    broker_id: int = int32()
+    broker_epoch: int = int64()
+
+
+@record(key=17, versions="0-3", flexible="0+")
+class BrokerRegistrationChangeRecord:
+    """What changes of a broker; in `fenced` 1 is yes, -1 no and 0 as it was."""
+
+    broker_id: int = int32()
+    broker_epoch: int = int64()
+    fenced: int = int8(tag=0)
+    in_controlled_shutdown: int = int8("1+", tag=1)
+    log_dirs: list[bytes] = array(uuid, "2+", tag=2)
+    cordoned_log_dirs: list[bytes] | None = array(uuid, "3+", nullable="3+", tag=3, default=None)
+
+
+@record(key=7, versions="0", flexible="0+")
+class FenceBrokerRecord:
+    """A broker is fenced; written before BrokerRegistrationChangeRecord existed."""
+
+    id: int = int32()
+    epoch: int = int64()
+
+
+@record(key=8, versions="0", flexible="0+")
+class UnfenceBrokerRecord:
+    """A broker is unfenced; written before BrokerRegistrationChangeRecord existed."""
+
+    id: int = int32()
+    epoch: int = int64()

@@ -1,0 +1,81 @@
+"""The value of a record in the metadata log: frame version 1, the record's key and version, the
+record.
+
+The three numbers are unsigned varints. Source: Kafka's metadata record format, KIP-631.
+"""
+
+from types import ModuleType
+from typing import Any, Final
+
+from trio_kafka.protocol.compiler import decoder, encoder
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.primitives import Buffer, read_uvarint, uvarint
+from trio_kafka.protocol.schema import Message, message_of
+from trio_kafka.protocol.stored.metadata import (
+    brokers,
+    configs,
+    controllers,
+    features,
+    producer_ids,
+    quotas,
+    security,
+    topics,
+    transactions,
+)
+
+_FRAME_VERSION: Final = 1
+
+
+def _records(*modules: ModuleType) -> dict[int, type[Any]]:
+    found = {}
+    for module in modules:
+        for value in vars(module).values():
+            message = getattr(value, "__message__", None)
+            if isinstance(message, Message) and message.key is not None:
+                found[message.key] = value
+    return found
+
+
+RECORDS: Final = _records(
+    brokers,
+    configs,
+    controllers,
+    features,
+    producer_ids,
+    quotas,
+    security,
+    topics,
+    transactions,
+)
+
+
+def encode_record(record: object, version: int) -> bytes:
+    """A framed record. Raises EncodeError, and TypeError for what is no metadata record."""
+    key = message_of(type(record)).key
+    if key is None or RECORDS.get(key) is not type(record):
+        raise TypeError(f"{type(record).__name__} is no metadata record")
+    pieces = [uvarint(_FRAME_VERSION) + uvarint(key) + uvarint(version)]
+    encoder(type(record), version)(record, pieces.append)
+    return b"".join(pieces)
+
+
+def decode_record(value: Buffer) -> Any:
+    """The record in a frame, an instance of one of `RECORDS`.
+
+    Raises DecodeError, also for an unknown frame version, key or version, and for bytes behind the
+    record: to skip what is not understood would let this node's metadata differ from the others'.
+    """
+    try:
+        frame_version, position = read_uvarint(value, 0)
+        key, position = read_uvarint(value, position)
+        version, position = read_uvarint(value, position)
+    except (IndexError, ValueError) as error:
+        raise DecodeError(f"the frame of a metadata record: {error}") from error
+    if frame_version != _FRAME_VERSION:
+        raise DecodeError(f"a metadata record's frame of version {frame_version}: want 1")
+    if key not in RECORDS:
+        raise DecodeError(f"a metadata record of unknown key {key}, version {version}")
+    record, position = decoder(RECORDS[key], version)(value, position)
+    if position != len(value):
+        raise DecodeError(f"{len(value) - position} bytes behind a {RECORDS[key].__name__}")
+    return record

@@ -1,0 +1,19 @@
+"""Metadata records of client quotas."""
+
+from trio_kafka.protocol.schema import array, boolean, float64, record, string, struct
+
+
+@struct
+class EntityData:
+    entity_type: str = string()
+    entity_name: str | None = string(nullable="0+")
+
+
+@record(key=14, versions="0", flexible="0+")
+class ClientQuotaRecord:
+    """A quota of an entity; a null name is the default entity of its type."""
+
+    entity: list[EntityData] = array(EntityData)
+    key: str = string()
+    value: float = float64()
+    remove: bool = boolean()
