@@ -30,12 +30,10 @@ def check_records(
     expected = header.base_offset
     try:
         for record in read_records(records, 0, header, decompressed_limit):
+            index = expected - header.base_offset
             if record.offset != expected:
-                raise _invalid(
-                    f"offset delta {record.offset - header.base_offset}, want {expected}"
-                )
+                raise _invalid(f"offset delta {record.offset - header.base_offset}, want {index}")
             if need_keys and record.key is None:
-                index = expected - header.base_offset
                 raise _invalid(f"record {index} has no key: the topic is compacted")
             if not limits.log_append_time:
                 check_time(record.timestamp, limits, now_ms)

@@ -1,0 +1,217 @@
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.batch import (
+    HEADER_SIZE,
+    Record,
+    check_crc,
+    encode_batch,
+    iterate_headers,
+    read_header,
+    read_records,
+)
+from trio_kafka.records.compression import Codec
+
+DATA = Path(__file__).parent / "data"
+CODECS = [codec.name.lower() for codec in Codec]
+
+
+def decode(batch: bytes) -> list[Record]:
+    return list(read_records(batch, 0, read_header(batch)))
+
+
+def with_records(data: bytes, count: int, last_delta: int = 10) -> bytes:
+    """A batch whose records are `data`."""
+    batch = bytearray(encode_batch([Record()])[:HEADER_SIZE] + data)
+    struct.pack_into(">i", batch, 8, len(batch) - 12)
+    struct.pack_into(">i", batch, 23, last_delta)
+    struct.pack_into(">i", batch, 57, count)
+    return bytes(batch)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_records_of_kafkas_builder_are_read_in_each_codec(codec: str) -> None:
+    batch = (DATA / f"v2-{codec}.bin").read_bytes()
+
+    assert read_header(batch).codec is Codec[codec.upper()]
+    assert decode(batch) == [
+        Record(
+            offset=100 + n,
+            timestamp=1700000000000 + n,
+            key=None if n == 3 else b"key-%d" % n,
+            value=None if n == 4 else b"value-%d-abcabcabc" % n,
+        )
+        for n in range(5)
+    ]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_append_time_holds_for_all_records(codec: str) -> None:
+    batch = (DATA / f"v2-{codec}-logappend.bin").read_bytes()
+
+    assert [record.timestamp for record in decode(batch)] == [1700000009999] * 5
+
+
+def test_headers_of_records_are_read() -> None:
+    log = (DATA / "txn.log").read_bytes()
+
+    records = [record for at, h in iterate_headers(log) for record in read_records(log, at, h)]
+
+    assert [record.offset for record in records] == list(range(5, 5 + len(records)))
+    by_offset = {record.offset: record for record in records}
+    assert [name for name, _ in by_offset[7].headers] == ["header-6", "nullheader"]
+    assert by_offset[7].headers[1] == ("nullheader", None)
+    assert by_offset[6].headers == []
+
+
+def test_gaps_left_by_compaction_are_read() -> None:
+    log = (DATA / "compacted.log").read_bytes()
+
+    records = [record for at, h in iterate_headers(log) for record in read_records(log, at, h)]
+
+    assert [record.offset for record in records] == [5, 12, 20, 21, 22, 23]
+    assert [header.last_offset for _, header in iterate_headers(log)] == [7, 15, 23]
+
+
+@pytest.mark.parametrize("name", ["txn.log", "plain.log", "compacted.log", "v2-none.bin"])
+def test_what_kafka_wrote_is_written_again_byte_by_byte(name: str) -> None:
+    log = (DATA / name).read_bytes()
+
+    again = b"".join(
+        encode_batch(
+            list(read_records(log, at, header)),
+            header.base_offset,
+            header.leader_epoch,
+            producer_id=header.producer_id,
+            producer_epoch=header.producer_epoch,
+            base_sequence=header.base_sequence,
+            transactional=header.is_transactional,
+            control=header.is_control,
+            last_offset=header.last_offset,
+        )
+        for at, header in iterate_headers(log)
+    )
+
+    if (
+        name != "compacted.log"
+    ):  # a cleaned batch keeps the first timestamp of a record that is gone
+        assert again == log
+    assert [decode(again)] == [decode(log)]
+
+
+def test_a_batch_may_be_empty_after_compaction() -> None:
+    batch = encode_batch([], 10, last_offset=14)
+
+    header = read_header(batch)
+
+    assert (header.count, header.last_offset, decode(batch)) == (0, 14, [])
+
+
+def test_an_empty_batch_without_a_last_offset_is_an_error() -> None:
+    with pytest.raises(ValueError, match="needs last_offset"):
+        encode_batch([])
+
+
+@pytest.mark.parametrize(
+    ("offsets", "last"), [([5, 5], None), ([5, 4], None), ([3], None), ([4, 9], 8)]
+)
+def test_offsets_that_do_not_ascend_are_not_written(offsets: list[int], last: int | None) -> None:
+    with pytest.raises(ValueError, match="offset"):
+        encode_batch([Record(offset=offset) for offset in offsets], 4, last_offset=last)
+
+
+@pytest.mark.parametrize(
+    ("data", "count", "what"),
+    [
+        ("", 1, "1 records in 0 bytes"),
+        ("0c000000010100", -1, "-1 records"),
+        ("0c000000010100", 2, "2 records in 7 bytes"),
+        ("0c000000010100" * 2, 1, "7 bytes after 1 records"),
+        ("0e000000010100", 1, "record of 7 bytes, 6 are left"),
+        ("0a000000010100", 1, "record of 5 bytes"),
+        ("01000000010100", 1, "record of -1 bytes"),
+        ("0e00000001010000", 1, "ends 1 bytes before"),
+        ("0c000000060100", 1, "3 bytes in a record with 2 bytes left"),
+        ("0c000000030100", 1, "a length of -2 bytes"),
+        ("0c000000010102", 1, "1 headers in 0 bytes"),
+        ("0c000000010101", 1, "-1 headers"),
+        ("10000000010102" + "0101", 1, "a header without a name"),
+        ("0c00001601010" + "0", 1, "offset delta 11 after -1, want at most 10"),
+        ("0c00000101010" + "0", 1, "offset delta -1"),
+        ("0c000000010100" * 2, 2, "offset delta 0 after 0"),
+        ("0c00ffffffffff", 1, "the records end early"),
+        ("12000000010102" + "02ff01", 1, "utf-8"),
+    ],
+)
+def test_a_lie_is_an_error_with_its_position(data: str, count: int, what: str) -> None:
+    batch = with_records(bytes.fromhex(data), count)
+
+    with pytest.raises(KafkaError, match=what) as caught:
+        decode(batch)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert "batch at 0" in str(caught.value)
+
+
+def test_records_before_a_lie_are_read() -> None:
+    batch = with_records(bytes.fromhex("0c000000010100" * 2), 2)
+
+    records = read_records(batch, 0, read_header(batch))
+
+    assert next(records).offset == 0
+    with pytest.raises(KafkaError):
+        next(records)
+
+
+def test_a_batch_that_is_cut_is_an_error() -> None:
+    batch = encode_batch([Record(value=b"x")])
+
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: batch of"):
+        next(read_records(batch[:-1], 0, read_header(batch)))
+
+
+def test_a_bomb_is_an_error() -> None:
+    batch = encode_batch([Record(value=bytes(1 << 20))], codec=Codec.ZSTD)
+
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+        next(read_records(batch, 0, read_header(batch), limit=1 << 19))
+
+
+NAMES = st.text(max_size=5)
+CONTENTS = st.none() | st.binary(max_size=80)
+RECORDS = st.builds(
+    Record,
+    timestamp=st.integers(0, 1 << 45),
+    key=CONTENTS,
+    value=CONTENTS,
+    headers=st.lists(st.tuples(NAMES, CONTENTS), max_size=3),
+)
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=8), st.sampled_from(Codec), st.integers(0, 1 << 50))
+def test_records_are_read_as_they_were_written(
+    records: list[Record], codec: Codec, base_offset: int
+) -> None:
+    batch = encode_batch(records, base_offset, 3, codec=codec)
+
+    for n, record in enumerate(records):
+        record.offset = base_offset + n
+    header = read_header(batch)
+    assert decode(batch) == records
+    check_crc(batch, 0, header)
+    assert header.max_timestamp == max(record.timestamp for record in records)
+    assert (header.count, header.leader_epoch, header.size) == (len(records), 3, len(batch))
+
+
+@given(st.binary(max_size=60), st.integers(-2, 9))
+def test_any_bytes_give_records_or_an_error(junk: bytes, count: int) -> None:
+    code = None
+    try:
+        decode(with_records(junk, count))
+    except KafkaError as error:
+        code = error.code
+    assert code in (None, ErrorCode.CORRUPT_MESSAGE)

@@ -1,0 +1,115 @@
+import tracemalloc
+from pathlib import Path
+
+import cramjam
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.compression import LEVELS, Codec, compress, decompress
+
+DATA = Path(__file__).parent / "data"
+SOME = b"some bytes, some bytes, " * 2000
+PACKED = [codec for codec in Codec if codec is not Codec.NONE]
+
+
+@given(st.binary(max_size=3000), st.sampled_from(Codec))
+def test_data_come_back(data: bytes, codec: Codec) -> None:
+    assert decompress(codec, compress(codec, data), len(data)) == data
+
+
+@pytest.mark.parametrize("codec", [codec for codec in PACKED if codec in LEVELS])
+def test_the_ends_of_each_range_of_levels_work(codec: Codec) -> None:
+    for level in (LEVELS[codec][0], LEVELS[codec][-1]):
+        assert decompress(codec, compress(codec, SOME, level), len(SOME)) == SOME
+
+
+def test_a_level_out_of_range_is_an_error() -> None:
+    with pytest.raises(ValueError, match="level 10 of GZIP"):
+        compress(Codec.GZIP, SOME, 10)
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_output_is_bounded_to_the_byte(codec: Codec) -> None:
+    packed = compress(codec, SOME)
+
+    assert len(decompress(codec, packed, len(SOME))) == len(SOME)
+    with pytest.raises(KafkaError) as caught:
+        decompress(codec, packed, len(SOME) - 1)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("codec", PACKED)
+def test_a_bomb_raises_before_its_memory_is_spent(codec: Codec) -> None:
+    bomb = memoryview(compress(codec, bytes(64 << 20)))
+    tracemalloc.start()
+
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+        decompress(codec, bomb, 1 << 20)
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 << 20
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_much_output_of_little_input_is_read(codec: Codec) -> None:
+    assert decompress(codec, compress(codec, bytes(1 << 20)), 1 << 20) == bytes(1 << 20)
+
+
+@pytest.mark.parametrize("codec", PACKED)
+@pytest.mark.parametrize("damage", [b"", b"\x00" * 40, b"\xff" * 40])
+def test_what_no_codec_wrote_is_corrupt(codec: Codec, damage: bytes) -> None:
+    with pytest.raises(KafkaError) as caught:
+        decompress(codec, damage, 1 << 20)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_a_block_that_is_cut_is_corrupt(codec: Codec) -> None:
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+        decompress(codec, compress(codec, SOME)[:-1], 1 << 20)
+
+
+@given(st.sampled_from(PACKED), st.binary(max_size=100))
+def test_any_bytes_give_data_or_an_error(codec: Codec, junk: bytes) -> None:
+    code, size = None, 0
+    try:
+        size = len(decompress(codec, junk, 1 << 16))
+    except KafkaError as error:
+        code = error.code
+    assert size <= 1 << 16
+    assert code in (None, ErrorCode.CORRUPT_MESSAGE)
+
+
+def test_snappy_is_written_as_a_stream_and_read_as_one_raw_block_too() -> None:
+    assert compress(Codec.SNAPPY, SOME)[:16].hex() == "82534e41505059000000000100000001"
+    assert decompress(Codec.SNAPPY, bytes(cramjam.snappy.compress_raw(SOME)), 1 << 20) == SOME
+
+
+def test_the_blocks_of_a_snappy_stream_are_bounded_together() -> None:
+    with pytest.raises(KafkaError, match="want at most"):
+        decompress(Codec.SNAPPY, compress(Codec.SNAPPY, bytes(100_000)), 99_999)
+
+
+@pytest.mark.parametrize("length", ["ffffffff", "7fffffff", "00"])
+def test_a_snappy_stream_with_a_wrong_length_is_corrupt(length: str) -> None:
+    head = compress(Codec.SNAPPY, b"")
+
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: snappy"):
+        decompress(Codec.SNAPPY, head + bytes.fromhex(length), 100)
+
+
+def test_lz4_is_written_in_blocks_that_do_not_depend_on_each_other() -> None:
+    flags = compress(Codec.LZ4, SOME)[4]
+
+    assert flags & 0x20  # Java's reader refuses linked blocks
+    assert not flags & 0x04
+
+
+def test_two_gzip_members_are_read_as_one() -> None:
+    packed = compress(Codec.GZIP, b"one ") + compress(Codec.GZIP, b"two")
+
+    assert decompress(Codec.GZIP, packed, 100) == b"one two"

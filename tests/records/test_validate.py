@@ -1,0 +1,211 @@
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crc32c import crc32c
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.validate import Limits, check_produce
+
+DATA = Path(__file__).parent / "data"
+NOW = 1_700_000_000_000
+RECORDS = [Record(timestamp=NOW, value=b"one"), Record(timestamp=NOW + 5, value=b"two")]
+
+
+def check(records: bytes | None, **arguments: Any) -> int:
+    view = None if records is None else memoryview(records)
+    (header,) = check_produce(view, now_ms=NOW, **arguments)
+    return header.size
+
+
+def refused(records: bytes | None, **arguments: Any) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        check(records, **arguments)
+    return caught.value.code
+
+
+def changed(at: int, form: str, value: int, batch: bytes = b"") -> bytes:
+    """A batch with one field changed and the checksum right again."""
+    damaged = bytearray(batch or encode_batch(RECORDS))
+    struct.pack_into(form, damaged, at, value)
+    struct.pack_into(">I", damaged, 17, crc32c(bytes(damaged[21:])))
+    return bytes(damaged)
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_one_batch_is_taken_in_each_codec(codec: Codec) -> None:
+    batch = encode_batch(RECORDS, codec=codec)
+
+    assert check(batch) == len(batch)
+
+
+def test_a_batch_of_an_idempotent_producer_is_taken() -> None:
+    batch = encode_batch(
+        RECORDS, producer_id=0, producer_epoch=0, base_sequence=0, transactional=True
+    )
+
+    assert check(batch) == len(batch)
+
+
+@pytest.mark.parametrize("records", [None, b"", b"\x00" * 11, encode_batch(RECORDS)[:-1]])
+def test_no_whole_batch_is_an_invalid_record(records: bytes | None) -> None:
+    assert refused(records) is ErrorCode.INVALID_RECORD
+
+
+def test_two_batches_are_an_invalid_record() -> None:
+    assert refused(encode_batch(RECORDS) * 2) is ErrorCode.INVALID_RECORD
+
+
+def test_a_second_batch_of_an_older_format_is_an_invalid_record() -> None:
+    old = (DATA / "v1-none.bin").read_bytes()
+
+    assert refused(encode_batch(RECORDS) + old) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("rest", [b"\x00" * 11, encode_batch(RECORDS)[:-1]])
+def test_the_cut_end_of_a_second_batch_is_ignored(rest: bytes) -> None:
+    batch = encode_batch(RECORDS)
+
+    assert check(batch + rest) == len(batch)
+
+
+def test_junk_after_the_batch_is_corrupt() -> None:
+    assert refused(encode_batch(RECORDS) + bytes(12)) is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize("name", ["v0-gzip.bin", "v1-none.bin"])
+def test_older_formats_are_invalid_records(name: str) -> None:
+    old = (DATA / name).read_bytes()
+
+    assert refused(old) is ErrorCode.INVALID_RECORD
+    assert refused(old[: struct.unpack_from(">i", old, 8)[0] + 12]) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("magic", [3, 127, -1])
+def test_an_unknown_format_is_corrupt(magic: int) -> None:
+    assert refused(changed(16, ">b", magic)) is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize("length", [-1, 0, 13, 14, 48])
+def test_a_length_below_the_smallest_is_corrupt(length: int) -> None:
+    assert refused(changed(8, ">i", length)) is ErrorCode.CORRUPT_MESSAGE
+
+
+def test_a_short_batch_of_the_right_length_is_corrupt() -> None:
+    short = bytearray(encode_batch(RECORDS)[:40])
+    struct.pack_into(">i", short, 8, 28)
+
+    assert refused(bytes(short)) is ErrorCode.CORRUPT_MESSAGE
+
+
+def test_a_changed_bit_is_corrupt() -> None:
+    batch = bytearray(encode_batch(RECORDS))
+    batch[-1] ^= 1
+
+    assert refused(bytes(batch)) is ErrorCode.CORRUPT_MESSAGE
+
+
+def test_a_batch_may_be_as_large_as_the_limit() -> None:
+    batch = encode_batch(RECORDS)
+
+    assert check(batch, limits=Limits(max_message_bytes=len(batch))) == len(batch)
+    limits = Limits(max_message_bytes=len(batch) - 1)
+    assert refused(batch, limits=limits) is ErrorCode.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("count", [0, -1, 1, 3])
+def test_a_count_that_does_not_match_the_offsets_is_an_invalid_record(count: int) -> None:
+    assert refused(changed(57, ">i", count)) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("delta", [-1, 0, 2, (1 << 31) - 1])
+def test_offsets_that_do_not_match_the_count_are_an_invalid_record(delta: int) -> None:
+    assert refused(changed(23, ">i", delta)) is ErrorCode.INVALID_RECORD
+
+
+def test_a_count_of_zero_that_matches_is_an_invalid_record() -> None:
+    assert refused(changed(57, ">i", 0, changed(23, ">i", -1))) is ErrorCode.INVALID_RECORD
+
+
+def test_a_base_offset_other_than_zero_is_an_invalid_record() -> None:
+    assert refused(changed(0, ">q", 1)) is ErrorCode.INVALID_RECORD
+
+
+def test_control_batches_of_clients_are_invalid_records() -> None:
+    assert refused(encode_batch(RECORDS, control=True)) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize(
+    ("attributes", "code"),
+    [
+        (0x05, ErrorCode.INVALID_RECORD),
+        (0x07, ErrorCode.INVALID_RECORD),
+        (0x08, ErrorCode.INVALID_TIMESTAMP),
+        (0x10, ErrorCode.INVALID_RECORD),
+        (0x40, ErrorCode.INVALID_RECORD),
+    ],
+)
+def test_attributes_that_no_producer_sets_are_refused(attributes: int, code: ErrorCode) -> None:
+    assert refused(changed(21, ">h", attributes)) is code
+
+
+@pytest.mark.parametrize(("epoch", "sequence"), [(0, -1), (-1, 0)])
+def test_a_producer_without_epoch_or_sequence_is_refused(epoch: int, sequence: int) -> None:
+    batch = encode_batch(RECORDS, producer_id=9, producer_epoch=epoch, base_sequence=sequence)
+
+    assert refused(batch) is ErrorCode.INVALID_RECORD
+
+
+def test_zstd_is_refused_before_the_version_that_has_it() -> None:
+    batch = encode_batch(RECORDS, codec=Codec.ZSTD)
+
+    assert refused(batch, zstd=False) is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert check(encode_batch(RECORDS, codec=Codec.LZ4), zstd=False)
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "taken"),
+    [(NOW - 100, True), (NOW - 101, False), (NOW + 50, True), (NOW + 51, False), (-1, True)],
+)
+def test_create_times_are_bound(timestamp: int, taken: bool) -> None:
+    limits = Limits(before_max_ms=100, after_max_ms=50)
+    batch = encode_batch([Record(timestamp=timestamp)])
+
+    if taken:
+        assert check(batch, limits=limits)
+    else:
+        assert refused(batch, limits=limits) is ErrorCode.INVALID_TIMESTAMP
+
+
+def test_the_first_timestamp_is_bound_too() -> None:
+    batch = encode_batch([Record(timestamp=NOW - 101), Record(timestamp=NOW)])
+
+    assert refused(batch, limits=Limits(before_max_ms=100)) is ErrorCode.INVALID_TIMESTAMP
+
+
+def test_create_times_do_not_matter_where_the_append_gives_the_time() -> None:
+    batch = encode_batch([Record(timestamp=1 << 50)])
+
+    assert check(batch, limits=Limits(log_append_time=True))
+
+
+@given(st.binary(max_size=150))
+def test_any_bytes_are_refused_with_a_code(junk: bytes) -> None:
+    assert refused(junk) in (ErrorCode.INVALID_RECORD, ErrorCode.CORRUPT_MESSAGE)
+
+
+@given(st.integers(8, 60), st.integers(0, 255))
+def test_any_changed_byte_of_the_header_is_survived(at: int, value: int) -> None:
+    batch = bytearray(encode_batch(RECORDS))
+    batch[at] = value
+    try:
+        check(bytes(batch))
+    except KafkaError:
+        pass
+    else:
+        assert batch == encode_batch(RECORDS) or 12 <= at < 16
