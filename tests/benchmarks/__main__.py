@@ -1,0 +1,107 @@
+"""Measures brokers side by side: `make bench`, or `python -m tests.benchmarks --help`.
+
+Both brokers run; a row is measured on one and the other in turn, after runs that do not count
+(a JVM compiles what is hot). A figure is the best of its runs. CPU is that of the server process
+and its descendants. The last column says how many times worse the first broker is than the last:
+1 is equal, below 1 is better.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from attrs import asdict
+
+from tests.benchmarks import table
+from tests.benchmarks.brokers import COMMANDS, running, started
+from tests.benchmarks.figures import Figure, Figures, best
+from tests.benchmarks.rows.registry import NotApplicableError, Row, Target, chosen_rows
+
+Result = Mapping[str, Figure] | str
+
+
+def options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="names, * as in the shell (all)")
+    parser.add_argument("--list", action="store_true", help="name the rows and stop")
+    parser.add_argument(
+        "--broker",
+        action="append",
+        metavar="NAME[=HOST:PORT]",
+        help=f"{' or '.join(COMMANDS)}, started here, or one that runs; repeat it",
+    )
+    parser.add_argument("--repetitions", type=int, default=3, help="that count (%(default)s)")
+    parser.add_argument("--warm-ups", type=int, default=2, help="that do not (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of a run (%(default)s)")
+    parser.add_argument("--limit-mb", type=int, default=200, help="of a run (%(default)s)")
+    parser.add_argument("--directory", type=Path, help="for data (the system's temporary one)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    chosen = options(arguments)
+    rows = chosen_rows(chosen.rows)
+    if chosen.list:
+        print(*rows, sep="\n")
+        return 0
+    names = chosen.broker or list(COMMANDS)
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(TemporaryDirectory(dir=chosen.directory)))
+        brokers = [
+            running(name) if "=" in name else stack.enter_context(started(name, directory))
+            for name in names
+        ]
+        targets = [
+            Target(
+                broker=broker,
+                seconds=chosen.seconds,
+                limit=chosen.limit_mb * 10**6,
+                directory=directory,
+            )
+            for broker in brokers
+        ]
+        titles = [broker.name for broker in brokers]
+        report: dict[str, dict[str, Result]] = {}
+        print(f"load before: {os.getloadavg()[0]:.2f}", table.header(titles), sep="\n", flush=True)
+        for name, row in rows.items():
+            report[name] = measure(row, targets, chosen.warm_ups, chosen.repetitions)
+            print(table.render(name, titles, report[name]), flush=True)
+    if chosen.json:
+        chosen.json.write_text(json.dumps(report, indent=1, default=asdict))
+    results = [result for row in report.values() for result in row.values()]
+    return int(any(isinstance(result, str) and result.startswith("failed") for result in results))
+
+
+def measure(row: Row, targets: list[Target], warm_ups: int, repetitions: int) -> dict[str, Result]:
+    """The best figures of each broker, or why there are none; the others go on."""
+    runs: dict[str, list[Figures]] = {target.broker.name: [] for target in targets}
+    reasons: dict[str, str] = {}
+    for repetition in range(-warm_ups, repetitions):
+        for target in targets:
+            name = target.broker.name
+            if name in reasons:
+                continue
+            try:
+                figures = row(target)
+            except NotApplicableError as reason:
+                reasons[name] = f"not measured: {reason}"
+            except Exception as error:
+                reasons[name] = f"failed: {type(error).__name__}: {error}"
+            else:
+                if repetition >= 0:
+                    runs[name].append(figures)
+    return {name: reasons.get(name) or best(figures) for name, figures in runs.items()}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,67 @@
+"""The brokers that are measured: started here, or running already on this machine."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+from tests.benchmarks.server import Server, listening_pid
+from trio_kafka.testing.processes import (
+    Address,
+    BrokerProcess,
+    Command,
+    broker_process,
+    trio_kafka_command,
+    unused_port,
+)
+
+SCRIPTS: Final = Path(__file__).parent / "apache_kafka"
+# Rows delete their topics: the bytes are to go before the next row is measured.
+SETTINGS: Final = ("log.segment.delete.delay.ms=1000",)
+
+
+def apache_kafka_command(port: int, data: Path, settings: Sequence[str]) -> list[str]:
+    """Apache Kafka 4.4 in a JVM; needs bash, Java 17 and, the first time, Maven."""
+    return [str(SCRIPTS / "serve.sh"), str(port), str(unused_port()), str(data), *settings]
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "trio-kafka": trio_kafka_command,
+    "apache-kafka": apache_kafka_command,
+}
+
+
+@frozen
+class Broker:
+    """A broker that answers; `start` starts another one of its kind, where that is known."""
+
+    name: str
+    address: Address
+    server: Server
+    start: Callable[[Path], AbstractContextManager[BrokerProcess]] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{self.address[0]}:{self.address[1]}"
+
+
+@contextmanager
+def started(name: str, directory: Path) -> Iterator[Broker]:
+    """A broker of COMMANDS, with data of its own, until the block ends."""
+
+    def start(where: Path) -> AbstractContextManager[BrokerProcess]:
+        return broker_process(where, *SETTINGS, command=COMMANDS[name], start_timeout_s=120)
+
+    with start(directory / name) as broker:
+        yield Broker(name, broker.address, Server(broker.process.pid), start)
+
+
+def running(text: str) -> Broker:
+    """NAME=HOST:PORT. The process is whoever listens there; its figures need it on this machine."""
+    name, _, address = text.partition("=")
+    host, _, port = address.rpartition(":")
+    if not (name and host and port.isdigit()):
+        raise ValueError(f"{text!r}: want NAME=HOST:PORT")
+    return Broker(name, (host, int(port)), Server(listening_pid(int(port))))

@@ -1,0 +1,68 @@
+"""Ready-made batches, written and read without looking at records: what the server can move."""
+
+import time
+from random import Random
+
+from tests.benchmarks import protocol
+from tests.benchmarks.connection import connect
+from tests.benchmarks.figures import Figures
+from tests.benchmarks.rows.registry import Target, row
+from tests.benchmarks.text import text_like_logs
+from tests.benchmarks.topics import watermarks
+
+_IN_FLIGHT = 5
+
+
+@row("raw-100B-16kB", value_size=100, batch_size=16_000)
+@row("raw-100B-900kB", value_size=100, batch_size=900_000)
+@row("raw-10KiB-900kB", value_size=10_240, batch_size=900_000)
+def raw(target: Target, value_size: int, batch_size: int) -> Figures:
+    random = Random(4)
+    values = [text_like_logs(value_size, random) for _ in range(64)]
+    records = batch_size // (value_size + 8)
+    batch = protocol.record_batch([values[n % 64] for n in range(records)])
+    with target.topic() as topic:
+        produced = produce(target, topic, batch)
+        return {**produced, **fetch(target, topic, batch, records)}
+
+
+def produce(target: Target, topic: str, batch: bytes) -> Figures:
+    """One connection, acks=all, five requests in flight."""
+    request = protocol.produce_request(topic, batch, acks=-1)
+    sent = answered = 0
+    with connect(target.broker.address) as connection, target.meter() as meter:
+        end = time.perf_counter() + target.seconds
+        while True:
+            more = time.perf_counter() < end and sent * len(batch) < target.limit
+            if more and sent - answered < _IN_FLIGHT:
+                connection.send(request)
+                sent += 1
+            elif answered < sent:
+                if error := protocol.produce_error(topic, connection.answer()):
+                    raise ValueError(f"Produce: error {error}")
+                answered += 1
+            else:
+                break
+    return meter.transfer("produce", sent * len(batch))
+
+
+def fetch(target: Target, topic: str, batch: bytes, records: int) -> Figures:
+    """One connection, 1 MiB at a time from the first offset on; at the end again from there."""
+    largest = max(1 << 20, len(batch))
+    offset = first = watermarks(target.broker.bootstrap, topic)[0]
+    got = 0
+    with connect(target.broker.address) as connection, target.meter() as meter:
+        end = time.perf_counter() + target.seconds
+        while time.perf_counter() < end and got < target.limit:
+            answer = connection.call(protocol.fetch_request(topic, offset, largest))
+            error, high, size = protocol.fetch_answer(topic, answer)
+            if error:
+                raise ValueError(f"Fetch: error {error}")
+            batches = size // len(batch)  # the last one may be cut short
+            if not batches and offset == first:
+                raise ValueError("Fetch: no records")
+            got += batches * len(batch)
+            offset += batches * records
+            if offset >= high or not batches:
+                offset = first
+    return meter.transfer("fetch", got)

@@ -1,0 +1,30 @@
+"""Starting on a data directory that is formatted: time and CPU to the first answer, memory then."""
+
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.benchmarks.figures import Figure, Figures
+from tests.benchmarks.rows.registry import NotApplicableError, Target, row
+from tests.benchmarks.server import Server
+
+
+@row("start")
+def start(target: Target) -> Figures:
+    if target.broker.start is None:
+        raise NotApplicableError("it runs already")
+    with TemporaryDirectory(dir=target.directory) as directory:
+        with target.broker.start(Path(directory)):
+            pass  # formats
+        with target.broker.start(Path(directory)) as broker:
+            server = Server(broker.process.pid)
+            cpu_s = server.cpu_s()
+            time.sleep(1)  # what goes on after the first answer
+            rss, before = server.rss(), server.cpu_s()
+            time.sleep(1)
+            return {
+                "first answer": Figure(broker.start_s * 1e3, "ms"),
+                "CPU to first answer": Figure(cpu_s * 1e3, "ms"),
+                "RSS": Figure(rss / 1e6, "MB"),
+                "idle CPU": Figure((server.cpu_s() - before) * 1e3, "ms/s"),
+            }

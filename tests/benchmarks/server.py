@@ -1,0 +1,57 @@
+"""What a server process costs: CPU time and memory of it and all its descendants (Linux)."""
+
+import os
+import time
+from pathlib import Path
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_LISTEN = "0A"
+
+
+class Server:
+    """A process of this machine."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def cpu_s(self) -> float:
+        """CPU seconds since its start, in nanoseconds where /proc counts in hundredths."""
+        # The clock of another process is its id, shifted and marked: clock_getcpuclockid(3).
+        return sum(time.clock_gettime(~pid << 3 | 2) for pid, _ in self._family())
+
+    def rss(self) -> int:
+        """Resident bytes."""
+        return sum(pages for _, pages in self._family()) * _PAGE
+
+    def _family(self) -> list[tuple[int, int]]:
+        pages: dict[int, int] = {}
+        parents: dict[int, int] = {}
+        for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+            try:
+                text = Path(f"/proc/{pid}/stat").read_text()
+            except OSError:
+                continue  # ended meanwhile
+            fields = text.rpartition(")")[2].split()
+            pages[pid], parents[pid] = int(fields[21]), int(fields[1])
+        family = {self.pid}
+        while more := {pid for pid, parent in parents.items() if parent in family} - family:
+            family |= more
+        return [(pid, pages[pid]) for pid in family if pid in pages]
+
+
+def listening_pid(port: int) -> int:
+    """The process that listens on a TCP port of this machine. LookupError."""
+    inodes = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
+                inodes.add(f"socket:[{fields[9]}]")
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            for descriptor in os.listdir(f"/proc/{pid}/fd"):
+                if os.readlink(f"/proc/{pid}/fd/{descriptor}") in inodes:
+                    return int(pid)
+        except OSError:
+            continue  # ended, or of another user
+    raise LookupError(f"no process of this machine is seen to listen on port {port}")

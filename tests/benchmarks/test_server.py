@@ -1,0 +1,42 @@
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.server import Server, listening_pid
+from trio_kafka.testing.processes import unused_port
+
+BUSY_CHILD = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "sum(range(10**6)); print(); input()"])
+child.wait()
+"""
+
+
+def test_the_process_that_listens_on_a_port_is_found() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert listening_pid(listener.getsockname()[1]) == os.getpid()
+
+
+def test_a_port_without_a_listener_has_no_process() -> None:
+    with pytest.raises(LookupError, match="no process"):
+        listening_pid(unused_port())
+
+
+@pytest.mark.slow
+def test_descendants_count() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", BUSY_CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()  # the child has worked, and waits
+        server = Server(parent.pid)
+        children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
+
+        assert len(children) == 1
+        assert server.rss() > 2 * 5_000_000
+        assert server.cpu_s() > 0.01
+        parent.communicate(b"\n")
