@@ -1,0 +1,344 @@
+"""The contract of sockets, listeners and selectors, on both worlds."""
+
+import errno
+from contextlib import suppress
+
+import pytest
+import trio
+
+from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
+
+
+def fill(socket):
+    """Send until it is refused; the bytes taken."""
+    sent = 0
+    with suppress(BlockingIOError):
+        while True:
+            sent += socket.send(bytes(1 << 18))
+    return sent
+
+
+async def test_a_selector_reports_the_state_at_registration_once(worlds):
+    near, _far = await worlds.pair()
+    selector = worlds.selector()
+
+    selector.register(near)
+
+    assert await worlds.edges(selector, WRITE) & READ == 0
+    assert selector.poll(0, 64) == []
+
+
+async def test_data_that_was_there_before_registering_is_reported(worlds):
+    near, far = await worlds.pair()
+    far.send(b"early")
+    await near.wait_readable()
+    selector = worlds.selector()
+
+    selector.register(near)
+
+    await worlds.edges(selector, READ | WRITE)
+
+
+async def test_each_arrival_is_one_edge_even_while_bytes_are_unread(worlds):
+    near, far, selector = await worlds.registered()
+
+    for _ in range(2):
+        far.send(b"abc")
+        await worlds.edges(selector, READ)
+        assert selector.poll(0, 64) == []
+
+    assert await worlds.receive(near, 6) == b"abcabc"
+    with pytest.raises(BlockingIOError):
+        near.receive_into(bytearray(1))
+
+
+async def test_poll_reports_at_most_its_limit_and_keeps_the_rest(worlds):
+    listener = await worlds.listener()
+    selector = worlds.selector()
+    keys = set()
+    for _ in range(3):
+        await worlds.connect(listener)
+        near = await worlds.accept(listener)
+        selector.register(near)
+        keys.add(near.key)
+
+    first, second = selector.poll(0, 2), selector.poll(0, 2)
+
+    assert (len(first), len(second)) == (2, 1)
+    assert {key for key, _ in first + second} == keys
+
+
+async def test_an_unregistered_socket_has_no_edges(worlds):
+    near, far, selector = await worlds.registered()
+
+    selector.unregister(near)
+    far.send(b"x")
+    await near.wait_readable()
+
+    assert selector.poll(0, 64) == []
+
+
+async def test_a_ring_before_the_wait_ends_it(worlds):
+    selector = worlds.selector()
+
+    selector.ring()
+    selector.ring()
+    with trio.fail_after(5):
+        await selector.wait()
+
+    assert selector.poll(0, 64) == [(selector.bell, READ)]
+    assert selector.poll(0, 64) == []
+
+
+async def test_a_ring_during_the_wait_ends_it_each_time(worlds, nursery):
+    selector = worlds.selector()
+    for _ in range(3):
+
+        async def ring_later():
+            await trio.sleep(0.001)
+            selector.ring()
+
+        nursery.start_soon(ring_later)
+        with trio.fail_after(5):
+            await selector.wait()
+
+        assert selector.poll(0, 64) == [(selector.bell, READ)]
+
+
+async def test_a_closed_selector_wakes_who_waits(worlds, nursery):
+    selector = worlds.selector()
+    woken = trio.Event()
+
+    async def wait():
+        with pytest.raises(trio.ClosedResourceError):
+            await selector.wait()
+        woken.set()
+
+    nursery.start_soon(wait)
+    await trio.sleep(0.001)
+    selector.close()
+    with trio.fail_after(5):
+        await woken.wait()
+    with pytest.raises(trio.ClosedResourceError):
+        await selector.wait()
+
+
+async def test_data_and_end_come_in_one_edge_and_answers_still_go(worlds):
+    near, far, selector = await worlds.registered()
+    far.send(b"last words")
+    far.shutdown_write()
+
+    await worlds.edges(selector, READ | PEER_DONE)
+
+    assert near.receive_into(bytearray(100)) == 10  # short, and yet not the end of it
+    assert near.receive_into(bytearray(100)) == 0
+    assert near.send(b"answer") == 6
+    assert await worlds.receive(far, 6) == b"answer"
+
+
+async def test_after_a_half_close_sending_is_an_error(worlds):
+    near, _far = await worlds.pair()
+
+    near.shutdown_write()
+
+    with pytest.raises(ConnectionError):
+        near.send(b"x")
+
+
+async def test_a_refused_send_is_followed_by_a_write_edge_when_the_peer_has_read(worlds):
+    near, far, selector = await worlds.registered()
+    sent = fill(near)
+    selector.poll(0, 64)
+
+    await worlds.receive(far, sent)
+
+    await worlds.edges(selector, WRITE)
+    assert near.send(b"x") == 1
+
+
+async def test_a_short_send_that_no_refused_one_follows_gives_a_write_edge_too(worlds):
+    near, far, selector = await worlds.registered()
+    block = bytes(8 << 20)
+
+    sent = near.send(block)
+    assert sent < len(block)
+    selector.poll(0, 64)
+    await worlds.receive(far, sent)
+
+    await worlds.edges(selector, WRITE)
+
+
+async def test_send_more_and_send_arrive_in_order(worlds):
+    near, far = await worlds.pair()
+
+    assert near.send_more(b"head ") == 5
+    assert near.send_more(b"and ") == 4
+    assert near.send(b"body") == 4
+
+    assert await worlds.receive(far, 13) == b"head and body"
+
+
+async def test_what_send_more_holds_back_goes_by_itself_or_with_the_end(worlds):
+    near, far = await worlds.pair()
+
+    near.send_more(b"alone")
+    assert await worlds.receive(far, 5) == b"alone"
+    near.send_more(b"last")
+    near.close()
+
+    assert await worlds.receive(far, 4) == b"last"
+    await far.wait_readable()
+    assert far.receive_into(bytearray(1)) == 0
+
+
+async def test_sending_nothing_is_no_error(worlds):
+    near, _far = await worlds.pair()
+
+    assert near.send(b"") == 0
+
+
+async def test_close_with_everything_read_is_the_end_of_the_stream(worlds):
+    near, far, selector = await worlds.registered()
+
+    far.close()
+
+    await worlds.edges(selector, READ | PEER_DONE)
+    assert near.receive_into(bytearray(1)) == 0
+
+
+@pytest.mark.parametrize("how", ["abort", "close"])
+async def test_abort_and_close_with_unread_bytes_are_resets(worlds, how):
+    near, far, selector = await worlds.registered()
+    near.send(b"never read")
+    await far.wait_readable()
+
+    getattr(far, how)()
+
+    await worlds.edges(selector, BROKEN)
+    with pytest.raises(ConnectionError):
+        near.receive_into(bytearray(1))
+    with pytest.raises(ConnectionError):
+        near.send(b"x")
+
+
+async def test_sending_to_a_closed_peer_ends_in_a_reset(worlds):
+    near, far, selector = await worlds.registered()
+    far.close()
+    await worlds.edges(selector, PEER_DONE)
+
+    near.send(b"to nobody")
+
+    await worlds.edges(selector, BROKEN)
+    with pytest.raises(ConnectionError):
+        near.send(b"x")
+
+
+@pytest.mark.parametrize("wait", ["wait_readable", "wait_writable"])
+async def test_closing_wakes_who_waits(worlds, nursery, wait):
+    near, _far = await worlds.pair()
+    if wait == "wait_writable":
+        fill(near)
+    woken = trio.Event()
+
+    async def wait_for_it():
+        with pytest.raises(trio.ClosedResourceError):
+            await getattr(near, wait)()
+        woken.set()
+
+    nursery.start_soon(wait_for_it)
+    await trio.sleep(0.001)
+    near.close()
+    near.close()
+
+    with trio.fail_after(5):
+        await woken.wait()
+    with pytest.raises(trio.ClosedResourceError):
+        await getattr(near, wait)()
+    with pytest.raises(OSError) as caught:
+        near.receive_into(bytearray(1))
+    assert caught.value.errno == errno.EBADF
+
+
+async def test_both_ends_name_each_other(worlds):
+    near, far = await worlds.pair()
+
+    assert near.peer == far.local
+    assert far.peer == near.local
+    assert near.key != far.key or worlds.here is not worlds.there
+
+
+async def test_connecting_where_nobody_listens_is_refused(worlds):
+    listener = await worlds.listener()
+    listener.close()
+
+    with pytest.raises(ConnectionRefusedError):
+        await worlds.connect(listener)
+
+
+async def test_a_port_is_bound_once(worlds):
+    listener = await worlds.listener()
+
+    with pytest.raises(OSError) as caught:
+        await worlds.here.network.listen(worlds.host, listener.address.port)
+    assert caught.value.errno == errno.EADDRINUSE
+
+    listener.close()
+    again = await worlds.here.network.listen(worlds.host, listener.address.port)
+    assert again.address == listener.address
+    again.close()
+
+
+@pytest.mark.parametrize("everywhere", ["", "0.0.0.0", "::"])
+async def test_all_interfaces_have_three_names(worlds, everywhere):
+    listener = worlds.closed_at_the_end(await worlds.here.network.listen(everywhere, 0))
+
+    far = await worlds.connect(listener)
+    near = await worlds.accept(listener)
+
+    assert near.peer == far.local
+
+
+async def test_accept_nowait_takes_what_is_there_or_says_that_nothing_is(worlds):
+    listener = await worlds.listener()
+    with pytest.raises(BlockingIOError):
+        listener.accept_nowait()
+
+    far = await worlds.connect(listener)
+
+    near = worlds.closed_at_the_end(listener.accept_nowait())
+    assert near.peer == far.local
+    with pytest.raises(BlockingIOError):
+        listener.accept_nowait()
+
+
+async def test_closing_a_listener_wakes_who_accepts_and_resets_who_was_not_accepted(
+    worlds, nursery
+):
+    listener, other = await worlds.listener(), await worlds.listener()
+    far = await worlds.connect(other)
+    woken = trio.Event()
+
+    async def accept():
+        with pytest.raises(trio.ClosedResourceError):
+            await listener.accept()
+        woken.set()
+
+    nursery.start_soon(accept)
+    await trio.sleep(0.001)
+    listener.close()
+    other.close()
+
+    with trio.fail_after(5):
+        await woken.wait()
+        await far.wait_readable()
+    with pytest.raises(ConnectionResetError):
+        far.receive_into(bytearray(1))
+    with pytest.raises(trio.ClosedResourceError):
+        await listener.accept()
+
+
+async def test_small_buffers_of_a_listener_are_inherited_and_bound_what_is_under_way(worlds):
+    small, _ = await worlds.pair(send_buffer=4096, receive_buffer=4096)
+    usual, _ = await worlds.pair()
+
+    assert fill(small) * 2 < fill(usual)
