@@ -198,7 +198,10 @@ class Raft:
         return self.election.voted in (NO_NODE, request.sender)
 
     def _on_vote_response(self, response: VoteResponse, now: float) -> None:
-        self._learn(response.epoch, response.leader, now)
+        # Who grants its vote has not heard the leader it names: to follow that one again would be
+        # to wait for the dead.
+        leader = NO_NODE if response.granted else response.leader
+        self._learn(response.epoch, leader, now)
         standing = Role.PROSPECTIVE if response.pre_vote else Role.CANDIDATE
         if response.epoch != self.election.epoch or self.role is not standing:
             return
@@ -255,7 +258,8 @@ class Raft:
         self._learn(request.epoch, NO_NODE, now)
         epoch, leader = self.election.epoch, self.election.leader
         if self.role is not Role.LEADER or request.epoch < epoch:
-            self._out.append(Send(request.sender, FetchResponse(self.me, epoch, leader)))
+            refused = FetchResponse(self.me, epoch, leader, refused=True)
+            self._out.append(Send(request.sender, refused))
             return
         same_epoch, end = self.history.end_of(request.last_epoch)
         if request.offset > end or same_epoch != request.last_epoch:
@@ -301,7 +305,7 @@ class Raft:
     def _on_fetch_response(self, response: FetchResponse, now: float) -> None:
         self._learn(response.epoch, response.leader, now)
         current = response.epoch == self.election.epoch and response.sender == self.election.leader
-        if self.role is not Role.FOLLOWER or not current:
+        if self.role is not Role.FOLLOWER or not current or response.refused:
             return
         self._fetching = True
         self.deadline = now + self._timeouts.fetch_s

@@ -93,6 +93,7 @@ class FetchRequest:
 class FetchResponse:
     """The leader's answer.
 
+    refused: `sender` does not lead `epoch`, maybe no more: no sign of life from a leader.
     diverging: (epoch, end) where the asker's log stops being the leader's: cut there and ask again.
     Records travel beside it and are appended by the shell after `step`, if that gave
     `AcceptRecords`.
@@ -104,6 +105,7 @@ class FetchResponse:
     offset: int = 0
     high_watermark: int = 0
     diverging: tuple[int, int] | None = None
+    refused: bool = False
 
 
 Message = VoteRequest | VoteResponse | BeginEpoch | EndEpoch | FetchRequest | FetchResponse
