@@ -25,7 +25,7 @@ class Worlds:
     root: Directory
     path: str
     host: str
-    chill: Callable[[File], None]
+    chill: Callable[..., None]  # file, position from which it goes cold
     opened: list[Any] = field(factory=list)
 
     def closed_at_the_end(self, thing: T) -> T:
@@ -92,6 +92,7 @@ class Worlds:
 
 @pytest.fixture(params=["real", "simulated"])
 def clock(request) -> SkippingClock:
+    """Asked for by every test, so that pytest-trio gives it to `trio.run`."""
     return SkippingClock(virtual=request.param == "simulated")
 
 
@@ -117,15 +118,17 @@ async def worlds(clock, request, tmp_path):
             root=here.directory("/data", create=True),
             path="/data",
             host="here",
-            chill=lambda file: file.chill(),
+            chill=lambda file, position=0: file.chill(position),
         )
     yield found
     for thing in reversed(found.opened):
         thing.close()
 
 
-def chill_real(file: File) -> None:
-    """Ask the kernel to forget the file's pages; they must be clean."""
+def chill_real(file: File, position: int = 0) -> None:
+    """Ask the kernel to forget the file's pages but the first ones; all must be clean."""
     lease = file.lease(file.size)
     os.posix_fadvise(lease.key, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.posix_fadvise(lease.key, 0, 0, os.POSIX_FADV_RANDOM)  # no reading ahead
+    os.pread(lease.key, position, 0)
     lease.release()

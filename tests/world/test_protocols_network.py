@@ -18,7 +18,7 @@ def fill(socket):
     return sent
 
 
-async def test_a_selector_reports_the_state_at_registration_once(worlds):
+async def test_a_selector_reports_the_state_at_registration_once(worlds, clock):
     near, _far = await worlds.pair()
     selector = worlds.selector()
 
@@ -28,7 +28,7 @@ async def test_a_selector_reports_the_state_at_registration_once(worlds):
     assert selector.poll(0, 64) == []
 
 
-async def test_data_that_was_there_before_registering_is_reported(worlds):
+async def test_data_that_was_there_before_registering_is_reported(worlds, clock):
     near, far = await worlds.pair()
     far.send(b"early")
     await near.wait_readable()
@@ -39,7 +39,7 @@ async def test_data_that_was_there_before_registering_is_reported(worlds):
     await worlds.edges(selector, READ | WRITE)
 
 
-async def test_each_arrival_is_one_edge_even_while_bytes_are_unread(worlds):
+async def test_each_arrival_is_one_edge_even_while_bytes_are_unread(worlds, clock):
     near, far, selector = await worlds.registered()
 
     for _ in range(2):
@@ -52,7 +52,7 @@ async def test_each_arrival_is_one_edge_even_while_bytes_are_unread(worlds):
         near.receive_into(bytearray(1))
 
 
-async def test_poll_reports_at_most_its_limit_and_keeps_the_rest(worlds):
+async def test_poll_reports_at_most_its_limit_and_keeps_the_rest(worlds, clock):
     listener = await worlds.listener()
     selector = worlds.selector()
     keys = set()
@@ -68,7 +68,7 @@ async def test_poll_reports_at_most_its_limit_and_keeps_the_rest(worlds):
     assert {key for key, _ in first + second} == keys
 
 
-async def test_an_unregistered_socket_has_no_edges(worlds):
+async def test_an_unregistered_socket_has_no_edges(worlds, clock):
     near, far, selector = await worlds.registered()
 
     selector.unregister(near)
@@ -78,7 +78,7 @@ async def test_an_unregistered_socket_has_no_edges(worlds):
     assert selector.poll(0, 64) == []
 
 
-async def test_a_ring_before_the_wait_ends_it(worlds):
+async def test_a_ring_before_the_wait_ends_it(worlds, clock):
     selector = worlds.selector()
 
     selector.ring()
@@ -90,7 +90,7 @@ async def test_a_ring_before_the_wait_ends_it(worlds):
     assert selector.poll(0, 64) == []
 
 
-async def test_a_ring_during_the_wait_ends_it_each_time(worlds, nursery):
+async def test_a_ring_during_the_wait_ends_it_each_time(worlds, clock, nursery):
     selector = worlds.selector()
     for _ in range(3):
 
@@ -105,7 +105,7 @@ async def test_a_ring_during_the_wait_ends_it_each_time(worlds, nursery):
         assert selector.poll(0, 64) == [(selector.bell, READ)]
 
 
-async def test_a_closed_selector_wakes_who_waits(worlds, nursery):
+async def test_a_closed_selector_wakes_who_waits(worlds, clock, nursery):
     selector = worlds.selector()
     woken = trio.Event()
 
@@ -123,7 +123,7 @@ async def test_a_closed_selector_wakes_who_waits(worlds, nursery):
         await selector.wait()
 
 
-async def test_data_and_end_come_in_one_edge_and_answers_still_go(worlds):
+async def test_data_and_end_come_in_one_edge_and_answers_still_go(worlds, clock):
     near, far, selector = await worlds.registered()
     far.send(b"last words")
     far.shutdown_write()
@@ -136,7 +136,7 @@ async def test_data_and_end_come_in_one_edge_and_answers_still_go(worlds):
     assert await worlds.receive(far, 6) == b"answer"
 
 
-async def test_after_a_half_close_sending_is_an_error(worlds):
+async def test_after_a_half_close_sending_is_an_error(worlds, clock):
     near, _far = await worlds.pair()
 
     near.shutdown_write()
@@ -145,7 +145,7 @@ async def test_after_a_half_close_sending_is_an_error(worlds):
         near.send(b"x")
 
 
-async def test_a_refused_send_is_followed_by_a_write_edge_when_the_peer_has_read(worlds):
+async def test_a_refused_send_is_followed_by_a_write_edge_when_the_peer_has_read(worlds, clock):
     near, far, selector = await worlds.registered()
     sent = fill(near)
     selector.poll(0, 64)
@@ -156,7 +156,7 @@ async def test_a_refused_send_is_followed_by_a_write_edge_when_the_peer_has_read
     assert near.send(b"x") == 1
 
 
-async def test_a_short_send_that_no_refused_one_follows_gives_a_write_edge_too(worlds):
+async def test_a_short_send_that_no_refused_one_follows_gives_a_write_edge_too(worlds, clock):
     near, far, selector = await worlds.registered()
     block = bytes(8 << 20)
 
@@ -168,7 +168,7 @@ async def test_a_short_send_that_no_refused_one_follows_gives_a_write_edge_too(w
     await worlds.edges(selector, WRITE)
 
 
-async def test_send_more_and_send_arrive_in_order(worlds):
+async def test_send_more_and_send_arrive_in_order(worlds, clock):
     near, far = await worlds.pair()
 
     assert near.send_more(b"head ") == 5
@@ -178,7 +178,7 @@ async def test_send_more_and_send_arrive_in_order(worlds):
     assert await worlds.receive(far, 13) == b"head and body"
 
 
-async def test_what_send_more_holds_back_goes_by_itself_or_with_the_end(worlds):
+async def test_what_send_more_holds_back_goes_by_itself_or_with_the_end(worlds, clock):
     near, far = await worlds.pair()
 
     near.send_more(b"alone")
@@ -191,13 +191,13 @@ async def test_what_send_more_holds_back_goes_by_itself_or_with_the_end(worlds):
     assert far.receive_into(bytearray(1)) == 0
 
 
-async def test_sending_nothing_is_no_error(worlds):
+async def test_sending_nothing_is_no_error(worlds, clock):
     near, _far = await worlds.pair()
 
     assert near.send(b"") == 0
 
 
-async def test_close_with_everything_read_is_the_end_of_the_stream(worlds):
+async def test_close_with_everything_read_is_the_end_of_the_stream(worlds, clock):
     near, far, selector = await worlds.registered()
 
     far.close()
@@ -207,7 +207,7 @@ async def test_close_with_everything_read_is_the_end_of_the_stream(worlds):
 
 
 @pytest.mark.parametrize("how", ["abort", "close"])
-async def test_abort_and_close_with_unread_bytes_are_resets(worlds, how):
+async def test_abort_and_close_with_unread_bytes_are_resets(worlds, clock, how):
     near, far, selector = await worlds.registered()
     near.send(b"never read")
     await far.wait_readable()
@@ -221,7 +221,7 @@ async def test_abort_and_close_with_unread_bytes_are_resets(worlds, how):
         near.send(b"x")
 
 
-async def test_sending_to_a_closed_peer_ends_in_a_reset(worlds):
+async def test_sending_to_a_closed_peer_ends_in_a_reset(worlds, clock):
     near, far, selector = await worlds.registered()
     far.close()
     await worlds.edges(selector, PEER_DONE)
@@ -234,7 +234,7 @@ async def test_sending_to_a_closed_peer_ends_in_a_reset(worlds):
 
 
 @pytest.mark.parametrize("wait", ["wait_readable", "wait_writable"])
-async def test_closing_wakes_who_waits(worlds, nursery, wait):
+async def test_closing_wakes_who_waits(worlds, clock, nursery, wait):
     near, _far = await worlds.pair()
     if wait == "wait_writable":
         fill(near)
@@ -259,7 +259,7 @@ async def test_closing_wakes_who_waits(worlds, nursery, wait):
     assert caught.value.errno == errno.EBADF
 
 
-async def test_both_ends_name_each_other(worlds):
+async def test_both_ends_name_each_other(worlds, clock):
     near, far = await worlds.pair()
 
     assert near.peer == far.local
@@ -267,7 +267,7 @@ async def test_both_ends_name_each_other(worlds):
     assert near.key != far.key or worlds.here is not worlds.there
 
 
-async def test_connecting_where_nobody_listens_is_refused(worlds):
+async def test_connecting_where_nobody_listens_is_refused(worlds, clock):
     listener = await worlds.listener()
     listener.close()
 
@@ -275,7 +275,7 @@ async def test_connecting_where_nobody_listens_is_refused(worlds):
         await worlds.connect(listener)
 
 
-async def test_a_port_is_bound_once(worlds):
+async def test_a_port_is_bound_once(worlds, clock):
     listener = await worlds.listener()
 
     with pytest.raises(OSError) as caught:
@@ -289,7 +289,7 @@ async def test_a_port_is_bound_once(worlds):
 
 
 @pytest.mark.parametrize("everywhere", ["", "0.0.0.0", "::"])
-async def test_all_interfaces_have_three_names(worlds, everywhere):
+async def test_all_interfaces_have_three_names(worlds, clock, everywhere):
     listener = worlds.closed_at_the_end(await worlds.here.network.listen(everywhere, 0))
 
     far = await worlds.connect(listener)
@@ -298,7 +298,7 @@ async def test_all_interfaces_have_three_names(worlds, everywhere):
     assert near.peer == far.local
 
 
-async def test_accept_nowait_takes_what_is_there_or_says_that_nothing_is(worlds):
+async def test_accept_nowait_takes_what_is_there_or_says_that_nothing_is(worlds, clock):
     listener = await worlds.listener()
     with pytest.raises(BlockingIOError):
         listener.accept_nowait()
@@ -312,7 +312,7 @@ async def test_accept_nowait_takes_what_is_there_or_says_that_nothing_is(worlds)
 
 
 async def test_closing_a_listener_wakes_who_accepts_and_resets_who_was_not_accepted(
-    worlds, nursery
+    worlds, clock, nursery
 ):
     listener, other = await worlds.listener(), await worlds.listener()
     far = await worlds.connect(other)
@@ -337,7 +337,7 @@ async def test_closing_a_listener_wakes_who_accepts_and_resets_who_was_not_accep
         await listener.accept()
 
 
-async def test_small_buffers_of_a_listener_are_inherited_and_bound_what_is_under_way(worlds):
+async def test_small_buffers_of_a_listener_are_inherited_and_bound_what_is_under_way(worlds, clock):
     small, _ = await worlds.pair(send_buffer=4096, receive_buffer=4096)
     usual, _ = await worlds.pair()
 

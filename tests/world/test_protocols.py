@@ -1,0 +1,96 @@
+"""The contract of a world itself: time, chance, threads and processes; both worlds are worlds."""
+
+import pytest
+import trio
+
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, World
+from trio_kafka.world.real import RealWorld
+from trio_kafka.world.simulated import Universe
+
+
+def count_bytes(directory, name, times):
+    """A job: reads a sealed file, in steps."""
+    total = 0
+    buffer = bytearray(100)
+    for _ in range(times):
+        file = directory.open(name)
+        total += file.try_read(0, buffer)
+        file.close()
+        yield
+    return total
+
+
+def fail(directory):
+    """A job that finds something."""
+    yield
+    directory.open("missing")
+
+
+async def test_a_thread_gives_its_result_or_its_error(worlds, clock):
+    assert await worlds.here.run_in_thread(max, 1, 2) == 2
+    with pytest.raises(ZeroDivisionError):
+        await worlds.here.run_in_thread(divmod, 1, 0)
+
+
+@pytest.mark.slow
+async def test_a_process_runs_a_job_to_its_result_or_its_error(worlds, clock):
+    worlds.create("f", b"12345")
+
+    assert await worlds.here.run_in_process(count_bytes, worlds.path, "f", 3) == 15
+    with pytest.raises(FileNotFoundError):
+        await worlds.here.run_in_process(fail, worlds.path)
+
+
+async def test_wall_and_monotonic_time_move_together_and_elapsed_does_not_go_back(worlds, clock):
+    wall, now = worlds.here.clock.wall(), trio.current_time()
+    elapsed = worlds.here.clock.elapsed()
+
+    clock.skip(3600)
+
+    assert 3600 <= worlds.here.clock.wall() - wall < 3601
+    assert 3600 <= trio.current_time() - now < 3601
+    assert worlds.here.clock.elapsed() >= elapsed
+
+
+async def test_advance_passes_exactly_that_much_time_and_meets_each_deadline(
+    worlds, clock, nursery
+):
+    met = []
+
+    async def job():
+        while True:
+            await trio.sleep(60)
+            met.append(trio.current_time())
+
+    nursery.start_soon(job)
+    await trio.sleep(0.001)
+    wall = worlds.here.clock.wall()
+
+    steps = await clock.advance(3601)
+
+    assert 3600 < worlds.here.clock.wall() - wall < 3603
+    assert len(met) == 60
+    assert 60 <= steps <= 62
+
+
+async def test_chance_gives_bytes(worlds, clock):
+    assert len(worlds.here.random_bytes(16)) == 16
+    assert 0 <= worlds.here.random.random() < 1
+
+
+def test_masks_are_those_of_epoll():
+    import select
+
+    assert READ == select.EPOLLIN
+    assert WRITE == select.EPOLLOUT
+    assert BROKEN == select.EPOLLERR | select.EPOLLHUP
+    assert PEER_DONE == select.EPOLLRDHUP
+
+
+def test_both_worlds_are_worlds_and_say_which():
+    def is_simulated(world: World) -> bool:
+        return world.simulated
+
+    assert not is_simulated(RealWorld(SkippingClock()))
+    assert is_simulated(Universe().machine("m"))

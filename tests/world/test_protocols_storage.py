@@ -1,0 +1,305 @@
+"""The contract of directories, files and leases, on both worlds."""
+
+import errno
+from contextlib import suppress
+
+import pytest
+import trio
+
+from trio_kafka.world.protocols import RangeCutError
+
+
+async def test_appends_go_to_the_end_and_are_read_back(worlds, clock):
+    file = worlds.create("a")
+
+    assert file.append([b"abc", memoryview(b"de")]) == 0
+    assert file.append([bytearray(b"fgh")]) == 5
+    assert await file.append_slow([b"i"]) == 8
+    assert file.append([]) == 9
+    assert file.size == 9
+    await file.sync()
+
+    buffer = bytearray(20)
+    assert await file.read(1, buffer) == 8
+    assert buffer[:8] == b"bcdefghi"
+    assert file.try_read(4, buffer) == 5
+    assert buffer[:5] == b"efghi"
+    assert file.try_read(9, buffer) == 0
+    assert await file.read(100, buffer) == 0
+
+
+async def test_more_buffers_than_one_system_call_takes_are_one_append(worlds, clock):
+    file = worlds.create("a")
+
+    file.append([b"%04d" % number for number in range(3000)])
+
+    buffer = bytearray(file.size + 1)
+    assert await file.read(0, buffer) == file.size == 12_000
+    assert buffer[-5:-1] == b"2999"
+
+
+async def test_a_file_opened_again_has_its_size_and_goes_on_at_its_end(worlds, clock):
+    worlds.create("a", b"123").close()
+
+    file = worlds.closed_at_the_end(worlds.root.open("a"))
+
+    assert file.size == 3
+    assert file.append([b"4"]) == 3
+
+
+async def test_cold_bytes_are_refused_and_read_in_a_thread(worlds, clock):
+    file = worlds.create("a", b"x" * 20_000)
+    await file.sync()
+    buffer = bytearray(20_000)
+
+    worlds.chill(file)
+
+    with pytest.raises(BlockingIOError):
+        file.try_read(0, buffer)
+    assert await file.read(0, buffer) == 20_000
+    assert file.try_read(0, buffer) == 20_000
+
+
+async def test_a_read_of_which_the_rest_is_cold_is_short_and_that_is_not_the_end(worlds, clock):
+    file = worlds.create("a", b"x" * (4 << 20))
+    await file.sync()
+    worlds.chill(file, 4096)
+    buffer = bytearray(4 << 20)
+
+    found = file.try_read(0, buffer)
+
+    assert 0 < found < file.size
+    assert await file.read(0, buffer) == 4 << 20
+
+
+async def test_truncation_cuts_the_end_and_appends_go_on_there(worlds, clock):
+    file = worlds.create("a", b"abcdef")
+
+    file.truncate(2)
+
+    assert file.size == 2
+    assert file.append([b"z"]) == 2
+    buffer = bytearray(10)
+    assert await file.read(0, buffer) == 3
+    assert buffer[:3] == b"abz"
+    with pytest.raises(ValueError, match="cannot cut"):
+        file.truncate(4)
+
+
+async def test_a_closed_file_refuses_every_call(worlds, clock):
+    file = worlds.create("a", b"abc")
+    other = worlds.create("b", b"bbb")  # may get the number of the first one
+    file.close()
+    file.close()
+    buffer = bytearray(3)
+
+    for call in (
+        lambda: file.append([b"x"]),
+        lambda: file.try_read(0, buffer),
+        lambda: file.truncate(0),
+        lambda: file.lease(1),
+    ):
+        with pytest.raises(OSError) as caught:
+            call()
+        assert caught.value.errno == errno.EBADF
+    for wait in (lambda: file.read(0, buffer), lambda: file.append_slow([b"x"]), file.sync):
+        with pytest.raises(OSError) as caught:
+            await wait()
+        assert caught.value.errno == errno.EBADF
+    assert other.size == 3
+
+
+async def test_names_are_sorted_and_errors_are_the_systems(worlds, clock):
+    for name in ("b", "a"):
+        worlds.create(name)
+    worlds.root.directory("sub", create=True)
+
+    assert worlds.root.names() == ["a", "b", "sub"]
+    assert worlds.root.exists("a")
+    assert worlds.root.exists("sub")
+    assert not worlds.root.exists("c")
+    with pytest.raises(FileExistsError):
+        worlds.root.create("b")
+    with pytest.raises(FileNotFoundError):
+        worlds.root.open("c")
+    with pytest.raises(IsADirectoryError):
+        worlds.root.open("sub")
+    with pytest.raises(FileNotFoundError):
+        worlds.root.rename("c", "d")
+    with pytest.raises(FileNotFoundError):
+        await worlds.root.unlink("c")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../a", "a\0b"])
+async def test_a_name_leads_nowhere_else(worlds, clock, name):
+    for call in (worlds.root.create, worlds.root.open, worlds.root.directory, worlds.root.exists):
+        with pytest.raises(ValueError, match="no name of a file"):
+            call(name)
+
+
+async def test_a_rename_replaces_and_open_files_follow(worlds, clock):
+    old, replaced = worlds.create("a", b"a"), worlds.create("b", b"b")
+
+    worlds.root.rename("a", "b")
+    old.append([b"+"])
+
+    assert worlds.root.names() == ["b"]
+    buffer = bytearray(3)
+    found = worlds.closed_at_the_end(worlds.root.open("b"))
+    assert await found.read(0, buffer) == 2
+    assert buffer[:2] == b"a+"
+    assert await replaced.read(0, buffer) == 1
+    assert buffer[:1] == b"b"
+
+
+async def test_a_directory_is_renamed_with_its_files_and_never_over_a_full_one(worlds, clock):
+    for name in ("old", "full"):
+        worlds.root.directory(name, create=True).create("f").close()
+    worlds.root.directory("empty", create=True)
+
+    with pytest.raises(OSError) as caught:
+        worlds.root.rename("old", "full")
+    worlds.root.rename("old", "empty")
+
+    assert caught.value.errno == errno.ENOTEMPTY
+    assert worlds.root.names() == ["empty", "full"]
+    assert worlds.root.directory("empty").names() == ["f"]
+
+
+async def test_unlink_removes_files_and_empty_directories_only(worlds, clock):
+    sub = worlds.root.directory("sub", create=True)
+    sub.create("f").close()
+
+    with pytest.raises(OSError) as caught:
+        await worlds.root.unlink("sub")
+    await sub.unlink("f")
+    await worlds.root.unlink("sub")
+    await worlds.root.sync()
+
+    assert caught.value.errno == errno.ENOTEMPTY
+    assert worlds.root.names() == []
+
+
+async def test_directories_are_made_where_they_are_missing(worlds, clock):
+    with pytest.raises(FileNotFoundError):
+        worlds.root.directory("sub")
+    with pytest.raises(FileNotFoundError):
+        worlds.here.directory(f"{worlds.path}/x/y")
+    worlds.create("file").close()
+    with pytest.raises(NotADirectoryError):
+        worlds.root.directory("file")
+
+    sub = worlds.root.directory("sub", create=True)
+    again = worlds.root.directory("sub", create=True)
+    deep = worlds.here.directory(f"{worlds.path}/x/y", create=True)
+
+    sub.create("f").close()
+    assert again.names() == ["f"]
+    assert sub.path == f"{worlds.path}/sub"
+    assert deep.path == f"{worlds.path}/x/y"
+    assert worlds.root.directory("x").names() == ["y"]
+
+
+async def test_a_lock_is_held_once_and_given_back_once(worlds, clock):
+    unlock = worlds.root.lock(".lock")
+    with pytest.raises(BlockingIOError):
+        worlds.root.lock(".lock")
+
+    unlock()
+    unlock_again = worlds.root.lock(".lock")
+    unlock()
+
+    with pytest.raises(BlockingIOError):
+        worlds.root.lock(".lock")
+    unlock_again()
+    assert worlds.root.names() == [".lock"]
+
+
+async def test_free_space_is_a_number_of_bytes(worlds, clock):
+    assert worlds.root.free_space() > 1 << 20
+
+
+async def test_a_lease_is_cut_by_a_truncation_below_its_end_even_when_the_file_grows_again(
+    worlds, clock
+):
+    near, _far = await worlds.pair()
+    file = worlds.create("a", b"0123456789")
+    whole, start = file.lease(10), file.lease(4)
+
+    file.truncate(6)
+    file.append([b"XXXXXX"])
+
+    assert (whole.cut, start.cut) == (True, False)
+    assert (whole.end, start.end) == (10, 4)
+    with pytest.raises(RangeCutError):
+        near.send_file_range(whole, 0, 100)
+    later = file.lease(12)
+    assert not later.cut
+    for lease in (whole, start, later):
+        lease.release()
+
+
+async def test_a_leased_range_outlives_unlink_and_close(worlds, clock):
+    near, far = await worlds.pair()
+    file = worlds.create("a", b"0123456789")
+    lease = file.lease(4)
+
+    await worlds.root.unlink("a")
+    file.close()
+    worlds.create("b", b"another file")
+
+    assert near.send_file_range(lease, 1, 2) == 2
+    assert near.send_file_range(lease, 3, 100) == 1
+    assert await worlds.receive(far, 3) == b"123"
+    lease.release()
+    lease.release()
+
+
+async def test_a_range_that_is_longer_than_the_socket_takes_is_sent_in_parts(worlds, clock):
+    near, far = await worlds.pair()
+    size = 16 << 20
+    file = worlds.create("a", bytes(size))
+    lease = file.lease(size)
+
+    sent = near.send_file_range(lease, 0, size)
+    assert 0 < sent < size
+    with suppress(BlockingIOError):
+        while True:
+            sent += near.send_file_range(lease, sent, size)
+
+    assert await worlds.receive(far, sent) == bytes(sent)
+    lease.release()
+
+
+async def test_a_cancelled_sync_and_slow_append_still_end(worlds, clock):
+    file = worlds.create("a", b"1")
+
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await file.append_slow([b"2"])
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await file.sync()
+
+    assert file.size == 2
+
+
+async def test_a_read_that_is_cancelled_before_it_begins_is_not_done(worlds, clock):
+    file = worlds.create("a", b"1")
+    buffer = bytearray(1)
+
+    with trio.move_on_after(0) as scope:
+        await file.read(0, buffer)
+
+    assert scope.cancelled_caught
+    assert buffer == b"\0"
+
+
+async def test_buffers_are_writable_and_zero(worlds, clock):
+    buffer = worlds.here.buffer(1 << 16)
+
+    assert len(buffer) == 1 << 16
+    assert bytes(buffer[:100]) == bytes(100)
+    buffer[-1] = 7
+    assert buffer[-1] == 7
+    assert len(worlds.here.buffer(0)) == 0
