@@ -1,0 +1,372 @@
+"""The broker's settings, those that it honours; `known` has the names of Kafka's other ones.
+
+One field a setting: `num.io.threads` is `num_io_threads`. Types, defaults, bounds and update modes
+are those of Apache Kafka 4.4.0, and a test compares them. What has no default here (`node.id`,
+`process.roles`, `controller.listener.names`) comes from `load`, which knows the embedded defaults.
+"""
+
+from collections.abc import Mapping
+
+from attrs import NOTHING, field, frozen
+
+from trio_kafka.config.endpoints import Listeners, resolve_listeners
+from trio_kafka.config.own import OwnSettings
+from trio_kafka.config.properties import Given
+from trio_kafka.config.setting import (
+    Update,
+    boolean,
+    double,
+    int16,
+    int32,
+    int64,
+    string,
+    texts,
+)
+
+_MAX_LONG = 2**63 - 1
+_CLUSTER = Update.CLUSTER_WIDE
+_BROKER = Update.PER_BROKER
+_RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
+_ROLL = ("log.roll.ms", "log.roll.hours")
+_JITTER = ("log.roll.jitter.ms", "log.roll.jitter.hours")
+_FLUSH = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
+_CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+
+
+@frozen(kw_only=True)
+class BrokerConfig(OwnSettings):
+    """Every setting that is honoured, with the value that is in force."""
+
+    given: Mapping[str, Given] = field(factory=dict, eq=False, repr=False)
+    """What was written down, by name: honoured, known and plugin settings."""
+
+    # Who this node is
+    node_id: int = int32(NOTHING, "The number of this node in its cluster.", low=0)
+    broker_id: int = int32(-1, "An older name of node.id.")
+    broker_rack: str | None = string(None, "Where this broker stands, for placing replicas.")
+    process_roles: tuple[str, ...] = texts(
+        NOTHING, "What this process is.", choices=("broker", "controller"), not_empty=True
+    )
+
+    # Listeners
+    listeners: tuple[str, ...] = texts(
+        ("PLAINTEXT://:9092",),
+        "Where connections are accepted: NAME://HOST:PORT.",
+        update=_BROKER,
+        not_empty=True,
+    )
+    advertised_listeners: tuple[str, ...] | None = texts(
+        None,
+        "What clients are told to connect to; the listeners themselves if unset.",
+        not_empty=True,
+    )
+    listener_security_protocol_map: str = string(
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        "The security protocol of each listener name.",
+        update=_BROKER,
+    )
+    inter_broker_listener_name: str | None = string(None, "The listener that brokers use.")
+    security_inter_broker_protocol: str = string(
+        "PLAINTEXT",
+        "The protocol of the listener that brokers use, where that is not named.",
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    )
+    controller_listener_names: tuple[str, ...] = texts(
+        NOTHING, "The listeners that belong to the controller."
+    )
+
+    # The controller's quorum
+    controller_quorum_voters: tuple[str, ...] = texts((), "The voters: ID@HOST:PORT.")
+    controller_quorum_bootstrap_servers: tuple[str, ...] = texts(
+        (), "Where a node asks for the quorum."
+    )
+    controller_quorum_append_linger_ms: int = int32(
+        25, "How long the leader gathers records before it writes them.", low=0
+    )
+    controller_quorum_election_timeout_ms: int = int32(
+        1000, "Without a leader for so long, a voter stands for election.", low=0
+    )
+    controller_quorum_election_backoff_max_ms: int = int32(
+        1000, "Longest pause after an election without a winner.", low=0
+    )
+    controller_quorum_fetch_timeout_ms: int = int32(
+        2000, "Without a successful fetch for so long, a follower looks for a leader.", low=0
+    )
+    controller_quorum_request_timeout_ms: int = int32(
+        2000, "How long an answer of another voter is waited for.", low=0
+    )
+    controller_quorum_retry_backoff_ms: int = int32(
+        20, "Pause before a failed request is sent again.", low=0
+    )
+
+    # Connections and requests
+    num_network_threads: int = int32(3, "Processors of a listener.", low=1, update=_CLUSTER)
+    num_io_threads: int = int32(8, "Requests that are worked on at once.", low=1, update=_CLUSTER)
+    queued_max_requests: int = int32(500, "Requests that wait for a handler.", low=1)
+    socket_listen_backlog_size: int = int32(
+        50, "Connections that wait to be accepted, in the kernel.", low=1
+    )
+    socket_receive_buffer_bytes: int = int32(
+        102400, "SO_RCVBUF of a connection; -1: the system's choice."
+    )
+    socket_send_buffer_bytes: int = int32(
+        102400, "SO_SNDBUF of a connection; -1: the system's choice."
+    )
+    socket_request_max_bytes: int = int32(104857600, "The largest request.", low=1)
+    connections_max_idle_ms: int = int64(
+        600000, "A connection that is silent for so long is closed."
+    )
+    request_timeout_ms: int = int32(30000, "How long an answer of another node is waited for.")
+    fetch_max_bytes: int = int32(57671680, "The most that one fetch gives.", low=1024)
+    max_incremental_fetch_session_cache_slots: int = int32(
+        1000, "Fetch sessions that are kept.", low=0
+    )
+    max_request_partition_size_limit: int = int32(
+        2000, "Partitions in one answer of DescribeTopicPartitions.", low=1
+    )
+
+    # Topics
+    auto_create_topics_enable: bool = boolean(True, "A topic that is asked for is created.")
+    delete_topic_enable: bool = boolean(True, "Topics can be deleted.")
+    num_partitions: int = int32(1, "Partitions of a topic that does not say.", low=1)
+    default_replication_factor: int = int32(1, "Replicas of a topic that does not say.")
+    min_insync_replicas: int = int32(
+        1, "In-sync replicas that acks=all wants.", low=1, update=_CLUSTER
+    )
+    unclean_leader_election_enable: bool = boolean(
+        False, "A replica that is behind may lead, and lose records.", update=_CLUSTER
+    )
+    message_max_bytes: int = int32(1048588, "The largest batch.", low=0, update=_CLUSTER)
+    max_decompressed_message_bytes: int = int32(
+        2147483639, "The largest batch after decompression.", low=1, update=_CLUSTER
+    )
+    compression_type: str = string(
+        "producer", "The codec that batches are stored with.", choices=_CODECS, update=_CLUSTER
+    )
+    compression_gzip_level: int = int32(
+        -1, "Level of gzip; -1: its own default.", low=1, high=9, also=(-1,), update=_CLUSTER
+    )
+    compression_lz4_level: int = int32(9, "Level of lz4.", low=1, high=17, update=_CLUSTER)
+    compression_zstd_level: int = int32(3, "Level of zstd.", low=-131072, high=22, update=_CLUSTER)
+
+    # Where data is
+    log_dir: tuple[str, ...] = texts(
+        ("/tmp/kafka-logs",),  # noqa: S108 - Kafka's default
+        "The data directory, where log.dirs is not set.",
+        not_empty=True,
+    )
+    log_dirs: tuple[str, ...] | None = texts(None, "The data directories.", not_empty=True)
+    metadata_log_dir: str | None = string(
+        None, "Where the metadata log is; the first data directory if unset."
+    )
+    log_dir_failure_timeout_ms: int = int64(
+        30000, "How long the controller may be unaware of a failed directory.", low=1
+    )
+    num_recovery_threads_per_data_dir: int = int32(
+        2, "Logs of one directory that are recovered at once.", low=1, update=_CLUSTER
+    )
+    background_threads: int = int32(
+        10, "Blocking calls on behalf of background jobs at once.", low=1, update=_CLUSTER
+    )
+
+    # Logs, and the defaults of topics
+    log_segment_bytes: int = int32(1073741824, "Size of a segment.", low=1048576, update=_CLUSTER)
+    log_roll_ms: int | None = int64(None, "Age of a segment.", update=_CLUSTER, synonyms=_ROLL)
+    log_roll_hours: int = int32(168, "Age of a segment.", low=1, synonyms=_ROLL)
+    log_roll_jitter_ms: int | None = int64(
+        None, "The most that is taken off a segment's age.", update=_CLUSTER, synonyms=_JITTER
+    )
+    log_roll_jitter_hours: int = int32(
+        0, "The most that is taken off a segment's age.", low=0, synonyms=_JITTER
+    )
+    log_retention_ms: int | None = int64(
+        None, "How long records are kept; -1: for ever.", update=_CLUSTER, synonyms=_RETENTION
+    )
+    log_retention_minutes: int | None = int32(
+        None, "How long records are kept.", synonyms=_RETENTION
+    )
+    log_retention_hours: int = int32(168, "How long records are kept.", synonyms=_RETENTION)
+    log_retention_bytes: int = int64(
+        -1, "How much of a partition is kept; -1: all.", update=_CLUSTER
+    )
+    log_retention_check_interval_ms: int = int64(
+        300000, "How often retention looks for what may go.", low=1
+    )
+    log_cleanup_policy: tuple[str, ...] = texts(
+        ("delete",), "What becomes of old records.", choices=("compact", "delete"), update=_CLUSTER
+    )
+    log_segment_delete_delay_ms: int = int64(
+        60000, "How long the files of a deleted segment stay.", low=0, update=_CLUSTER
+    )
+    log_index_interval_bytes: int = int32(
+        4096, "Bytes of records for one entry of an index.", low=0, update=_CLUSTER
+    )
+    log_index_size_max_bytes: int = int32(10485760, "Size of an index.", low=4, update=_CLUSTER)
+    log_preallocate: bool = boolean(
+        False, "New segments have their whole size at once.", update=_CLUSTER
+    )
+    log_message_timestamp_type: str = string(
+        "CreateTime",
+        "Whose time records carry.",
+        choices=("CreateTime", "LogAppendTime"),
+        update=_CLUSTER,
+    )
+    log_message_timestamp_before_max_ms: int = int64(
+        _MAX_LONG, "How far in the past a record's time may be.", low=0, update=_CLUSTER
+    )
+    log_message_timestamp_after_max_ms: int = int64(
+        3600000, "How far in the future a record's time may be.", low=0, update=_CLUSTER
+    )
+    log_flush_interval_messages: int = int64(
+        _MAX_LONG, "A log is synced after so many records.", low=1, update=_CLUSTER
+    )
+    log_flush_interval_ms: int | None = int64(
+        None, "A log is synced after so long.", update=_CLUSTER, synonyms=_FLUSH
+    )
+    log_flush_scheduler_interval_ms: int = int64(
+        _MAX_LONG, "How often logs are looked at for syncing."
+    )
+    log_flush_offset_checkpoint_interval_ms: int = int32(
+        60000, "How often recovery points are written down.", low=0
+    )
+    log_flush_start_offset_checkpoint_interval_ms: int = int32(
+        60000, "How often start offsets are written down.", low=0
+    )
+    log_initial_task_delay_ms: int = int64(
+        30000, "Pause before the first run of a log's periodic jobs.", low=0, internal=True
+    )
+    log_cleaner_delete_retention_ms: int = int64(
+        86400000, "How long a compacted topic shows a deletion.", low=0, update=_CLUSTER
+    )
+    log_cleaner_min_compaction_lag_ms: int = int64(
+        0, "A record younger than this is not compacted away.", low=0, update=_CLUSTER
+    )
+    log_cleaner_max_compaction_lag_ms: int = int64(
+        _MAX_LONG, "A record older than this is compacted.", low=1, update=_CLUSTER
+    )
+    log_cleaner_min_cleanable_ratio: float = double(
+        0.5, "Share of a log that is uncompacted when it is.", low=0, high=1, update=_CLUSTER
+    )
+    log_local_retention_ms: int = int64(
+        -2, "As log.retention.ms, of tiered topics here; -2: the same.", low=-2, update=_CLUSTER
+    )
+    log_local_retention_bytes: int = int64(
+        -2, "As log.retention.bytes, of tiered topics here; -2: the same.", low=-2, update=_CLUSTER
+    )
+    log_remote_copy_lag_ms: int = int64(
+        0, "How long a sealed segment of a tiered topic is kept back.", low=-1, update=_CLUSTER
+    )
+    log_remote_copy_lag_bytes: int = int64(
+        -1, "How much of a tiered topic is kept back.", low=-1, update=_CLUSTER
+    )
+
+    # Producers, groups' offsets, transactions
+    producer_id_expiration_ms: int = int32(
+        86400000, "A producer that is silent for so long is forgotten.", low=1, update=_CLUSTER
+    )
+    producer_id_expiration_check_interval_ms: int = int32(
+        600000, "How often silent producers are looked for.", low=1, internal=True
+    )
+    offsets_topic_num_partitions: int = int32(50, "Partitions of the offsets topic.", low=1)
+    offsets_topic_replication_factor: int = int16(3, "Replicas of the offsets topic.", low=1)
+    offsets_topic_segment_bytes: int = int32(
+        104857600, "Size of a segment of the offsets topic.", low=1
+    )
+    offsets_topic_compression_codec: int = int32(0, "The codec of the offsets topic.")
+    transaction_state_log_num_partitions: int = int32(
+        50, "Partitions of the transactions topic.", low=1
+    )
+    transaction_state_log_replication_factor: int = int16(
+        3, "Replicas of the transactions topic.", low=1
+    )
+    transaction_state_log_min_isr: int = int32(
+        2, "In-sync replicas that the transactions topic wants.", low=1
+    )
+    transaction_state_log_segment_bytes: int = int32(
+        104857600, "Size of a segment of the transactions topic.", low=1
+    )
+
+    # Replicas
+    num_replica_fetchers: int = int32(
+        1, "Fetchers for each broker that is followed.", low=1, update=_CLUSTER
+    )
+    replica_fetch_backoff_ms: int = int32(1000, "Pause after a failed fetch.", low=0)
+    replica_fetch_max_bytes: int = int32(1048576, "The most of one partition in a fetch.", low=0)
+    replica_fetch_min_bytes: int = int32(1, "The least that a follower's fetch waits for.")
+    replica_fetch_response_max_bytes: int = int32(10485760, "The most in one fetch.", low=0)
+    replica_fetch_wait_max_ms: int = int32(500, "How long a follower's fetch waits.")
+    replica_high_watermark_checkpoint_interval_ms: int = int64(
+        5000, "How often high watermarks are written down."
+    )
+    replica_lag_time_max_ms: int = int64(
+        30000, "A follower that is behind for so long leaves the in-sync replicas."
+    )
+    replica_socket_receive_buffer_bytes: int = int32(65536, "SO_RCVBUF of a fetcher.")
+    replica_socket_timeout_ms: int = int32(30000, "How long a fetcher waits for an answer.")
+
+    # Life of a broker, and the metadata log
+    broker_heartbeat_interval_ms: int = int32(2000, "How often a broker says that it lives.")
+    broker_session_timeout_ms: int = int32(9000, "A broker that is silent for so long is fenced.")
+    initial_broker_registration_timeout_ms: int = int32(
+        60000, "How long a broker tries to register before it gives up."
+    )
+    controlled_shutdown_enable: bool = boolean(True, "Leaders move away before a broker stops.")
+    metadata_log_segment_bytes: int = int32(
+        1073741824, "Size of a segment of the metadata log.", low=8388608
+    )
+    metadata_log_segment_ms: int = int64(604800000, "Age of a segment of the metadata log.")
+    metadata_log_max_record_bytes_between_snapshots: int = int64(
+        20971520, "A snapshot follows after so much.", low=1
+    )
+    metadata_log_max_snapshot_interval_ms: int = int64(
+        3600000, "A snapshot follows after so long; 0: never for its age.", low=0
+    )
+    metadata_max_idle_interval_ms: int = int32(
+        500, "An idle controller writes a no-op so often; 0: never.", low=0
+    )
+    metadata_max_retention_bytes: int = int64(
+        104857600, "How much of the metadata log and its snapshots is kept."
+    )
+    metadata_max_retention_ms: int = int64(
+        604800000, "How long the metadata log and its snapshots are kept."
+    )
+    unstable_api_versions_enable: bool = boolean(
+        False, "Versions of APIs that are not final are served.", internal=True
+    )
+
+    @property
+    def embedded(self) -> bool:
+        """No `process.roles` was given: one node on its own, controller in process."""
+        return "process.roles" not in self.given
+
+    @property
+    def directories(self) -> tuple[str, ...]:
+        """The data directories, in their order."""
+        return self.log_dir if self.log_dirs is None else self.log_dirs
+
+    @property
+    def metadata_directory(self) -> str:
+        """The directory that has the metadata log."""
+        return self.metadata_log_dir or self.directories[0]
+
+    @property
+    def endpoints(self) -> Listeners:
+        """The listeners, resolved; computed at each call."""
+        return resolve_listeners(
+            listeners=self.listeners,
+            advertised=self.advertised_listeners,
+            protocol_map=self.listener_security_protocol_map,
+            map_is_given="listener.security.protocol.map" in self.given,
+            controller_names=self.controller_listener_names,
+            inter_broker_name=self.inter_broker_listener_name,
+            inter_broker_protocol=self.security_inter_broker_protocol,
+        )
+
+    def plugin_settings(self, plugin: str) -> dict[str, str]:
+        """What was given as `plugin.<plugin>.<key>`, by key."""
+        prefix = f"plugin.{plugin}."
+        return {
+            name.removeprefix(prefix): given.text
+            for name, given in self.given.items()
+            if name.startswith(prefix)
+        }

@@ -1,0 +1,206 @@
+"""Listeners: from `NAME://HOST:PORT` to names, protocols and endpoints, or a clear refusal.
+
+A protocol that cannot be served is an error: plaintext never stands in for it.
+Source: Apache Kafka 4.4.0; one port with an IPv4 and an IPv6 address is KIP-797.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.model import Endpoint
+
+
+class SecurityProtocol(Enum):
+    """How bytes travel on a listener; the number is the protocol's."""
+
+    PLAINTEXT = 0
+    SSL = 1
+    SASL_PLAINTEXT = 2
+    SASL_SSL = 3
+
+
+SERVED: Final = frozenset({SecurityProtocol.PLAINTEXT})
+
+
+@frozen(kw_only=True)
+class NamedEndpoint:
+    """A listener. An empty host: bind to every address; advertise this machine's name."""
+
+    name: str
+    protocol: SecurityProtocol
+    endpoint: Endpoint
+
+    def __str__(self) -> str:
+        return f"{self.name}://{self.endpoint}"
+
+
+@frozen(kw_only=True)
+class Listeners:
+    """The listeners of a node. `advertised` are the broker's, in the order of `broker`.
+
+    An advertised port 0 means: the port that the listener of that name was given.
+    """
+
+    broker: tuple[NamedEndpoint, ...]
+    controller: tuple[NamedEndpoint, ...]
+    advertised: tuple[NamedEndpoint, ...]
+    inter_broker: str
+
+
+_ENDPOINT: Final = re.compile(
+    r"(?P<name>[^:/]+)://(?:\[(?P<six>[0-9A-Fa-f:.%\w-]+)\]|(?P<host>[\w.%-]*)):(?P<port>[0-9]{1,5})",
+    re.ASCII,
+)
+_SIX: Final = re.compile(r"[^/]+://[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9]+")
+
+
+def parse_endpoint(text: str, setting: str) -> tuple[str, Endpoint]:
+    """Name (upper case) and endpoint of `NAME://HOST:PORT`. Raises ConfigError for `setting`."""
+    match = _ENDPOINT.fullmatch(text)
+    if match is None:
+        hint = ": an IPv6 address stands in brackets" if _SIX.fullmatch(text) else ""
+        raise ConfigError(setting, f"{text!r} is no NAME://HOST:PORT{hint}")
+    port = int(match["port"])
+    if port > 65535:
+        raise ConfigError(setting, f"{text!r}: port {port} is above 65535")
+    return match["name"].upper(), Endpoint(match["six"] or match["host"] or "", port)
+
+
+def parse_protocol_map(text: str) -> dict[str, SecurityProtocol]:
+    """`NAME:PROTOCOL,...` by name in upper case. Raises ConfigError."""
+    setting = "listener.security.protocol.map"
+    found: dict[str, SecurityProtocol] = {}
+    for item in filter(None, map(str.strip, text.split(","))):
+        name, colon, protocol = (part.strip().upper() for part in item.rpartition(":"))
+        if not colon or not name:
+            raise ConfigError(setting, f"{item!r} is no NAME:PROTOCOL")
+        if protocol not in SecurityProtocol.__members__:
+            known = ", ".join(SecurityProtocol.__members__)
+            raise ConfigError(setting, f"{item!r}: the protocol is none of {known}")
+        if name in found:
+            raise ConfigError(setting, f"{name} is named twice")
+        found[name] = SecurityProtocol[protocol]
+    return found
+
+
+def resolve_listeners(
+    *,
+    listeners: Sequence[str],
+    advertised: Sequence[str] | None,
+    protocol_map: str,
+    map_is_given: bool,
+    controller_names: Sequence[str],
+    inter_broker_name: str | None,
+    inter_broker_protocol: str,
+) -> Listeners:
+    """The listeners of a node that is broker and controller. Raises ConfigError.
+
+    map_is_given: whether `listener.security.protocol.map` was written down. Where it was not, a
+        controller's listener without a protocol is PLAINTEXT, unless a name asks for SSL or SASL.
+    controller_names: may be empty: the controller is then reached in process only.
+    """
+    controllers = [name.upper() for name in controller_names]
+    bound = [parse_endpoint(text, "listeners") for text in listeners]
+    protocols = parse_protocol_map(protocol_map)
+    if not map_is_given and not any(_is_secured(name) for name, _ in bound):
+        protocols = dict.fromkeys(controllers, SecurityProtocol.PLAINTEXT) | protocols
+    named = _named(bound, protocols, "listeners")
+    _refuse_shared(named, "listeners")
+    for name in controllers:
+        if not any(listener.name == name for listener in named):
+            raise ConfigError("controller.listener.names", f"{name} is none of the listeners")
+    broker = tuple(listener for listener in named if listener.name not in controllers)
+    if not broker:
+        raise ConfigError("listeners", "none is left for clients: all are the controller's")
+    told = _advertised(advertised, broker, controllers, protocols)
+    return Listeners(
+        broker=broker,
+        controller=tuple(listener for listener in named if listener.name in controllers),
+        advertised=told,
+        inter_broker=_inter_broker(told, inter_broker_name, inter_broker_protocol),
+    )
+
+
+def _named(
+    bound: Iterable[tuple[str, Endpoint]], protocols: dict[str, SecurityProtocol], setting: str
+) -> list[NamedEndpoint]:
+    found = []
+    for name, endpoint in bound:
+        if name not in protocols:
+            reason = f"listener.security.protocol.map has no protocol for {name}"
+            raise ConfigError(setting, reason)
+        if protocols[name] not in SERVED:
+            reason = f"{name}: {protocols[name].name} is not served yet, only PLAINTEXT is"
+            raise ConfigError(setting, reason)
+        found.append(NamedEndpoint(name=name, protocol=protocols[name], endpoint=endpoint))
+    return found
+
+
+def _refuse_shared(named: Sequence[NamedEndpoint], setting: str) -> None:
+    """No name twice, and no port but for one IPv4 and one IPv6 address."""
+    if not named:
+        raise ConfigError(setting, "must not be empty")
+    for position, later in enumerate(named):
+        for earlier in named[:position]:
+            if earlier.name == later.name:
+                raise ConfigError(setting, f"{later.name} is named twice")
+            if earlier.endpoint.port == later.endpoint.port != 0 and not _two_families(
+                earlier.endpoint.host, later.endpoint.host
+            ):
+                reason = f"{earlier} and {later} have one port"
+                raise ConfigError(setting, reason)
+
+
+def _advertised(
+    texts: Sequence[str] | None,
+    broker: Sequence[NamedEndpoint],
+    controllers: Sequence[str],
+    protocols: dict[str, SecurityProtocol],
+) -> tuple[NamedEndpoint, ...]:
+    setting = "advertised.listeners"
+    if texts is None:
+        named = {listener.name: listener for listener in broker}
+        setting = "listeners"
+    else:
+        parsed = [parse_endpoint(text, setting) for text in texts]
+        if len({name for name, _ in parsed}) < len(parsed):
+            raise ConfigError(setting, "a listener is named twice")
+        of_broker = [(name, endpoint) for name, endpoint in parsed if name not in controllers]
+        named = {listener.name: listener for listener in _named(of_broker, protocols, setting)}
+    unknown = named.keys() - {listener.name for listener in broker}
+    if unknown:
+        raise ConfigError(setting, f"{min(unknown)} is none of the listeners")
+    for listener in named.values():
+        if listener.endpoint.host == "0.0.0.0":  # noqa: S104 - refused here, not bound
+            reason = f"{listener}: clients cannot connect to that: set advertised.listeners"
+            raise ConfigError(setting, reason)
+    return tuple(named[listener.name] for listener in broker if listener.name in named)
+
+
+def _inter_broker(advertised: Sequence[NamedEndpoint], name: str | None, protocol: str) -> str:
+    if name is not None:
+        if not any(listener.name == name.upper() for listener in advertised):
+            reason = f"{name} is none of the advertised listeners"
+            raise ConfigError("inter.broker.listener.name", reason)
+        return name.upper()
+    for listener in advertised:
+        if listener.protocol.name == protocol == listener.name:
+            return listener.name
+    reason = f"no advertised listener is called {protocol}: set inter.broker.listener.name"
+    raise ConfigError("security.inter.broker.protocol", reason)
+
+
+def _two_families(one: str, other: str) -> bool:
+    """One IPv4 and one IPv6 address. Names and empty hosts may be either, so they are not."""
+    four = [re.fullmatch(r"[0-9.]+", host) is not None for host in (one, other)]
+    six = [":" in host for host in (one, other)]
+    return (four[0] and six[1]) or (six[0] and four[1])
+
+
+def _is_secured(name: str) -> bool:
+    return "SSL" in name or "SASL" in name

@@ -1,0 +1,103 @@
+"""Java's properties files: `name=value` lines with comments, escapes and continuations.
+
+Source: the line format of java.util.Properties; the text is Latin-1, others are `\\uXXXX`.
+A name that is given twice has its last value, as in Kafka.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.config.setting import ConfigError
+
+_SPACE: Final = " \t\f"
+_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_HEX: Final = frozenset("0123456789abcdefABCDEF")
+
+
+@frozen
+class Given:
+    """The text of a setting, and where it was given: `file:line`, or the option of a command."""
+
+    text: str
+    where: str
+
+
+def parse_properties(text: str, file: str) -> dict[str, Given]:
+    """The settings of a file by name. Raises ConfigError, which names file and line."""
+    found: dict[str, Given] = {}
+    for number, line in _logical_lines(text):
+        where = f"{file}:{number}"
+        name_end, value_start = _split(line)
+        name = _unescape(line[:name_end], where)
+        if not name:
+            raise ConfigError(line.strip(), "a value without a name", where)
+        found[name] = Given(_unescape(line[value_start:], where, name), where)
+    return found
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines joined where they end in an odd number of backslashes, with their first number."""
+    parts: list[str] = []
+    first = 0
+    for number, natural in enumerate(_natural_lines(text), 1):
+        line = natural.lstrip(_SPACE)
+        if not parts:
+            if not line or line[0] in "#!":
+                continue
+            first = number
+        trailing = len(line) - len(line.rstrip("\\"))
+        if trailing % 2:
+            parts.append(line[:-1])
+            continue
+        yield first, "".join([*parts, line])
+        parts = []
+    if parts and any(parts):
+        yield first, "".join(parts)
+
+
+def _natural_lines(text: str) -> list[str]:
+    # Not splitlines: it also ends lines at form feeds and other separators.
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _split(line: str) -> tuple[int, int]:
+    """End of the name and start of the value: around white space and at most one of `=` and `:`."""
+    end = 0
+    while end < len(line) and line[end] not in _SPACE and line[end] not in "=:":
+        end += 2 if line[end] == "\\" else 1
+    end = min(end, len(line))
+    start = end
+    while start < len(line) and line[start] in _SPACE:
+        start += 1
+    if start < len(line) and line[start] in "=:":
+        start += 1
+        while start < len(line) and line[start] in _SPACE:
+            start += 1
+    return end, start
+
+
+def _unescape(text: str, where: str, name: str = "name") -> str:
+    if "\\" not in text:
+        return text
+    out: list[str] = []
+    position = 0
+    while position < len(text):
+        char = text[position]
+        position += 1
+        if char == "\\" and position < len(text):
+            char = text[position]
+            position += 1
+            if char == "u":
+                digits = text[position : position + 4]
+                if len(digits) < 4 or not _HEX.issuperset(digits):
+                    reason = "want four hexadecimal digits behind \\u"
+                    raise ConfigError(name, reason, where)
+                char = chr(int(digits, 16))
+                position += 4
+            else:
+                char = _ESCAPES.get(char, char)
+        out.append(char)
+    # A pair of escapes is one character beyond the first plane.
+    return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,89 @@
+"""What no single setting can say: settings that contradict each other, and what is refused.
+
+A setting that would be dangerous to ignore (who may do what, what is encrypted, where data goes) is
+refused where it cannot be honoured; `known` has those that are accepted without an effect.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.properties import Given
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.topic import check_topic_defaults
+
+_NO_JAVA: Final = "names a Java class, which cannot be run here"
+# Name to the reason why any value is refused but the empty one and `false`.
+_REFUSED: Final = {
+    "authorizer.class.name": "no authorizer is served yet: every request would be allowed",
+    "create.topic.policy.class.name": _NO_JAVA,
+    "alter.config.policy.class.name": _NO_JAVA,
+    "client.quota.callback.class": _NO_JAVA,
+    "remote.log.storage.system.enable": "tiered storage is not served yet",
+    "control.plane.listener.name": "the control plane is not served yet",
+}
+_VOTER: Final = re.compile(r"([0-9]+)@.+:[0-9]+")
+
+
+def refuse(name: str, given: Given) -> None:
+    """Raises ConfigError for a setting that must not be ignored and cannot be honoured."""
+    if name in _REFUSED and given.text.strip().lower() not in ("", "false"):
+        raise ConfigError(name, _REFUSED[name])
+
+
+def check(config: BrokerConfig) -> None:
+    """Raises ConfigError for the first rule that is broken."""
+    _check_identity(config)
+    _check_quorum(config)
+    _check_inter_broker(config.given)
+    _ = config.endpoints  # raises for listeners that contradict each other
+    _check_times(config)
+    check_topic_defaults(config)
+
+
+def _check_identity(config: BrokerConfig) -> None:
+    if config.broker_id not in (-1, config.node_id):
+        reason = f"{config.broker_id} is not node.id, which is {config.node_id}"
+        raise ConfigError("broker.id", reason)
+    if set(config.process_roles) != {"broker", "controller"}:
+        found = ",".join(config.process_roles)
+        reason = f"{found!r}: a node is both for now: want broker,controller"
+        raise ConfigError("process.roles", reason)
+
+
+def _check_quorum(config: BrokerConfig) -> None:
+    name = "controller.quorum.voters"
+    voters = config.controller_quorum_voters
+    if len(voters) > 1:
+        raise ConfigError(name, f"{len(voters)} voters: a quorum has one for now")
+    for voter in voters:
+        match = _VOTER.fullmatch(voter)
+        if match is None:
+            raise ConfigError(name, f"{voter!r} is no ID@HOST:PORT")
+        if int(match[1]) != config.node_id:
+            reason = f"the only voter is {match[1]}, this node is {config.node_id}"
+            raise ConfigError(name, reason)
+    servers = config.controller_quorum_bootstrap_servers
+    if len(servers) > 1:
+        reason = f"{len(servers)} servers: a quorum has one voter for now"
+        raise ConfigError("controller.quorum.bootstrap.servers", reason)
+
+
+def _check_inter_broker(given: Mapping[str, Given]) -> None:
+    if "inter.broker.listener.name" in given and "security.inter.broker.protocol" in given:
+        reason = "inter.broker.listener.name is set too: want one of them"
+        raise ConfigError("security.inter.broker.protocol", reason)
+
+
+def _check_times(config: BrokerConfig) -> None:
+    wait = config.replica_fetch_wait_max_ms
+    if wait > config.replica_socket_timeout_ms:
+        reason = f"{wait} is above replica.socket.timeout.ms: the answer would come too late"
+        raise ConfigError("replica.fetch.wait.max.ms", reason)
+    if wait > config.replica_lag_time_max_ms:
+        reason = f"{wait} is above replica.lag.time.max.ms: waiting would look like lagging"
+        raise ConfigError("replica.fetch.wait.max.ms", reason)
+    if config.broker_heartbeat_interval_ms >= config.broker_session_timeout_ms:
+        reason = f"want less than broker.session.timeout.ms ({config.broker_session_timeout_ms})"
+        raise ConfigError("broker.heartbeat.interval.ms", reason)

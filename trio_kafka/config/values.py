@@ -1,0 +1,105 @@
+"""Kafka's types of settings: text to values and back.
+
+A value in Python is bool, int, float, str, or a tuple of str for a list. Text is trimmed first.
+Source: ConfigDef of Apache Kafka 4.4.0; types have their numbers of DescribeConfigs (KIP-569).
+"""
+
+import re
+from collections.abc import Callable
+from enum import IntEnum
+from math import inf
+from typing import Final
+
+
+class Kind(IntEnum):
+    """The type of a setting, by its number on the wire."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+Value = bool | int | float | str | tuple[str, ...] | None
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
+_DOUBLE: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_BITS: Final = {Kind.SHORT: 16, Kind.INT: 32, Kind.LONG: 64}
+
+
+def parse(kind: Kind, text: str) -> Value:
+    """The value that `text` stands for. Raises ValueError, whose text never holds a password."""
+    return _PARSERS[kind](text.strip())
+
+
+def show(kind: Kind, value: Value) -> str | None:
+    """The text of a value, as Kafka shows it; None for one that is unset."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if kind is Kind.DOUBLE:
+        return _show_double(float(value))
+    return str(value)
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{text!r} is no boolean: want true or false")
+    return text.lower() == "true"
+
+
+def _integer(kind: Kind) -> Callable[[str], int]:
+    limit = 1 << (_BITS[kind] - 1)
+
+    def parse_integer(text: str) -> int:
+        if not _INTEGER.fullmatch(text):
+            raise ValueError(f"{text!r} is no whole number")
+        value = int(text)
+        if not -limit <= value < limit:
+            raise ValueError(f"{text} is out of range: want {-limit} to {limit - 1}")
+        return value
+
+    return parse_integer
+
+
+def _double(text: str) -> float:
+    if not _DOUBLE.fullmatch(text):
+        raise ValueError(f"{text!r} is no number")
+    if abs(value := float(text)) == inf:
+        raise ValueError(f"{text} is out of range")
+    return value
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(item.strip() for item in text.split(",")) if text else ()
+
+
+def _show_double(value: float) -> str:
+    """As Java writes it: an exponent below a thousandth and from ten millions on."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    # The shortest text that reads back as the same number: 17 digits always do.
+    shortest = next(t for n in range(17) if float(t := f"{value:.{n}e}") == value)
+    digits, _, exponent = shortest.partition("e")
+    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+
+
+_PARSERS: Final[dict[Kind, Callable[[str], Value]]] = {
+    Kind.BOOLEAN: _boolean,
+    Kind.STRING: str,
+    Kind.INT: _integer(Kind.INT),
+    Kind.SHORT: _integer(Kind.SHORT),
+    Kind.LONG: _integer(Kind.LONG),
+    Kind.DOUBLE: _double,
+    Kind.LIST: _list,
+    Kind.CLASS: str,
+    Kind.PASSWORD: str,
+}
