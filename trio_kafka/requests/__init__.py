@@ -1,0 +1,3 @@
+"""Where messages meet the parts: handlers by API key, the tasks that run them, and their
+answers.
+"""

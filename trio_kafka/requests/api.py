@@ -1,0 +1,90 @@
+"""`@api(RequestClass)`: marks a function as the handler of an API.
+
+Key and versions come from the message; unstable versions are left out. A plain function never
+waits; an `async` one may. Both take the request and the context, and return a response, an
+`Encoded`, a `Delayed`, or None: no answer.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from attrs import frozen
+
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.schema import message_of
+
+H = TypeVar("H", bound=Callable[..., Any])
+ErrorAnswer = Callable[[Any, ErrorCode, str | None], Any]  # (request, code, message) -> response
+_MARK: Final = "__trio_kafka_api__"
+
+
+@frozen(kw_only=True)
+class Api:
+    """One API as a broker serves it: versions `first` to `last`.
+
+    waits: the handler is async. error: makes the answer that says an error; None: the generic one.
+    source: the module that has the handler.
+    """
+
+    key: int
+    name: str
+    first: int
+    last: int
+    request: type[Any]
+    response: type[Any]
+    handler: Callable[..., Any]
+    waits: bool
+    error: ErrorAnswer | None
+    source: str
+
+
+def api(
+    request: type[Any],
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    unstable: bool = False,
+    error: ErrorAnswer | None = None,
+) -> Callable[[H], H]:
+    """Make the function below the handler of `request`.
+
+    first, last: serve fewer versions than the message has. unstable: serve the unstable ones too.
+    error: makes the response from (request, code, message) where the generic answer does not do.
+    Raises TypeError if the message has no response or no version is left.
+    """
+    message = message_of(request)
+    if message.key is None or message.response is None:
+        raise TypeError(f"{message.name} is no request with a response")
+    lowest, highest = message.versions
+    if not unstable and message.unstable[0] <= message.unstable[1]:
+        highest = min(highest, message.unstable[0] - 1)
+    lowest = lowest if first is None else max(lowest, first)
+    highest = highest if last is None else min(highest, last)
+    if lowest > highest:
+        raise TypeError(f"{message.name}: no version is left from {lowest} to {highest}")
+    key, response = message.key, message.response
+
+    def mark(handler: H) -> H:
+        made = Api(
+            key=key,
+            name=message.name.removesuffix("Request"),
+            first=lowest,
+            last=highest,
+            request=request,
+            response=response,
+            handler=handler,
+            waits=inspect.iscoroutinefunction(handler),
+            error=error,
+            source=handler.__module__,
+        )
+        setattr(handler, _MARK, made)
+        return handler
+
+    return mark
+
+
+def api_of(handler: object) -> Api | None:
+    """What `@api` said of a function; None if it said nothing."""
+    found = getattr(handler, _MARK, None)
+    return found if isinstance(found, Api) else None

@@ -1,0 +1,87 @@
+"""What a handler may ask besides the request itself: who asks, where, and the parts of the
+broker.
+"""
+
+from collections.abc import Awaitable, Callable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+
+import attrs
+
+from trio_kafka.model import Endpoint
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.request import Request
+from trio_kafka.requests.parts import Parts
+
+if TYPE_CHECKING:
+    from trio_kafka.requests.parking import Parking
+
+    # For the type checker a context has every part as an attribute; at run time see below.
+    from trio_kafka.requests.parts import Parts as _Parts
+else:
+    _Parts = object
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class Context(_Parts):
+    """One request's view of the broker; every field of `Parts` is an attribute of it."""
+
+    __slots__ = ("_parking", "parts", "request")
+
+    def __init__(self, request: Request, parts: Parts, parking: "Parking | None" = None) -> None:
+        self.request = request
+        self.parts = parts
+        self._parking = parking
+
+    @property
+    def version(self) -> int:
+        """Of the API."""
+        return self.request.version
+
+    @property
+    def correlation(self) -> int:
+        return self.request.correlation
+
+    @property
+    def client_id(self) -> str:
+        """Empty where the client sent none."""
+        return self.request.client_id
+
+    @property
+    def connection(self) -> Connection:
+        return self.request.connection
+
+    @property
+    def peer(self) -> Endpoint:
+        return self.request.connection.peer
+
+    @property
+    def listener(self) -> str:
+        """The name of the listener that the request came through."""
+        return self.request.connection.listener.name
+
+    async def parked(
+        self,
+        wait: Callable[[*Ts], Awaitable[T]],
+        *args: *Ts,
+        deadline: float = float("inf"),
+    ) -> T:
+        """Await wait(*args) without holding a handler's place. For async handlers.
+
+        Raises trio.TooSlowError at the deadline (trio.current_time()). Ends the request if the peer
+        leaves meanwhile. Whatever comes back comes back with a place. The request's frame stays
+        valid.
+        """
+        if self._parking is None:
+            raise RuntimeError("a plain handler cannot wait: return a Delayed, or make it async")
+        return await self._parking.parked(wait, *args, deadline=deadline)
+
+
+def _reach(part: str) -> Any:
+    return property(attrgetter(f"parts.{part}"))
+
+
+for _field in attrs.fields(Parts):
+    setattr(Context, _field.name, _reach(_field.name))

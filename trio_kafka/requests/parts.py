@@ -1,0 +1,67 @@
+"""The parts of a broker that handlers reach as `context.<part>`.
+
+One field a part: that is all there is to add. A part that a broker, or a test, does not have is
+missing: touching it raises MissingPartError, which the client sees as UNKNOWN_SERVER_ERROR.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from attrs import Factory, define, field, frozen
+
+from trio_kafka.model import NO_NODE, NodeId
+from trio_kafka.requests.registry import Registry
+
+
+class MissingPartError(Exception):
+    """A handler asked for a part that this broker does not have."""
+
+
+class Missing:
+    """Stands where a part would."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise MissingPartError(f"this broker has no {self._name} (asked for .{name})")
+
+
+def missing(name: str) -> Any:
+    """The default of a part."""
+    return field(factory=lambda: Missing(name))
+
+
+class Features(Protocol):
+    """What a cluster can do: levels by name of the feature."""
+
+    @property
+    def supported(self) -> Mapping[str, tuple[int, int]]:
+        """Lowest and highest level that this broker knows."""
+
+    @property
+    def finalized(self) -> Mapping[str, int]:
+        """The level that the cluster has."""
+
+    @property
+    def epoch(self) -> int:
+        """Of `finalized`: grows with every change; -1 when nothing is known yet."""
+
+
+@frozen
+class StaticFeatures:
+    """Features that do not change; none unless told."""
+
+    supported: Mapping[str, tuple[int, int]] = Factory(dict)
+    finalized: Mapping[str, int] = Factory(dict)
+    epoch: int = -1
+
+
+@define(eq=False, kw_only=True)
+class Parts:
+    """What is there besides the request."""
+
+    apis: Registry
+    node_id: NodeId = NO_NODE
+    cluster_id: str = ""
+    features: Features = field(factory=StaticFeatures)

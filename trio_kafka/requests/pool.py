@@ -1,0 +1,252 @@
+"""The handler group of a plane: serves completions, then requests.
+
+A plain handler never waits: it takes no token, and whoever has the request may call it. An async
+one runs in a handler task, under a token of the group's limiter (`num.io.threads`) and a cancel
+scope of its own. A request that fails gets its API's error answer; the group goes on.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import trio
+
+from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
+from trio_kafka.introspect.limiter import open_limiter
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.network import items
+from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.request import Request
+from trio_kafka.network.turn import Turn
+from trio_kafka.purgatory import Delayed
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.parking import Parking
+from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.replies import Route
+from trio_kafka.requests.routes import API_VERSIONS, Routes
+from trio_kafka.wire.server import code_of
+
+logger = get_logger(__name__)
+
+
+class HandlerGroup:
+    """Implements `network.handlers.Handlers`. `size`: num.io.threads."""
+
+    def __init__(
+        self,
+        channel: RequestChannel,
+        parts: Parts,
+        *,
+        turn: Turn,
+        counters: Counters,
+        node: Node,
+        size: int = 8,
+        name: str = "data-plane-kafka-request-handler",
+    ) -> None:
+        self.size = size
+        self.unparked = 0
+        self.parked = 0
+        self.elapsed: Callable[[], float] = turn.elapsed
+        self._channel = channel
+        self._parts = parts
+        self._turn = turn
+        self._counters = counters
+        self._routes = Routes(parts.apis)
+        self._name = name
+        self._started = 0
+        self._nursery: trio.Nursery | None = None
+        node = node.add("request-handlers", "nursery", self._figures)
+        self.limiter = open_limiter(size, node, "num.io.threads")
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        return self._parts.apis.names
+
+    def is_plain(self, request: Request) -> bool:
+        route = self._routes.get(request.code)
+        return route is None or not route.waits
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """The handler tasks, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            for _ in range(self.size):
+                self._start_one()
+            task_status.started()
+
+    # --- parking
+
+    def one_parked(self) -> None:
+        """A handler waits for others: another takes its place."""
+        self.parked += 1
+        self.unparked -= 1
+        if self.unparked < self.size:
+            self._start_one()
+
+    def one_returned(self) -> None:
+        """It runs again, or ends; there may be one task too many until one has served."""
+        self.parked -= 1
+        self.unparked += 1
+
+    # --- serving
+
+    def perform(self, request: Request) -> None:
+        """Serve a request by a plain function: no await, so this cannot be cancelled half way."""
+        route = self._routes.get(request.code)
+        if route is None:
+            self._answer_unknown(request)
+            return
+        message = self._read(request, route)
+        if message is None:
+            return
+        try:
+            answer = route.handler(message, Context(request, self._parts))
+            if type(answer) is Delayed:
+                self._watch(request, route, message, answer)
+            else:
+                request.respond(
+                    None if answer is None else route.write(request.correlation, answer)
+                )
+        except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
+            self._fail(request, route, message, error)
+
+    async def _serve(self) -> None:
+        """One handler task."""
+        channel, turn, elapsed = self._channel, self._turn, self.elapsed
+        ends = 0.0
+        try:
+            while self.unparked <= self.size:
+                item = channel.take_nowait()
+                if item is None:
+                    item = await channel.take()
+                    ends = turn.begin()
+                if isinstance(item, Delayed):
+                    item.purgatory.look(item)
+                else:
+                    item.stamps.begun = elapsed()
+                    route = self._routes.get(item.code)
+                    if route is None or not route.waits:
+                        self.perform(item)
+                    else:
+                        await self._perform_async(item, route)
+                if elapsed() >= ends:
+                    await trio.lowlevel.checkpoint()
+                    ends = turn.begin()
+        finally:
+            self.unparked -= 1
+
+    async def _perform_async(self, request: Request, route: Route) -> None:
+        message = self._read(request, route)
+        if message is None:
+            return
+        with trio.CancelScope() as scope:
+            parking = Parking(self, request, scope)
+            context = Context(request, self._parts, parking)
+            try:
+                await parking.take()
+                answer = await route.handler(message, context)
+                if type(answer) is Delayed:
+                    self._watch(request, route, message, answer)
+                    answer.marked()  # what changed before it was registered
+                elif answer is None:
+                    request.respond(None)
+                else:
+                    request.respond(route.write(request.correlation, answer))
+            except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
+                self._fail(request, route, message, error)
+            finally:
+                parking.leave()
+        if scope.cancelled_caught:
+            request.respond(None)  # its peer left
+
+    def _read(self, request: Request, route: Route) -> Any:
+        """The message; None if its connection had to be closed."""
+        frame = request.frame
+        if frame is None:
+            return None
+        try:
+            length = request.client_length
+            request.client_id = request.connection.client_id(frame, length)
+            return route.read(frame, length)
+        except (ProtocolError, UnicodeDecodeError) as error:
+            request.refuse(items.UNDECODABLE, str(error))
+            return None
+
+    # --- what waits
+
+    def _watch(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
+        connection = request.connection
+        if connection.left or connection.closed:  # the edge will not come again: nobody to answer
+            request.respond(None)
+            return
+        request.stamps.handled = self.elapsed()
+        delayed.purgatory.watch(
+            delayed, self._channel.complete, partial(self._complete, request, route, message)
+        )
+        connection.parked = partial(delayed.purgatory.drop, delayed)
+        request.give_back()
+
+    def _complete(self, request: Request, route: Route, message: Any, answer: Any) -> None:
+        request.connection.parked = None
+        if answer is None:
+            request.respond(None)
+        elif isinstance(answer, Exception):
+            self._fail(request, route, message, answer)
+        else:
+            try:
+                request.respond(route.write(request.correlation, answer))
+            except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
+                self._fail(request, route, message, error)
+
+    # --- errors
+
+    def _answer_unknown(self, request: Request) -> None:
+        """A key or version that is not served ends the connection, but for ApiVersions.
+
+        A client cannot know which of its versions is understood: it is told in version 0.
+        Source: KIP-511.
+        """
+        route = self._routes.get(code_of(API_VERSIONS, 0)) if request.key == API_VERSIONS else None
+        if route is None:
+            request.refuse(items.UNKNOWN_API, f"key {request.key} version {request.version}")
+        else:
+            self._fail(request, route, None, KafkaError(ErrorCode.UNSUPPORTED_VERSION))
+
+    def _fail(self, request: Request, route: Route, message: Any, error: Exception) -> None:
+        """Answer with the error; a bug is logged with its traceback, a KafkaError is an answer."""
+        if isinstance(error, KafkaError):
+            code, text = error.code, error.message
+        else:
+            code, text = ErrorCode.UNKNOWN_SERVER_ERROR, None
+            logger.error(
+                "a handler failed",
+                exc_info=error,
+                api=route.api.name,
+                version=route.version,
+                client=request.client_id,
+            )
+        self._counters.add("request_errors", api=route.api.name, error=code.name)
+        try:
+            answer = route.error(message, code, text)
+            segments = None if answer is None else route.write(request.correlation, answer)
+        except Exception:
+            logger.exception("an error cannot be answered", api=route.api.name)
+            segments = None
+        if segments is None:
+            request.refuse(items.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+        else:
+            request.respond(segments)
+
+    # --- tasks
+
+    def _start_one(self) -> None:
+        if self._nursery is None:
+            raise RuntimeError("the handler group does not run")
+        self.unparked += 1
+        self._started += 1
+        self._nursery.start_soon(self._serve, name=f"{self._name}-{self._started - 1}")
+
+    def _figures(self) -> Figures:
+        return {"size": self.size, "tasks": self.unparked, "parked": self.parked}

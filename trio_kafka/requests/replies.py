@@ -1,0 +1,72 @@
+"""One API in one version: how its requests are read, and its answers and errors written."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.compiler import decoder, encoder
+from trio_kafka.protocol.headers import request_header_version, response_header_version
+from trio_kafka.protocol.schema import message_of
+from trio_kafka.requests.api import Api
+from trio_kafka.requests.error_answers import generic_error_answer
+from trio_kafka.wire.server import Segments, answer, body_position, small_answer
+
+
+@frozen
+class Encoded:
+    """An answer that is bytes already: the body, in the version of the request."""
+
+    body: bytes
+
+
+@frozen(kw_only=True)
+class Route:
+    """An API in a version. Codecs are compiled when the route is made."""
+
+    api: Api
+    version: int
+    handler: Callable[..., Any]
+    waits: bool
+    decode: Callable[[memoryview, int], tuple[Any, int]]
+    encode: Callable[[Any, Callable[[Any], object]], None]
+    flexible_request: bool
+    flexible_response: bool
+
+    def read(self, frame: memoryview, client_length: int) -> Any:
+        """The request. Bytes behind it are tolerated: librdkafka sends some. Raises
+        ProtocolError.
+        """
+        position = body_position(frame, client_length, flexible=self.flexible_request)
+        return self.decode(frame, position)[0]
+
+    def write(self, correlation: int, response: Any) -> Segments:
+        """The segments of an answer. Raises EncodeError for a response that the version cannot
+        carry.
+        """
+        if type(response) is Encoded:
+            return (small_answer(correlation, response.body, flexible=self.flexible_response),)
+        parts: list[Any] = []
+        self.encode(response, parts.append)
+        return answer(correlation, parts, flexible=self.flexible_response)
+
+    def error(self, request: Any, code: ErrorCode, message: str | None) -> Any:
+        """The response that says an error; None if the API cannot say it."""
+        if self.api.error is not None:
+            return self.api.error(request, code, message)
+        return generic_error_answer(request, self.api.response, self.version, code, message)
+
+
+def make_route(api: Api, version: int) -> Route:
+    """Compile what a version needs."""
+    return Route(
+        api=api,
+        version=version,
+        handler=api.handler,
+        waits=api.waits,
+        decode=decoder(api.request, version),
+        encode=encoder(api.response, version),
+        flexible_request=request_header_version(message_of(api.request), version) >= 2,
+        flexible_response=response_header_version(message_of(api.response), version) >= 1,
+    )

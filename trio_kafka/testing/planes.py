@@ -1,0 +1,102 @@
+"""A plane with a few handlers, on any World: all of a broker that tests of the planes need."""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
+from attrs import define
+
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.tree import Node
+from trio_kafka.model import Endpoint, NodeId
+from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.plane import Plane
+from trio_kafka.network.processor import Processor
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.network.turn import Turn
+from trio_kafka.purgatory import Purgatory, Timers
+from trio_kafka.requests.api import api_of
+from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.pool import HandlerGroup
+from trio_kafka.requests.registry import Registry
+from trio_kafka.world.protocols import World
+
+
+@define(eq=False, kw_only=True)
+class RunningPlane:
+    world: World
+    plane: Plane
+    endpoint: Endpoint
+    group: HandlerGroup
+    channel: RequestChannel
+    parts: Parts
+    counters: Counters
+    node: Node
+    turn: Turn
+    timers: Timers
+    purgatory: Purgatory
+    nursery: trio.Nursery
+
+    @property
+    def processor(self) -> Processor:
+        return self.plane.processors[0]
+
+    @property
+    def connections(self) -> list[Connection]:
+        return [one for line in self.plane.processors for one in line.connections.values()]
+
+    def closed(self, reason: str) -> int:
+        return self.counters.value("connections_closed", listener="PLAINTEXT", reason=reason)
+
+
+@asynccontextmanager
+async def running_plane(
+    world: World,
+    handlers: Iterable[Callable[..., Any]],
+    *,
+    threads: int = 8,
+    queued: int = 500,
+    listener: ListenerSettings | None = None,
+) -> AsyncIterator[RunningPlane]:
+    registry = Registry()
+    for handler in handlers:
+        made = api_of(handler)
+        assert made is not None
+        registry.add(made)
+    root = Node("plane data", "plane")
+    channel = RequestChannel(queued, root)
+    counters = Counters()
+    turn = Turn(world.clock.elapsed)
+    parts = Parts(apis=registry, node_id=NodeId(1), cluster_id="cluster")
+    group = HandlerGroup(channel, parts, turn=turn, counters=counters, node=root, size=threads)
+    timers = Timers(root)
+    plane = Plane("data", world, channel, group, turn=turn, counters=counters, node=root)
+    settings = listener or ListenerSettings(processors=1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(timers.run)
+        (endpoint,) = await nursery.start(plane.run, [settings])
+        plane.open()
+        yield RunningPlane(
+            world=world,
+            plane=plane,
+            endpoint=endpoint,
+            group=group,
+            channel=channel,
+            parts=parts,
+            counters=counters,
+            node=root,
+            turn=turn,
+            timers=timers,
+            purgatory=Purgatory("Test", timers, root),
+            nursery=nursery,
+        )
+        nursery.cancel_scope.cancel()
+
+
+async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
+    """Wait for what no event tells."""
+    with trio.fail_after(limit_s):
+        while not condition():
+            await trio.sleep(0.001)
