@@ -1,0 +1,1 @@
+"""One partition's files, and the directories that hold them."""

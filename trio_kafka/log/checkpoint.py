@@ -1,0 +1,100 @@
+"""Small text files that are replaced as a whole, and the checkpoints written in that way.
+
+A new content is written to `<name>.tmp`, synced, renamed and the directory synced: after a power
+loss the file is the old one or the new one. A checkpoint begins with its version (0) and its number
+of lines; each line is fields with one space between.
+Source: Kafka's checkpoint file formats.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.model import TopicPartition
+from trio_kafka.world.protocols import Directory
+
+RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
+HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
+START_OFFSETS: Final = "log-start-offset-checkpoint"
+CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
+LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
+
+
+async def read_file(directory: Directory, name: str) -> bytes | None:
+    """The whole content; None where there is no such file."""
+    try:
+        file = directory.open(name)
+    except FileNotFoundError:
+        return None
+    try:
+        content = bytearray(file.size)
+        return bytes(content[: await file.read(0, content)])
+    finally:
+        file.close()
+
+
+async def replace_file(directory: Directory, name: str, content: bytes) -> None:
+    """Make `content` the durable content of the file, or leave the old one."""
+    temporary = f"{name}.tmp"
+    if directory.exists(temporary):
+        await directory.unlink(temporary)
+    file = directory.create(temporary)
+    try:
+        file.append([content])
+        await file.sync()
+    finally:
+        file.close()
+    directory.rename(temporary, name)
+    await directory.sync()
+
+
+async def read_lines(directory: Directory, name: str, fields: int) -> list[list[str]]:
+    """The lines of a checkpoint, split into `fields` fields; none where there is no file.
+
+    Raises LogDirError that names the file and the line.
+    """
+    content = await read_file(directory, name)
+    if content is None:
+        return []
+    lines = content.decode("utf-8", "replace").split("\n")
+
+    def corrupt(line: int, want: str) -> LogDirError:
+        found = lines[line - 1] if line <= len(lines) else ""
+        return LogDirError(directory.path, f"{name} line {line}: {found!r}, want {want}")
+
+    if lines[0] != "0":
+        raise corrupt(1, "version 0")
+    if len(lines) < 2 or not lines[1].isdecimal():
+        raise corrupt(2, "the number of lines")
+    count = int(lines[1])
+    rows = [line.rsplit(" ", fields - 1) for line in lines[2 : 2 + count]]
+    for number, row in enumerate(rows, 3):
+        if len(row) != fields or not all(_is_integer(field) for field in row[-2:]):
+            raise corrupt(number, f"{fields} fields")
+    if len(rows) < count or any(lines[2 + count :]):
+        raise corrupt(2, f"a count that is true, there are {sum(map(bool, lines[2:]))} lines")
+    return rows
+
+
+def _is_integer(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def checkpoint_text(rows: Iterable[tuple[object, ...]]) -> bytes:
+    """The content of a checkpoint of these rows."""
+    lines = [" ".join(map(str, row)) for row in rows]
+    return "\n".join(["0", str(len(lines)), *lines, ""]).encode()
+
+
+async def read_offsets(directory: Directory, name: str) -> dict[TopicPartition, int]:
+    """A checkpoint of `topic partition offset` lines. Raises LogDirError."""
+    rows = await read_lines(directory, name, 3)
+    return {TopicPartition(topic, int(number)): int(offset) for topic, number, offset in rows}
+
+
+async def write_offsets(
+    directory: Directory, name: str, offsets: Mapping[TopicPartition, int]
+) -> None:
+    """Replace such a checkpoint; lines are sorted."""
+    rows = [(key.topic, key.partition, offset) for key, offset in sorted(offsets.items())]
+    await replace_file(directory, name, checkpoint_text(rows))

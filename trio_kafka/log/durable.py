@@ -1,0 +1,63 @@
+"""What of a log is not durable yet: sealed segments, small files, names.
+
+Kept until a sync has succeeded, so that two syncs at a time cannot each believe that the other did
+it.
+"""
+
+from trio_kafka.log.segment import Segment
+from trio_kafka.world.protocols import Directory, File
+
+
+class Unsynced:
+    """parent: the directory that holds the partition's; its name there must be durable as well."""
+
+    __slots__ = ("_directory", "_files", "_made", "_parent", "_sealed", "_synced")
+
+    def __init__(self, directory: Directory, parent: Directory | None) -> None:
+        self._directory = directory
+        self._parent = parent
+        self._sealed: list[Segment] = []
+        self._files: list[File] = []
+        self._made = 1
+        self._synced = 0
+
+    def sealed(self, segment: Segment) -> None:
+        """A segment was sealed and another one begun."""
+        self._sealed.append(segment)
+        self._made += 1
+
+    def wrote(self, file: File) -> None:
+        """A small file was written; it is closed after its sync."""
+        self._files.append(file)
+        self._made += 1
+
+    def forget(self, segment: Segment) -> None:
+        """The segment is gone, or active again."""
+        if segment in self._sealed:
+            self._sealed.remove(segment)
+
+    async def sync(self, active: Segment) -> None:
+        """Old segments first, the active one, then names. OSError."""
+        made = self._made
+        sealed, files = list(self._sealed), list(self._files)
+        for segment in sealed:
+            await segment.sync()
+        for file in files:
+            await file.sync()
+        await active.file.sync()
+        if made != self._synced:
+            await self._directory.sync()
+        if self._parent is not None:
+            await self._parent.sync()
+            self._parent = None
+        self._synced = made
+        self._sealed = [segment for segment in self._sealed if segment not in sealed]
+        for file in files:
+            self._files.remove(file)
+            file.close()
+
+    def close(self) -> None:
+        """Give back the small files."""
+        for file in self._files:
+            file.close()
+        self._files.clear()

@@ -1,0 +1,170 @@
+"""A file of entries of one size, ascending by their first field: what both indexes of a segment are
+made of.
+
+The active segment's entries are kept in memory and written when it is sealed or closed: recovery
+rebuilds them from the log, so nothing is lost. Of a sealed segment every 512th key is kept, and a
+lookup reads one page. Files that Kafka has preallocated end in zeros: these are no entries. A key
+of zero is only an entry at the beginning.
+"""
+
+from bisect import bisect_right
+from struct import Struct
+from typing import Final
+
+from trio_kafka.log.reading import Steps, Want
+from trio_kafka.world.protocols import Directory, File
+
+Entry = tuple[int, int]
+_PAGE: Final = 512
+
+
+class CorruptIndexError(Exception):
+    """An index that cannot be what it should be: it is built again from the log."""
+
+
+class EntryFile:
+    """Entries (key, value); `count` and `last` are known while it grows and after `load`."""
+
+    __slots__ = ("_directory", "_entries", "_file", "_layout", "_name", "_tops", "count", "last")
+
+    def __init__(self, directory: Directory, name: str, layout: Struct, *, sealed: bool) -> None:
+        self._directory = directory
+        self._name = name
+        self._layout = layout
+        self._entries: bytearray | None = None if sealed else bytearray()
+        self._tops: list[int] | None = None
+        self._file: File | None = None
+        self.count = 0
+        self.last: Entry | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Lookups need the disk for at most one page."""
+        return self._entries is not None or self._tops is not None
+
+    def append(self, key: int, value: int) -> None:
+        """Add an entry to a growing index; the caller keeps the order."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is sealed")
+        self._entries += self._layout.pack(key, value)
+        self.count += 1
+        self.last = key, value
+
+    def lookup(self, key: int) -> Steps[Entry | None]:
+        """The last entry whose key is not above `key`. O(log n) and one page."""
+        if not self.loaded:
+            yield from self.load()
+        if self._entries is not None:
+            return self._search(self._entries, self.count, key)
+        tops, file = self._tops, self._file
+        if tops is None or file is None:
+            raise ValueError(f"{self._name} is closed")
+        page = bisect_right(tops, key) - 1
+        if page < 0:
+            return None
+        size = min(_PAGE, self.count - page * _PAGE) * self._layout.size
+        view = yield Want(file, page * _PAGE * self._layout.size, size, size)
+        return self._search(view, len(view) // self._layout.size, key)
+
+    def _search(self, entries: bytearray | memoryview, count: int, key: int) -> Entry | None:
+        unpack, size = self._layout.unpack_from, self._layout.size
+        found = bisect_right(range(count), key, key=lambda i: unpack(entries, i * size)[0])
+        if not found:
+            return None
+        first, second = unpack(entries, (found - 1) * size)
+        return first, second
+
+    def load(self) -> Steps[None]:
+        """Read the keys of a sealed index. Raises CorruptIndexError, FileNotFoundError."""
+        self._file = file = self._file or self._directory.open(self._name)
+        size = self._layout.size
+        if file.size % size:
+            raise CorruptIndexError(f"{self._name}: {file.size} bytes, want a multiple of {size}")
+        view: bytes | memoryview = b""
+        if file.size:
+            view = yield Want(file, 0, file.size, file.size)
+        self._keep(bytes(view))
+
+    def _keep(self, content: bytes) -> None:
+        """Take over what the file holds, but for zeros at its end."""
+        unpack, size = self._layout.unpack_from, self._layout.size
+        length = len(content.rstrip(b"\0"))
+        count = -(-length // size)
+        tops = [unpack(content, i * size)[0] for i in range(0, count, _PAGE)]
+        self.count = count
+        first, second = unpack(content, (count - 1) * size) if count else (0, 0)
+        self.last = (first, second) if count else None
+        if any(a >= b for a, b in zip(tops, [*tops[1:], first + 1], strict=False)):
+            raise CorruptIndexError(f"{self._name}: keys do not ascend")
+        if count <= _PAGE:
+            self._entries, self._tops = bytearray(content[: count * size]), None
+        else:
+            self._entries, self._tops = None, tops
+
+    def grow(self) -> Steps[None]:
+        """Bring all entries into memory, so that they can be cut and continued."""
+        if self._entries is None:
+            self._file = file = self._file or self._directory.open(self._name)
+            view = yield Want(file, 0, file.size, file.size)
+            content = bytes(view)
+            self._keep(content)
+            self._entries, self._tops = bytearray(content[: self.count * self._layout.size]), None
+
+    def cut(self, count: int) -> None:
+        """Keep the first `count` entries of a growing index."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is sealed")
+        size = self._layout.size
+        del self._entries[count * size :]
+        self.count = min(self.count, count)
+        self.last = None
+        if self.count:
+            key, value = self._layout.unpack_from(self._entries, (self.count - 1) * size)
+            self.last = key, value
+
+    def reset(self) -> None:
+        """Begin anew, in memory and growing."""
+        self._entries, self._tops = bytearray(), None
+        self.count, self.last = 0, None
+
+    def position_of(self, key: int) -> int:
+        """How many entries of a growing index have a smaller key."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is sealed")
+        entries, unpack, size = self._entries, self._layout.unpack_from, self._layout.size
+        return bisect_right(range(self.count), key - 1, key=lambda i: unpack(entries, i * size)[0])
+
+    def write(self) -> None:
+        """Write a growing index to its file.
+
+        The owner syncs it. Large ones keep only their top keys then.
+        """
+        if self._entries is None:
+            return
+        file = self._file
+        if file is None:
+            there = self._directory.exists(self._name)
+            file = self._directory.open(self._name) if there else self._directory.create(self._name)
+        if file.size:
+            file.truncate(0)
+        if self._entries:
+            file.append([self._entries])
+        self._file = file
+
+    def seal(self) -> None:
+        """Give back the memory of what `write` wrote: no entry follows."""
+        if self._entries is not None:
+            self._keep(bytes(self._entries))
+
+    async def sync(self) -> None:
+        """Make durable what `write` wrote."""
+        if self._file is not None:
+            await self._file.sync()
+
+    def close(self) -> None:
+        """Give back the descriptor; a sealed index is opened again when it is needed."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            if self._entries is None:
+                self._tops = None

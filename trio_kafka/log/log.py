@@ -1,0 +1,474 @@
+"""One partition's log: batches in segments, with the state that decides what may be read and
+appended.
+
+An append is one synchronous call without a checkpoint: whole or not at all, never cut by a
+cancellation. Made by `recovery.open_log`. Appends and truncations have one caller at a time; reads
+and syncs any number. Rolling creates files at once; the old segment is synced by the next `sync`,
+which answers when old segments, the active one and all names are durable. An I/O error fails the
+log for good, as LogDirError.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, NoReturn, TypeVar
+
+import trio
+
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.log.append import Appended, check_producers, check_sizes, check_times
+from trio_kafka.log.checkpoint import LEADER_EPOCHS, checkpoint_text, replace_file
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.durable import Unsynced
+from trio_kafka.log.epochs import LeaderEpochs
+from trio_kafka.log.markers import note_batch
+from trio_kafka.log.names import SNAPSHOT, offset_file
+from trio_kafka.log.pace import LONG_APPEND_S, Pace
+from trio_kafka.log.producer_snapshot import encode
+from trio_kafka.log.producer_state import ProducerState
+from trio_kafka.log.read import Found, Place, find_place
+from trio_kafka.log.reading import Steps, run_cold, run_warm
+from trio_kafka.log.segment import Segment
+from trio_kafka.log.segments import Segments
+from trio_kafka.log.times import TimedOffset, find_largest_time, find_time
+from trio_kafka.log.transaction_index import AbortedTransaction
+from trio_kafka.model import TopicId, TopicPartition
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.records.header import (
+    BatchHeader,
+    iterate_headers,
+    stamp,
+    stamp_append_time,
+)
+from trio_kafka.world.protocols import Directory, World
+
+T = TypeVar("T")
+_NO_TIME: Final = -1
+
+
+class Log:
+    """Offsets: start_offset <= high_watermark <= end_offset; recovery_point: durable below.
+
+    pace: whether the directory is slow. failed: the error that took the log offline.
+    wants_sync: called when a segment was sealed or `flush.messages` is reached: let `sync` run
+    soon.
+    before_cut: awaited before a truncation with the recovery point already lowered: a checkpoint
+        that says more would be a lie.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        directory: Directory,
+        partition: TopicPartition,
+        config: LogConfig,
+        *,
+        segments: Segments,
+        end_offset: int,
+        start_offset: int,
+        recovery_point: int,
+        epochs: LeaderEpochs,
+        producers: ProducerState,
+        unsynced: Unsynced,
+        pace: Pace,
+    ) -> None:
+        self.world = world
+        self.directory = directory
+        self.partition = partition
+        self.config = config
+        self.topic_id: TopicId | None = None
+        self.segments = segments
+        self.epochs = epochs
+        self.producers = producers
+        self.unsynced = unsynced
+        self.pace = pace
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+        self.recovery_point = recovery_point
+        self.failed: LogDirError | None = None
+        self.wants_sync: Callable[[Log], None] = _nobody
+        self.on_failure: Callable[[LogDirError], None] = _nobody
+        self.before_cut: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
+        self.closed = False
+        self.cutting = False
+        self.writing = trio.Lock()
+        self.last_sync_ms = self.now_ms()
+        self._high_watermark = start_offset
+        self._elapsed = world.clock.elapsed
+        self._wall = world.clock.wall
+        self._jitter_ms = self._draw_jitter()
+
+    # What is there
+
+    @property
+    def size(self) -> int:
+        """Bytes of all batches."""
+        return self.segments.size
+
+    @property
+    def high_watermark(self) -> int:
+        """Batches below it are committed."""
+        return self._high_watermark
+
+    @high_watermark.setter
+    def high_watermark(self, offset: int) -> None:
+        self._high_watermark = min(max(offset, self.start_offset), self.end_offset)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """No transaction below it is open."""
+        return self.producers.last_stable_offset(self._high_watermark)
+
+    @property
+    def leader_epoch(self) -> int:
+        """Of the last batch; -1: none."""
+        return self.epochs.latest
+
+    def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
+        """(largest epoch <= `epoch`, where it ended), as OffsetForLeaderEpoch answers; (-1, -1)."""
+        return self.epochs.end_offset(epoch, self.end_offset)
+
+    def figures(self) -> Figures:
+        """For the tree."""
+        return {
+            "start": self.start_offset,
+            "end": self.end_offset,
+            "high_watermark": self._high_watermark,
+            "recovery_point": self.recovery_point,
+            "segments": len(self.segments),
+            "bytes": self.size,
+            "producers": len(self.producers),
+            "slow": self.pace.slow,
+            "failed": str(self.failed) if self.failed else None,
+        }
+
+    def now_ms(self) -> int:
+        return int(self.world.clock.wall() * 1000)
+
+    # Appending
+
+    def append_as_leader(
+        self, records: memoryview, headers: Sequence[BatchHeader], leader_epoch: int
+    ) -> Appended:
+        """Give batches their offsets and the epoch, in place, and write them.
+
+        records: whole batches, validated, writable; headers: theirs, brought up to date.
+        Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE,
+        INVALID_TIMESTAMP, and those of ProducerState.check; LogDirError.
+        """
+        config = self.config
+        now_ms = int(self._wall() * 1000)
+        check_sizes(len(records), headers, config)
+        append_time = config.message_timestamp_type == "LogAppendTime"
+        if not append_time:
+            check_times(headers, config, now_ms)
+        repeated = check_producers(headers, self.producers)
+        if repeated is not None:
+            time = repeated.timestamp if append_time else _NO_TIME
+            return Appended(
+                repeated.first_offset, repeated.last_offset, time, self.start_offset, duplicate=True
+            )
+        first = offset = self.end_offset
+        position = 0
+        for header in headers:
+            stamp(records, position, offset, leader_epoch)
+            header.base_offset = offset
+            header.leader_epoch = leader_epoch
+            if append_time:
+                stamp_append_time(records, position, header, now_ms)
+            offset += header.last_offset_delta + 1
+            position += header.length + 12
+        self._write(records, headers, now_ms)
+        return Appended(first, offset - 1, now_ms if append_time else _NO_TIME, self.start_offset)
+
+    def append_as_follower(self, records: memoryview, headers: Sequence[BatchHeader]) -> None:
+        """Write batches as they are: offsets and epochs are the leader's.
+
+        Raises KafkaError(OFFSET_OUT_OF_RANGE) for offsets that are here already or not ascending,
+        RECORD_LIST_TOO_LARGE; LogDirError.
+        """
+        expected = self.end_offset
+        for header in headers:
+            if header.base_offset < expected:
+                found = f"{self.partition}: batch at {header.base_offset}, want {expected} or more"
+                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
+            expected = header.base_offset + header.last_offset_delta + 1
+        self._write(records, headers, int(self._wall() * 1000))
+
+    def _write(self, records: memoryview, headers: Sequence[BatchHeader], now_ms: int) -> None:
+        if self.failed or self.closed or self.cutting:
+            self._refuse()
+        last = headers[-1]
+        next_offset = last.base_offset + last.last_offset_delta + 1
+        largest = last.max_timestamp
+        if len(headers) > 1:
+            largest = max(header.max_timestamp for header in headers)
+        segment = self.segments.active
+        size = len(records)
+        elapsed = self._elapsed
+        began = elapsed()
+        try:
+            if segment.should_roll(
+                self.config,
+                jitter_ms=self._jitter_ms,
+                now_ms=now_ms,
+                size_of_append=size,
+                last_offset=next_offset - 1,
+                max_timestamp=largest,
+            ):
+                segment = self._roll(now_ms, headers[0].base_offset)
+            start = segment.append(records, headers, self.config.index_interval_bytes)
+        except OSError as error:
+            self.fail(error)
+        ended = elapsed()
+        if ended - began > LONG_APPEND_S:
+            self.pace.took_long(began, ended)
+        if segment.size - start != size:
+            raise InvariantError(f"{self.partition}: {size} bytes grew the file otherwise")
+        self._note(segment, records, headers)
+        self.end_offset = next_offset
+        if next_offset - self.recovery_point >= self.config.flush_messages:
+            self.wants_sync(self)
+
+    def _note(self, segment: Segment, records: memoryview, headers: Sequence[BatchHeader]) -> None:
+        position = 0
+        for header in headers:
+            if header.leader_epoch != self.epochs.latest:
+                self.epochs.assign(header.leader_epoch, header.base_offset)
+            if header.producer_id >= 0:
+                aborted = note_batch(self.producers, header, records, position)
+                if aborted is not None:
+                    segment.transactions.append(aborted)
+            position += header.length + 12
+
+    def roll(self) -> None:
+        """Begin a new segment now, unless the active one is empty. LogDirError."""
+        if self.failed or self.closed or self.cutting:
+            self._refuse()
+        if self.segments.active.size:
+            try:
+                self._roll(self.now_ms(), self.end_offset)
+            except OSError as error:
+                self.fail(error)
+
+    def _roll(self, now_ms: int, base_offset: int) -> Segment:
+        """Seal the active segment; the new one begins with `base_offset`. OSError."""
+        active = self.segments.active
+        if active.base_offset == base_offset:  # empty: full of nothing but a setting
+            return active
+        segment = Segment.create(self.directory, base_offset, now_ms)
+        active.seal()
+        self.unsynced.sealed(active)
+        self.write_producers(base_offset)
+        self.segments.add(segment)
+        self._jitter_ms = self._draw_jitter()
+        self.wants_sync(self)
+        return segment
+
+    def write_producers(self, offset: int) -> None:
+        """A snapshot of the producers as they are at `offset`, not durable yet. OSError."""
+        name = offset_file(offset, SNAPSHOT)
+        there = self.directory.exists(name)
+        file = self.directory.open(name) if there else self.directory.create(name)
+        if file.size:
+            file.truncate(0)
+        file.append([encode(self.producers)])
+        self.unsynced.wrote(file)
+
+    def _draw_jitter(self) -> int:
+        most = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        return self.world.random.randrange(most) if most > 0 else 0
+
+    # Reading
+
+    def read(
+        self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
+    ) -> Found:
+        """The bytes from the batch that holds `offset`, up to `max_bytes` and below `end_offset`.
+
+        Never a part of a first batch: with `at_least_one` it comes whole however large it is.
+        The range must be released. Never waits: BlockingIOError says that headers or an index are
+        cold, `locate` answers then. Raises KafkaError(OFFSET_OUT_OF_RANGE), LogDirError.
+        """
+        self._check_range(offset)
+        segment = self.segments.active
+        spot = segment.find_recent(offset) if end_offset >= self.end_offset else None
+        if spot is not None and offset >= segment.base_offset:
+            size = min(max_bytes, segment.size - spot.position)
+            if size >= spot.size or at_least_one:
+                return _lease(Place(segment.file, spot.position, max(size, spot.size), spot))
+        place = self._warm(self._find_place(offset, max_bytes, end_offset, at_least_one))
+        return _lease(place) if place else Found(None, 0, offset)
+
+    async def locate(
+        self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
+    ) -> Found:
+        """As `read`, waiting for the disk where it must."""
+        self._check_range(offset)
+        place = await self._cold(self._find_place(offset, max_bytes, end_offset, at_least_one))
+        self._check_range(offset)
+        return _lease(place) if place else Found(None, 0, offset)
+
+    async def read_bytes(self, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:
+        """Whole batches from the one that holds `offset`, at least one, copied; b"" at the end.
+
+        end_offset: as in `read`; None: the end of the log.
+        """
+        end = self.end_offset if end_offset is None else end_offset
+        found = await self.locate(offset, max_bytes, end)
+        if found.range is None:
+            return b""
+        range_, file = found.range, self.segments.at(self.segments.floor(found.first_offset))
+        content = bytearray(range_.left)
+        try:
+            if file is None:
+                raise InvariantError(f"{self.partition}: no segment for {found.first_offset}")
+            read = await file.file.read(range_.position, content)
+        except OSError as error:
+            self.fail(error)
+        finally:
+            range_.release()
+        end_of_whole = 0
+        for position, header in iterate_headers(memoryview(content)[:read]):
+            end_of_whole = position + header.size
+        return bytes(memoryview(content)[:end_of_whole])
+
+    async def offset_for_timestamp(self, timestamp_ms: int) -> TimedOffset | None:
+        """The first record with this timestamp or a later one; None: there is none."""
+        return await self._cold(find_time(self.segments, timestamp_ms, self.start_offset))
+
+    async def largest_timestamp(self) -> TimedOffset | None:
+        """The first record with the largest timestamp; None: there is none."""
+        return await self._cold(find_largest_time(self.segments, self.start_offset))
+
+    async def aborted_transactions(self, first: int, end: int) -> list[AbortedTransaction]:
+        """Those whose records or markers lie between `first` and `end` (exclusive)."""
+        found: list[AbortedTransaction] = []
+        number = self.segments.floor(first)
+        while (segment := self.segments.at(number)) is not None:
+            for aborted in await self._cold(segment.transactions.all()):
+                if aborted.last_offset >= first and aborted.first_offset < end:
+                    found.append(aborted)
+                if aborted.last_stable_offset >= end:
+                    return found
+            number += 1
+        return found
+
+    def _find_place(
+        self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool
+    ) -> Steps[Place | None]:
+        return find_place(
+            self.segments,
+            offset,
+            max_bytes,
+            min(end_offset, self.end_offset),
+            self.end_offset,
+            at_least_one=at_least_one,
+        )
+
+    def _check_range(self, offset: int) -> None:
+        if self.failed or self.closed:
+            self._refuse()
+        if not self.start_offset <= offset <= self.end_offset:
+            found = f"offset {offset}, want {self.start_offset} to {self.end_offset}"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
+
+    def _warm(self, steps: Steps[T]) -> T:
+        try:
+            return run_warm(steps)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            self.fail(error)
+
+    async def _cold(self, steps: Steps[T]) -> T:
+        try:
+            return await run_cold(steps)
+        except OSError as error:
+            self.fail(error)
+
+    # Durability
+
+    async def sync(self) -> None:
+        """Make durable what was appended before the call: batches, names, epochs. LogDirError.
+
+        Never retried after a failure. Concurrent calls wait for one another.
+        """
+        async with self.writing:
+            await self.sync_now()
+
+    async def sync_now(self) -> None:
+        """As `sync`, for one who holds `writing`."""
+        if self.failed:
+            self._refuse()
+        end = self.end_offset
+        try:
+            await self.write_epochs()
+            await self.unsynced.sync(self.segments.active)
+        except OSError as error:
+            self.fail(error)
+        self.last_sync_ms = self.now_ms()
+        self.recovery_point = max(self.recovery_point, end)
+
+    async def write_epochs(self) -> None:
+        """Replace the file of leader epochs if they have changed. OSError."""
+        if self.epochs.dirty:
+            rows = self.epochs.rows
+            await replace_file(self.directory, LEADER_EPOCHS, checkpoint_text(rows))
+            self.epochs.dirty = rows != self.epochs.rows
+
+    def set_start_offset(self, offset: int) -> None:
+        """Records below `offset` are gone for readers; whole segments go with retention."""
+        if offset > self._high_watermark:
+            found = f"start offset {offset} above the high watermark {self._high_watermark}"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
+        if offset > self.start_offset:
+            self.start_offset = offset
+            self.epochs.truncate_from_start(offset)
+
+    async def close(self) -> None:
+        """In order: indexes and producers written, all synced, files closed. LogDirError."""
+        if self.closed:
+            await trio.lowlevel.checkpoint()
+            return
+        async with self.writing:
+            if not self.failed:
+                try:
+                    self.segments.active.write_indexes()
+                    self.write_producers(self.end_offset)
+                except OSError as error:
+                    self.fail(error)
+                await self.sync_now()
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Give back the files without a sync, as after a failure or a deletion. Leases live on."""
+        self.closed = True
+        for segment in self.segments:
+            segment.close()
+        self.unsynced.close()
+
+    def fail(self, error: OSError) -> NoReturn:
+        """The log, with its directory, cannot be trusted any more."""
+        if self.closed and self.failed is None:
+            self._refuse()  # its files were taken away: deleted while somebody still read or synced
+        if self.failed is None:
+            self.failed = LogDirError(self.directory.path, f"{type(error).__name__}: {error}")
+            self.on_failure(self.failed)
+        raise self.failed from error
+
+    def _refuse(self) -> NoReturn:
+        if self.failed:
+            raise LogDirError(self.failed.path, str(self.failed)) from self.failed
+        if self.closed:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.partition} is closed")
+        raise InvariantError(f"{self.partition}: an append while the log is being cut")
+
+
+def _lease(place: Place) -> Found:
+    file, position, size, first = place
+    lease = file.lease(position + size)
+    return Found(FileRange(lease, position, size), position, first.base_offset)
+
+
+def _nobody(_: object) -> None:
+    """Nobody listens."""

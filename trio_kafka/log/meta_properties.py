@@ -1,0 +1,74 @@
+"""`meta.properties`: whose log directory this is.
+
+Source: KIP-631, KIP-858; the format of Kafka's file, version 1.
+"""
+
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.checkpoint import read_file, replace_file
+from trio_kafka.model import NodeId
+from trio_kafka.world.protocols import Directory
+
+NAME: Final = "meta.properties"
+
+
+@frozen(kw_only=True)
+class MetaProperties:
+    """The identity of a log directory.
+
+    Ids are texts of 22 characters; a cluster id may be any text.
+    """
+
+    node_id: NodeId
+    cluster_id: str
+    directory_id: str | None = None
+
+    def encode(self) -> bytes:
+        """The content of the file.
+
+        Comments first, as a properties file written by Java has them.
+        """
+        lines = ["#", f"node.id={self.node_id}"]
+        if self.directory_id is not None:
+            lines.append(f"directory.id={self.directory_id}")
+        return "\n".join([*lines, "version=1", f"cluster.id={self.cluster_id}", ""]).encode()
+
+
+async def read_meta_properties(directory: Directory) -> MetaProperties | None:
+    """The identity.
+
+    None where the directory was never formatted. Raises LogDirError that names the line.
+    """
+    content = await read_file(directory, NAME)
+    if content is None:
+        return None
+    values: dict[str, str] = {}
+    for number, raw in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
+        line = raw.strip()
+        if not line or line[0] in "#!":
+            continue
+        key, separator, value = line.partition("=")
+        if not separator:
+            raise LogDirError(directory.path, f"{NAME} line {number}: {line!r}, want name=value")
+        values[key.strip()] = value.strip().replace("\\", "")
+    try:
+        if values["version"] != "1":
+            raise LogDirError(directory.path, f"{NAME}: version {values['version']}, want 1")
+        return MetaProperties(
+            node_id=NodeId(int(values["node.id"])),
+            cluster_id=values["cluster.id"],
+            directory_id=values.get("directory.id"),
+        )
+    except KeyError as error:
+        raise LogDirError(directory.path, f"{NAME}: {error.args[0]} is missing") from None
+    except ValueError:
+        reason = f"{NAME}: node.id is {values['node.id']!r}, want a number"
+        raise LogDirError(directory.path, reason) from None
+
+
+async def write_meta_properties(directory: Directory, properties: MetaProperties) -> None:
+    """Make this the identity of the directory, durably."""
+    await replace_file(directory, NAME, properties.encode())

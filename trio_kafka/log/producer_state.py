@@ -1,0 +1,239 @@
+"""What a log knows of its producers: epochs, sequences, the last five batches, open transactions.
+Pure.
+
+A batch of an idempotent producer is checked before it is written and noted afterwards. A producer
+that is not known, because it is new or its records are gone, may begin with any sequence. A
+repeated batch is answered like the first time. Batches that were accepted elsewhere (followers, the
+log at start) are only noted.
+Source: KIP-98, KIP-185, KIP-360; Kafka's rules for sequences.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import define, field, frozen
+
+from trio_kafka.errors import ErrorCode, KafkaError
+
+NO_PRODUCER: Final = -1
+NO_SEQUENCE: Final = -1
+NO_EPOCH: Final = -1
+_LAST_SEQUENCE: Final = (1 << 31) - 1
+_REMEMBERED: Final = 5
+
+
+def last_sequence(first: int, delta: int) -> int:
+    """The sequence `delta` after `first`; after 2147483647 comes 0."""
+    return (first + delta) & _LAST_SEQUENCE
+
+
+@frozen(kw_only=True)
+class ProducedBatch:
+    """A batch as its producer's duplicates need it."""
+
+    first_sequence: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @property
+    def first_offset(self) -> int:
+        return self.last_offset - self.offset_delta
+
+
+@define(kw_only=True)
+class Producer:
+    """One producer id.
+
+    `transaction_first_offset`: where its open transaction began, if there is one.
+    """
+
+    producer_id: int
+    epoch: int = NO_EPOCH
+    batches: list[ProducedBatch] = field(factory=list)
+    timestamp: int = -1
+    coordinator_epoch: int = -1
+    transaction_first_offset: int | None = None
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Sequences begin anew where the epoch is another one."""
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self.batches.clear()
+
+
+@frozen(kw_only=True)
+class EndedTransaction:
+    """A transaction whose marker stands at `last_offset`."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    aborted: bool
+
+
+class ProducerState:
+    """One partition's producers by id."""
+
+    __slots__ = ("_ended", "_open", "_producers")
+
+    def __init__(self) -> None:
+        self._producers: dict[int, Producer] = {}
+        self._open: dict[int, int] = {}
+        self._ended: list[EndedTransaction] = []
+
+    def __len__(self) -> int:
+        return len(self._producers)
+
+    def __iter__(self) -> Iterator[Producer]:
+        return iter(self._producers.values())
+
+    def get(self, producer_id: int) -> Producer | None:
+        return self._producers.get(producer_id)
+
+    def check(
+        self, producer_id: int, epoch: int, sequence: int, delta: int, *, transactional: bool
+    ) -> ProducedBatch | None:
+        """May a client's batch be appended? The batch that it repeats, or None.
+
+        Raises KafkaError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
+        """
+        producer = self._producers.get(producer_id)
+        if producer is None:
+            return None
+        if epoch < producer.epoch:
+            found = f"epoch {epoch} of producer {producer_id}, its latest is {producer.epoch}"
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, found)
+        if epoch == producer.epoch:
+            for batch in producer.batches:
+                if batch.first_sequence == sequence and batch.offset_delta == delta:
+                    return batch
+            want = (producer.last_sequence + 1) & _LAST_SEQUENCE
+        else:
+            want = sequence if producer.epoch == NO_EPOCH else 0
+        if sequence != want:
+            found = f"sequence {sequence} of producer {producer_id} in epoch {epoch}, want {want}"
+            raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, found)
+        if producer.transaction_first_offset is not None and not transactional:
+            found = f"a plain batch of producer {producer_id} within its transaction"
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, found)
+        return None
+
+    def note(
+        self,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        delta: int,
+        *,
+        first_offset: int,
+        timestamp: int,
+        transactional: bool,
+    ) -> None:
+        """A batch of data was appended at `first_offset`."""
+        producer = self._producers.get(producer_id)
+        if producer is None:
+            producer = self._producers[producer_id] = Producer(producer_id=producer_id)
+        if epoch != producer.epoch:
+            producer.begin_epoch(epoch)
+        batches = producer.batches
+        batches.append(
+            ProducedBatch(
+                first_sequence=sequence,
+                last_sequence=last_sequence(sequence, delta),
+                last_offset=first_offset + delta,
+                offset_delta=delta,
+                timestamp=timestamp,
+            )
+        )
+        if len(batches) > _REMEMBERED:
+            del batches[0]
+        producer.timestamp = timestamp
+        if transactional and producer.transaction_first_offset is None:
+            producer.transaction_first_offset = first_offset
+            self._open[producer_id] = first_offset
+
+    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
+        """May a coordinator's marker be appended? INVALID_PRODUCER_EPOCH,
+        TRANSACTION_COORDINATOR_FENCED.
+        """
+        producer = self._producers.get(producer_id)
+        if producer is None:
+            return
+        if epoch < producer.epoch:
+            found = f"marker of producer {producer_id} with epoch {epoch}, not {producer.epoch}"
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, found)
+        if coordinator_epoch < producer.coordinator_epoch:
+            found = f"coordinator epoch {coordinator_epoch}, seen {producer.coordinator_epoch}"
+            raise KafkaError(ErrorCode.TRANSACTION_COORDINATOR_FENCED, found)
+
+    def note_marker(
+        self,
+        producer_id: int,
+        epoch: int,
+        *,
+        offset: int,
+        timestamp: int,
+        coordinator_epoch: int,
+        aborted: bool,
+    ) -> EndedTransaction | None:
+        """A marker was appended at `offset`.
+
+        The transaction that it ended, or None where none was open.
+        """
+        producer = self._producers.get(producer_id)
+        if producer is None:
+            producer = self._producers[producer_id] = Producer(producer_id=producer_id)
+        producer.begin_epoch(epoch)
+        producer.coordinator_epoch = coordinator_epoch
+        producer.timestamp = timestamp
+        first = self._open.pop(producer_id, None)
+        producer.transaction_first_offset = None
+        if first is None:
+            return None
+        ended = EndedTransaction(
+            producer_id=producer_id, first_offset=first, last_offset=offset, aborted=aborted
+        )
+        self._ended.append(ended)
+        return ended
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """The first offset whose transaction is open, or ended above the high watermark.
+
+        Else the latter.
+        """
+        if self._ended:
+            self._ended = [one for one in self._ended if one.last_offset >= high_watermark]
+        firsts = [*self._open.values(), *(one.first_offset for one in self._ended)]
+        return min(high_watermark, *firsts) if firsts else high_watermark
+
+    def first_open_offset(self, default: int) -> int:
+        """The first offset of the oldest open transaction."""
+        return min(self._open.values(), default=default)
+
+    def restore(self, producer: Producer) -> None:
+        """Take one over from a snapshot."""
+        self._producers[producer.producer_id] = producer
+        if producer.transaction_first_offset is not None:
+            self._open[producer.producer_id] = producer.transaction_first_offset
+
+    def expire(self, before: int) -> None:
+        """Forget producers of times up to `before`, unless a transaction of theirs is open."""
+        gone = [
+            producer.producer_id
+            for producer in self._producers.values()
+            if producer.timestamp <= before and producer.transaction_first_offset is None
+        ]
+        for producer_id in gone:
+            del self._producers[producer_id]
+
+    def clear(self) -> None:
+        """Know nobody."""
+        self._producers.clear()
+        self._open.clear()
+        self._ended.clear()

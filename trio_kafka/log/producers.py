@@ -1,0 +1,88 @@
+"""Producers of a log when it is loaded or cut.
+
+The newest usable snapshot, and the batches after it.
+"""
+
+from trio_kafka.log.checkpoint import read_file
+from trio_kafka.log.markers import note_batch
+from trio_kafka.log.names import SNAPSHOT, offset_file, parse_offset_file
+from trio_kafka.log.producer_snapshot import CorruptSnapshotError, decode
+from trio_kafka.log.producer_state import ProducerState
+from trio_kafka.log.reading import Steps, Want, run_cold
+from trio_kafka.log.scan import BULK, walk
+from trio_kafka.log.segment import Segment
+from trio_kafka.log.segments import Segments
+from trio_kafka.records.header import BatchHeader
+from trio_kafka.world.protocols import Directory
+
+_WINDOW = 1 << 20
+
+
+def snapshots(directory: Directory) -> list[int]:
+    """The offsets of the snapshots in a directory, ascending."""
+    found = [parse_offset_file(name) for name in directory.names()]
+    return sorted(one[0] for one in found if one is not None and one[1] == SNAPSHOT)
+
+
+async def drop_snapshots(directory: Directory, above: int) -> None:
+    """Remove snapshots of offsets that the log does not reach."""
+    for offset in snapshots(directory):
+        if offset > above:
+            await directory.unlink(offset_file(offset, SNAPSHOT))
+
+
+async def load_producers(
+    directory: Directory, segments: Segments, upto: int, end_offset: int, rebuilt: set[Segment]
+) -> ProducerState:
+    """The producers at `end_offset`.
+
+    upto: no snapshot above it may be used. rebuilt: segments whose transaction index is filled.
+    A snapshot that is torn is passed over: the log itself knows more, but costs a scan.
+    """
+    producers, begin = ProducerState(), segments.first.base_offset
+    for offset in reversed(snapshots(directory)):
+        if offset > upto:
+            continue
+        content = await read_file(directory, offset_file(offset, SNAPSHOT))
+        try:
+            producers, begin = decode(content or b""), offset
+            break
+        except CorruptSnapshotError:
+            continue
+    if begin >= end_offset:
+        return producers
+    number = segments.floor(begin)
+    while (segment := segments.at(number)) is not None:
+        into = segment if segment in rebuilt else None
+        await run_cold(_replay(segment, begin, producers, into))
+        number += 1
+    return producers
+
+
+def _replay(
+    segment: Segment, begin: int, producers: ProducerState, into: Segment | None
+) -> Steps[None]:
+    """Note the batches of one segment from offset `begin` on, a window at a time."""
+    spot = yield from segment.find(begin)
+    if spot is None:
+        return
+    file, position = segment.file, spot.position
+    seen: list[tuple[int, BatchHeader]] = []
+
+    def see(at: int, header: BatchHeader) -> None:
+        if header.producer_id >= 0:
+            seen.append((at, header))
+
+    while position < file.size:
+        seen.clear()
+        after = yield from walk(file, position, see, position + _WINDOW, BULK)
+        for at, header in seen:
+            whole: bytes | memoryview = b""
+            if header.is_control:
+                whole = yield Want(file, at, header.size, header.size)
+            aborted = note_batch(producers, header, whole, 0)
+            if aborted is not None and into is not None:
+                into.transactions.append(aborted)
+        if after == position:
+            return
+        position = after

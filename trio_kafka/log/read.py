@@ -1,0 +1,68 @@
+"""Where the bytes of a fetch are: found, not read."""
+
+from typing import NamedTuple
+
+from trio_kafka.log.reading import Steps
+from trio_kafka.log.scan import Spot
+from trio_kafka.log.segments import Segments
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.world.protocols import File
+
+
+class Found(NamedTuple):
+    """What a read gives. range: None where there is nothing (yet), else it must be released.
+
+    position, first_offset: of the first batch, which may begin below the offset asked for.
+    """
+
+    range: FileRange | None
+    position: int
+    first_offset: int
+
+
+class Place(NamedTuple):
+    """Bytes of a segment's file that begin with a batch."""
+
+    file: File
+    position: int
+    size: int
+    first: Spot
+
+
+def find_place(
+    segments: Segments,
+    offset: int,
+    max_bytes: int,
+    end_offset: int,
+    log_end: int,
+    *,
+    at_least_one: bool,
+) -> Steps[Place | None]:
+    """At most `max_bytes` from the batch that holds `offset`, none of them of a batch that ends
+    at `end_offset` or later; more only for the first batch, and only with `at_least_one`.
+
+    The last batch may be cut short by `max_bytes`, as Kafka's are; never the first.
+    """
+    if offset >= end_offset:
+        return None
+    number = segments.floor(offset)
+    while (segment := segments.at(number)) is not None:
+        first = yield from segment.find(offset)
+        if first is not None:
+            break
+        number += 1
+    else:
+        return None
+    if first.last_offset >= end_offset:
+        return None
+    limit = segment.size
+    if end_offset < segments.end_of(number, log_end):
+        beyond = yield from segment.find(end_offset)
+        if beyond is not None:
+            limit = beyond.position
+    size = min(max_bytes, limit - first.position)
+    if size < first.size:
+        if not at_least_one:
+            return None
+        size = first.size
+    return Place(segment.file, first.position, size, first)

@@ -1,0 +1,279 @@
+"""From a partition's directory to its log: after a clean stop at once, after a crash by reading.
+
+What lies below the recovery point is durable and trusted. The segments from there on are read: the
+first one that is not whole is cut behind its last whole batch, and every later one is dropped, as
+its name may have outlived the tail before it. What was read is synced before it counts: it may live
+in the page cache only.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from attrs import define
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.checkpoint import LEADER_EPOCHS, read_lines
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.durable import Unsynced
+from trio_kafka.log.epochs import LeaderEpochs
+from trio_kafka.log.log import Log
+from trio_kafka.log.names import (
+    INDEX,
+    LOG,
+    SEGMENT_FILES,
+    TIME_INDEX,
+    offset_file,
+    parse_offset_file,
+)
+from trio_kafka.log.pace import Pace
+from trio_kafka.log.producer_state import ProducerState
+from trio_kafka.log.producers import drop_snapshots, load_producers
+from trio_kafka.log.reading import run_cold
+from trio_kafka.log.scan import walk
+from trio_kafka.log.segment import Segment
+from trio_kafka.log.segments import Segments
+from trio_kafka.log.verify import Checked, check_segment
+from trio_kafka.model import TopicPartition
+from trio_kafka.records.header import BatchHeader
+from trio_kafka.world.protocols import Directory, World
+
+_LEFT_OVER: Final = (".deleted", ".cleaned", ".tmp", ".swap")
+_logger: Final = get_logger(__name__)
+
+
+@define(kw_only=True)
+class Known:
+    """What the log directory knows of a partition when it is loaded.
+
+    clean: the last life ended in order. cleaned_until: below it compaction may have left gaps.
+    """
+
+    clean: bool = False
+    recovery_point: int = 0
+    start_offset: int = 0
+    high_watermark: int = 0
+    cleaned_until: int = 0
+
+
+def create_log(
+    world: World,
+    directory: Directory,
+    partition: TopicPartition,
+    config: LogConfig,
+    *,
+    parent: Directory | None = None,
+    start_offset: int = 0,
+    pace: Pace | None = None,
+) -> Log:
+    """An empty log in an empty directory. Nothing is durable before its first `sync`. OSError."""
+    now_ms = int(world.clock.wall() * 1000)
+    segment = Segment.create(directory, start_offset, now_ms)
+    return Log(
+        world,
+        directory,
+        partition,
+        config,
+        segments=Segments([segment]),
+        end_offset=start_offset,
+        start_offset=start_offset,
+        recovery_point=start_offset,
+        epochs=LeaderEpochs(),
+        producers=ProducerState(),
+        unsynced=Unsynced(directory, parent),
+        pace=pace or Pace(world.clock.elapsed),
+    )
+
+
+async def open_log(
+    world: World,
+    directory: Directory,
+    partition: TopicPartition,
+    config: LogConfig,
+    *,
+    known: Known | None = None,
+    parent: Directory | None = None,
+    pace: Pace | None = None,
+) -> Log:
+    """The log in a directory, empty or not.
+
+    What `known` says is true, or says less. LogDirError.
+    """
+    known = known or Known()
+    loader = _Loader(world, directory, config, known)
+    try:
+        await loader.load()
+    except OSError as error:
+        raise LogDirError(directory.path, f"{partition}: {error}") from error
+    log = Log(
+        world,
+        directory,
+        partition,
+        config,
+        segments=loader.segments,
+        end_offset=loader.end_offset,
+        start_offset=loader.start_offset,
+        recovery_point=loader.end_offset,
+        epochs=loader.epochs,
+        producers=loader.producers,
+        unsynced=Unsynced(directory, parent),
+        pace=pace or Pace(world.clock.elapsed),
+    )
+    log.high_watermark = known.high_watermark
+    return log
+
+
+class _Loader:
+    """One load. `rebuilt`: segments that were read."""
+
+    def __init__(self, world: World, directory: Directory, config: LogConfig, known: Known) -> None:
+        self.directory = directory
+        self.config = config
+        self.known = known
+        self.now_ms = int(world.clock.wall() * 1000)
+        self.start_offset = known.start_offset
+        self.end_offset = 0
+        self.rebuilt: list[Segment] = []
+        self.epochs = LeaderEpochs()
+        self.producers = ProducerState()
+        self.segments: Segments
+        self._found: list[Segment] = []
+
+    async def load(self) -> None:
+        bases = await self._clear(self.directory.names())
+        await self._load_epochs()
+        await self._load_segments(bases)
+        await self._settle_range()
+        self.segments = Segments(self._found)
+        self.epochs.truncate_from_start(self.start_offset)
+        self.epochs.truncate_from_end(self.end_offset)
+        await drop_snapshots(self.directory, self.end_offset)
+        upto = self.rebuilt[0].base_offset if self.rebuilt else self.end_offset
+        rebuilt = set(self.rebuilt)
+        self.producers = await load_producers(
+            self.directory, self.segments, upto, self.end_offset, rebuilt
+        )
+        await self._make_durable()
+
+    async def _clear(self, names: Collection[str]) -> list[int]:
+        """Remove what was left half done and what lies below the start.
+
+        The segments that remain.
+        """
+        for name in names:
+            if name.endswith(_LEFT_OVER):
+                await self.directory.unlink(name)
+        found = [parse_offset_file(name) for name in names]
+        bases = sorted(one[0] for one in found if one is not None and one[1] == LOG)
+        while len(bases) > 1 and bases[1] <= self.start_offset:
+            await self._drop(bases.pop(0))
+        return bases
+
+    async def _load_epochs(self) -> None:
+        rows = await read_lines(self.directory, LEADER_EPOCHS, 2)
+        self.epochs = LeaderEpochs((int(epoch), int(start)) for epoch, start in rows)
+
+    async def _load_segments(self, bases: list[int]) -> None:
+        checked: Checked | None = None
+        whole = True
+        for number, base in enumerate(bases):
+            last = number + 1 == len(bases)
+            if not whole or (checked and not self._continues(base, checked.end_offset)):
+                whole = False
+                _logger.warning("segment dropped", path=self.directory.path, base_offset=base)
+                await self._drop(base)
+                continue
+            segment = Segment.open(self.directory, base, self.now_ms)
+            self._found.append(segment)
+            trusted = self.known.clean or (
+                not last and bases[number + 1] <= self.known.recovery_point
+            )
+            if trusted and await self._trust(segment, last=last):
+                checked = None
+                continue
+            if checked is None:
+                self.epochs.truncate_from_end(base)
+                checked = Checked(base, self.epochs.latest)
+            checked.end_offset = max(checked.end_offset, base)
+            whole = await self._check(segment, checked)
+            self.end_offset = checked.end_offset
+
+    def _continues(self, base: int, end: int) -> bool:
+        """May a segment begin with `base` after one that ends with `end`?"""
+        return base == end or (end < base <= self.known.cleaned_until)
+
+    async def _trust(self, segment: Segment, *, last: bool) -> bool:
+        """Take a segment as it is; False: something is missing, it must be read."""
+        for suffix in (INDEX, TIME_INDEX):
+            if not self.directory.exists(offset_file(segment.base_offset, suffix)):
+                return False
+        if not last:
+            segment.close()
+            return True
+        await run_cold(segment.grow_again())
+        self.end_offset = segment.base_offset
+
+        def see(position: int, header: BatchHeader) -> None:
+            del position
+            self.end_offset = header.next_offset
+
+        begin = segment.offsets.last[1] if segment.offsets.last else 0
+        return await run_cold(walk(segment.file, begin, see)) == segment.file.size
+
+    async def _check(self, segment: Segment, checked: Checked) -> bool:
+        """Read a segment and cut it behind its last whole batch; False: it had to be cut."""
+
+        def see(position: int, header: BatchHeader) -> None:
+            del position
+            self.epochs.assign(header.leader_epoch, header.base_offset)
+
+        interval = self.config.index_interval_bytes
+        end = await check_segment(segment, checked, interval, see)
+        self.rebuilt.append(segment)
+        torn = segment.file.size - end
+        if torn:
+            _logger.warning(
+                "torn tail cut",
+                path=self.directory.path,
+                base_offset=segment.base_offset,
+                position=end,
+                bytes=torn,
+            )
+            segment.file.truncate(end)
+        return not torn
+
+    async def _settle_range(self) -> None:
+        """A log that ends before its start begins anew at its start; a new one has one segment."""
+        first = self._found[0].base_offset if self._found else 0
+        if self._found and self.end_offset < self.start_offset:
+            for segment in self._found:
+                segment.close()
+                await self._drop(segment.base_offset)
+            self._found.clear()
+            self.rebuilt.clear()
+        if not self._found:
+            segment = Segment.create(self.directory, self.start_offset, self.now_ms)
+            self._found.append(segment)
+            self.rebuilt.append(segment)
+            first = self.end_offset = self.start_offset
+        self.start_offset = max(self.start_offset, first)
+
+    async def _make_durable(self) -> None:
+        """What was read may be in the page cache only, and names may have gone."""
+        active = self.segments.active
+        active.sealed = False
+        for segment in self.rebuilt:
+            if segment is not active:
+                segment.write_indexes()
+                segment.seal()
+            await segment.sync()
+        await self.directory.sync()
+        for segment in self.rebuilt:
+            if segment is not active:
+                segment.close()
+
+    async def _drop(self, base: int) -> None:
+        for suffix in SEGMENT_FILES:
+            name = offset_file(base, suffix)
+            if self.directory.exists(name):
+                await self.directory.unlink(name)

@@ -1,0 +1,98 @@
+"""Which old segments go: by age, by size, and below the start offset. Deciding reads no batch.
+
+Segments go from the oldest on, never above the high watermark, the active one only after another
+has begun. The start offset is durable before the first name goes: names may be lost in any order,
+and a hole must not look like data.
+Source: retention.ms, retention.bytes, DeleteRecords (KIP-107).
+"""
+
+from collections.abc import Awaitable, Callable
+
+from trio_kafka.log.log import Log
+from trio_kafka.log.names import SEGMENT_FILES, SNAPSHOT, offset_file
+from trio_kafka.log.producers import snapshots
+from trio_kafka.log.reading import run_cold
+
+Checkpoint = Callable[[], Awaitable[None]]
+
+
+async def retain(log: Log, now_ms: int, checkpoint: Checkpoint) -> int:
+    """Remove the segments that the settings do not keep; how many went. LogDirError.
+
+    checkpoint: makes the start offsets of the directory durable.
+    """
+    offset = log.start_offset
+    if log.config.deletes:
+        offset = max(offset, await _by_time(log, now_ms), _by_size(log))
+    return await delete_before(log, offset, checkpoint)
+
+
+async def _by_time(log: Log, now_ms: int) -> int:
+    """The offset below which all is too old.
+
+    A segment without timestamps is as old as we know it.
+    """
+    keep_ms = log.config.retention_ms
+    offset = log.segments.first.base_offset
+    if keep_ms < 0:
+        return offset
+    for number, segment in enumerate(log.segments):
+        try:
+            await run_cold(segment.load_timestamps())
+        except OSError as error:
+            log.fail(error)
+        time = segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms
+        if not segment.size or now_ms - time <= keep_ms:
+            break
+        offset = log.segments.end_of(number, log.end_offset)
+    return offset
+
+
+def _by_size(log: Log) -> int:
+    """The offset below which whole segments are more than is kept."""
+    offset = log.segments.first.base_offset
+    if log.config.retention_bytes < 0:
+        return offset
+    excess = log.size - log.config.retention_bytes
+    for number, segment in enumerate(log.segments):
+        excess -= segment.size
+        if excess < 0 or not segment.size:
+            break
+        offset = log.segments.end_of(number, log.end_offset)
+    return offset
+
+
+async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
+    """Remove the segments that end at `offset` or before; how many went. LogDirError."""
+    offset = min(offset, log.high_watermark)
+    if offset >= log.end_offset:
+        log.roll()
+    gone = [
+        segment
+        for number, segment in enumerate(log.segments)
+        if segment is not log.segments.active
+        and log.segments.end_of(number, log.end_offset) <= offset
+    ]
+    if not gone:
+        return 0
+    kept = log.segments.end_of(len(gone) - 1, log.end_offset)
+    log.set_start_offset(max(kept, log.start_offset))
+    await checkpoint()
+    async with log.writing:
+        try:
+            for segment in gone:
+                segment.close()
+                log.unsynced.forget(segment)
+                for suffix in SEGMENT_FILES:
+                    name = offset_file(segment.base_offset, suffix)
+                    if log.directory.exists(name):
+                        await log.directory.unlink(name)
+            for snapshot in snapshots(log.directory):
+                if snapshot < kept:
+                    await log.directory.unlink(offset_file(snapshot, SNAPSHOT))
+            await log.directory.sync()
+        except OSError as error:
+            log.fail(error)
+        for segment in gone:
+            log.segments.remove(segment)
+    return len(gone)

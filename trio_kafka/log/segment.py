@@ -1,0 +1,316 @@
+"""One segment: a file of batches, its indexes, and what is known of its end.
+
+The active segment grows; a sealed one does not, opens its files when they are first needed, and can
+give them back. Positions of the last batches written are kept in memory: whoever reads at the end
+of the log looks nothing up.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Final
+
+from trio_kafka.errors import KafkaError
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.entries import CorruptIndexError
+from trio_kafka.log.names import LOG, offset_file
+from trio_kafka.log.offset_index import OffsetIndex
+from trio_kafka.log.reading import Steps
+from trio_kafka.log.scan import Spot, find_batch, walk
+from trio_kafka.log.time_index import NO_TIMESTAMP, TimeIndex
+from trio_kafka.log.transaction_index import TransactionIndex
+from trio_kafka.records.header import BatchHeader
+from trio_kafka.world.protocols import Buffer, Directory, File
+
+_LAST_RELATIVE: Final = (1 << 31) - 1
+_RECENT: Final = 128
+
+
+class Segment:
+    """A segment of `directory` that begins with `base_offset`.
+
+    max_timestamp, max_timestamp_offset: the largest timestamp and the last offset of its batch;
+        of a sealed segment known after `load_timestamps`.
+    rolling_timestamp: that of the first append, None while empty; created_ms: when this life saw it
+    first.
+    """
+
+    __slots__ = (
+        "_bases",
+        "_file",
+        "_lasts",
+        "_positions",
+        "_since_index",
+        "_size",
+        "base_offset",
+        "created_ms",
+        "directory",
+        "max_timestamp",
+        "max_timestamp_offset",
+        "offsets",
+        "rolling_timestamp",
+        "sealed",
+        "times",
+        "timestamps_known",
+        "transactions",
+    )
+
+    def __init__(
+        self,
+        directory: Directory,
+        base_offset: int,
+        *,
+        file: File | None = None,
+        sealed: bool = False,
+        created_ms: int = 0,
+    ) -> None:
+        self.directory = directory
+        self.base_offset = base_offset
+        self.sealed = sealed
+        self.created_ms = created_ms
+        self._file = file
+        self._size = file.size if file else 0
+        self.offsets = OffsetIndex(directory, base_offset, sealed=sealed)
+        self.times = TimeIndex(directory, base_offset, sealed=sealed)
+        self.transactions = TransactionIndex(directory, base_offset, sealed=sealed)
+        self.max_timestamp = NO_TIMESTAMP
+        self.max_timestamp_offset = base_offset
+        self.timestamps_known = not sealed
+        self.rolling_timestamp: int | None = None
+        self._since_index = 0
+        self._bases: list[int] = []
+        self._lasts: list[int] = []
+        self._positions: list[int] = []
+
+    @classmethod
+    def create(cls, directory: Directory, base_offset: int, now_ms: int) -> "Segment":
+        """An empty active segment. OSError."""
+        file = directory.create(offset_file(base_offset, LOG))
+        return cls(directory, base_offset, file=file, created_ms=now_ms)
+
+    @classmethod
+    def open(cls, directory: Directory, base_offset: int, now_ms: int) -> "Segment":
+        """A sealed segment that is there already. OSError."""
+        file = directory.open(offset_file(base_offset, LOG))
+        return cls(directory, base_offset, file=file, sealed=True, created_ms=now_ms)
+
+    @property
+    def file(self) -> File:
+        """The file of batches, opened if it must be."""
+        if self._file is None:
+            self._file = self.directory.open(offset_file(self.base_offset, LOG))
+        return self._file
+
+    @property
+    def size(self) -> int:
+        return self._file.size if self._file is not None else self._size
+
+    def append(
+        self, records: Buffer, headers: Sequence[BatchHeader], index_interval_bytes: int
+    ) -> int:
+        """Write whole batches, whose headers say what stands in them.
+
+        The position of the first. OSError.
+        """
+        start = position = self.file.append((records,))
+        for header in headers:
+            last = header.base_offset + header.last_offset_delta
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp = header.max_timestamp
+                self.max_timestamp_offset = last
+            if self._since_index > index_interval_bytes:
+                self._index(last, position)
+            size = header.length + 12
+            self._since_index += size
+            self._bases.append(header.base_offset)
+            self._lasts.append(last)
+            self._positions.append(position)
+            position += size
+        if self.rolling_timestamp is None:
+            self.rolling_timestamp = self.max_timestamp
+        if len(self._lasts) >= 2 * _RECENT:
+            del self._bases[:-_RECENT], self._lasts[:-_RECENT], self._positions[:-_RECENT]
+        return start
+
+    def note(self, position: int, header: BatchHeader, index_interval_bytes: int) -> None:
+        """A batch found in the file: index it as if it had just been appended."""
+        last = header.base_offset + header.last_offset_delta
+        if header.max_timestamp > self.max_timestamp:
+            self.max_timestamp = header.max_timestamp
+            self.max_timestamp_offset = last
+        if self._since_index > index_interval_bytes:
+            self._index(last, position)
+        self._since_index += header.length + 12
+        if self.rolling_timestamp is None:
+            self.rolling_timestamp = header.max_timestamp
+
+    def _index(self, last_offset: int, position: int) -> None:
+        self.offsets.append(last_offset, position)
+        self.times.append_larger(self.max_timestamp, self.max_timestamp_offset)
+        self._since_index = 0
+
+    def should_roll(
+        self,
+        config: LogConfig,
+        *,
+        jitter_ms: int,
+        now_ms: int,
+        size_of_append: int,
+        last_offset: int,
+        max_timestamp: int,
+    ) -> bool:
+        """Must a new segment begin before this append? By size, age, full indexes or offsets out of
+        reach.
+        """
+        size = self.size
+        if (
+            size > config.segment_bytes - size_of_append
+            or last_offset - self.base_offset > _LAST_RELATIVE
+        ):
+            return True
+        if size:
+            first = self.rolling_timestamp
+            if first is not None and first >= 0:
+                waited = max_timestamp - first
+            else:
+                waited = now_ms - self.created_ms
+            if waited > config.segment_ms - jitter_ms:
+                return True
+        limit = config.segment_index_bytes
+        return self.offsets.is_full(limit) or self.times.is_full(limit)
+
+    def find(self, offset: int) -> Steps[Spot | None]:
+        """The first batch that ends with `offset` or later; None: it is in no batch here."""
+        spot = self.find_recent(offset)
+        if spot is not None:
+            return spot
+        try:
+            position = yield from self.offsets.position(offset)
+            return (yield from find_batch(self.file, position, offset))
+        except (CorruptIndexError, FileNotFoundError, KafkaError):
+            # An index is a hint: without it the scan takes longer. A lie of the log itself is
+            # raised by the second scan.
+            return (yield from find_batch(self.file, 0, offset))
+
+    def find_recent(self, offset: int) -> Spot | None:
+        """As `find`, from memory; None where that does not know."""
+        lasts = self._lasts
+        found = bisect_left(lasts, offset)
+        if found == len(lasts) or (found == 0 and self._positions[0] != 0):
+            return None
+        position = self._positions[found]
+        after = self._positions[found + 1] if found + 1 < len(lasts) else self.size
+        return Spot(position, after - position, self._bases[found], lasts[found])
+
+    def load_timestamps(self) -> Steps[None]:
+        """Learn the largest timestamp of a sealed segment, from its time index or else from its
+        batches.
+        """
+        if self.timestamps_known:
+            return
+        try:
+            yield from self.times.entries.load()
+            self.max_timestamp, self.max_timestamp_offset = self.times.last
+        except (CorruptIndexError, FileNotFoundError):
+            yield from walk(self.file, 0, self._note_timestamp)
+        self.timestamps_known = True
+
+    def _note_timestamp(self, position: int, header: BatchHeader) -> None:
+        del position
+        if header.max_timestamp > self.max_timestamp:
+            self.max_timestamp = header.max_timestamp
+            self.max_timestamp_offset = header.last_offset
+
+    def offset_before(self, timestamp: int) -> Steps[int]:
+        """An offset below which no timestamp reaches `timestamp`."""
+        try:
+            return (yield from self.times.offset_before(timestamp))
+        except (CorruptIndexError, FileNotFoundError):
+            return self.base_offset
+
+    def reset(self) -> None:
+        """Forget the indexes, to build them anew from the batches."""
+        for entries in (self.offsets.entries, self.times.entries):
+            entries.reset()
+        self.transactions.reset()
+        self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
+        self.timestamps_known = True
+        self.rolling_timestamp = None
+        self._since_index = 0
+        self._forget_recent()
+
+    def _forget_recent(self) -> None:
+        self._bases.clear()
+        self._lasts.clear()
+        self._positions.clear()
+
+    def grow_again(self) -> Steps[None]:
+        """Make a sealed segment the active one.
+
+        Indexes into memory, largest timestamp after the last entry.
+        """
+        try:
+            yield from self.offsets.entries.grow()
+            yield from self.times.entries.grow()
+        except (CorruptIndexError, FileNotFoundError):
+            self.offsets.entries.reset()
+            self.times.entries.reset()
+        yield from self.transactions.load()
+        self.sealed = False
+        yield from self._measure()
+
+    def _measure(self) -> Steps[None]:
+        """The largest timestamp of a growing segment, and the first one."""
+        self.max_timestamp, self.max_timestamp_offset = self.times.last
+        self.timestamps_known = True
+        self.rolling_timestamp = None
+        self._since_index = 0
+        covered = yield from self.offsets.position(self.max_timestamp_offset)
+        yield from walk(self.file, covered, self._note_timestamp)
+        yield from walk(self.file, 0, self._note_first, 1)
+
+    def _note_first(self, position: int, header: BatchHeader) -> None:
+        del position
+        self.rolling_timestamp = header.max_timestamp
+
+    def cut(self, offset: int) -> Steps[None]:
+        """After the file was cut: forget what begins with `offset`. Only of a growing segment."""
+        self.offsets.cut(offset)
+        self.times.cut(offset)
+        self.transactions.cut(offset)
+        self._forget_recent()
+        yield from self._measure()
+
+    def write_indexes(self) -> None:
+        """Put the indexes into their files, the largest timestamp last; OSError."""
+        self.times.append_larger(self.max_timestamp, self.max_timestamp_offset)
+        self.offsets.entries.write()
+        self.times.entries.write()
+        self.transactions.write()
+
+    def seal(self) -> None:
+        """Nothing follows: write the indexes and give back their memory. OSError."""
+        self.write_indexes()
+        self.offsets.entries.seal()
+        self.times.entries.seal()
+        self._forget_recent()
+        self.sealed = True
+
+    async def sync(self) -> None:
+        """Make the batches and the indexes written before durable. OSError."""
+        await self.file.sync()
+        await self.offsets.entries.sync()
+        await self.times.entries.sync()
+        await self.transactions.sync()
+
+    def close(self) -> None:
+        """Give back the descriptors, once the last lease on them ends.
+
+        A sealed segment opens them again.
+        """
+        if self._file is not None:
+            self._size = self._file.size
+            self._file.close()
+            self._file = None
+        self.offsets.entries.close()
+        self.times.entries.close()
+        self.transactions.close()

@@ -1,0 +1,112 @@
+"""The transaction index of a segment: the aborted transactions that end in it.
+
+The file exists only if there is one. Few enough to be kept in memory once read.
+Source: Kafka's `.txnindex` format, version 0.
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.log.names import TRANSACTION_INDEX, offset_file
+from trio_kafka.log.reading import Steps, Want
+from trio_kafka.world.protocols import Directory, File
+
+ENTRY: Final = Struct(">hqqqq")
+_VERSION: Final = 0
+
+
+@frozen(kw_only=True)
+class AbortedTransaction:
+    """A producer's records from `first_offset` to `last_offset` (its marker's) do not count.
+
+    last_stable_offset: that after the abort; a reader below it needs to look no further.
+    """
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class TransactionIndex:
+    """Aborted transactions in the order of their markers."""
+
+    __slots__ = ("_directory", "_entries", "_file", "_name")
+
+    def __init__(self, directory: Directory, base_offset: int, *, sealed: bool = False) -> None:
+        self._directory = directory
+        self._name = offset_file(base_offset, TRANSACTION_INDEX)
+        self._file: File | None = None
+        self._entries: list[AbortedTransaction] | None = None if sealed else []
+
+    def append(self, aborted: AbortedTransaction) -> None:
+        """Add one, in memory; `write` puts them down."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is not loaded")
+        self._entries.append(aborted)
+
+    def all(self) -> Steps[tuple[AbortedTransaction, ...]]:
+        """Every aborted transaction that ends in this segment."""
+        yield from self.load()
+        return tuple(self._entries or ())
+
+    def load(self) -> Steps[None]:
+        """Read the file where that has not happened. What is torn or of another version ends it."""
+        if self._entries is not None:
+            return
+        entries: list[AbortedTransaction] = []
+        if self._directory.exists(self._name):
+            self._file = file = self._file or self._directory.open(self._name)
+            view = yield Want(file, 0, file.size, file.size)
+            whole = view[: len(view) // ENTRY.size * ENTRY.size]
+            for version, producer_id, first, last, stable in ENTRY.iter_unpack(whole):
+                if version != _VERSION:
+                    break
+                entries.append(
+                    AbortedTransaction(
+                        producer_id=producer_id,
+                        first_offset=first,
+                        last_offset=last,
+                        last_stable_offset=stable,
+                    )
+                )
+        self._entries = entries
+
+    def reset(self, entries: Iterable[AbortedTransaction] = ()) -> None:
+        """Begin anew, in memory."""
+        self._entries = list(entries)
+
+    def cut(self, offset: int) -> None:
+        """Forget transactions whose marker is at `offset` or later; must be loaded."""
+        self._entries = [entry for entry in self._entries or () if entry.last_offset < offset]
+
+    def write(self) -> None:
+        """Write the entries to the file, which exists only if there is one; the owner syncs it."""
+        if self._entries is None:
+            return
+        there = self._file is not None or self._directory.exists(self._name)
+        if not self._entries and not there:
+            return
+        if self._file is None:
+            self._file = (self._directory.open if there else self._directory.create)(self._name)
+        if self._file.size:
+            self._file.truncate(0)
+        packed = [
+            ENTRY.pack(_VERSION, e.producer_id, e.first_offset, e.last_offset, e.last_stable_offset)
+            for e in self._entries
+        ]
+        if packed:
+            self._file.append([b"".join(packed)])
+
+    async def sync(self) -> None:
+        """Make durable what `write` wrote."""
+        if self._file is not None:
+            await self._file.sync()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,101 @@
+"""Cut a log from its end, as a follower does to what its leader never had.
+
+The recovery point is lowered, durably, before a byte goes: segments that are written again
+afterwards would else be trusted unread. Then whole segments from the last one, then the tail, 16
+MiB a turn: a crash between leaves a longer valid log. Leases on what is cut say so.
+Source: KIP-101.
+"""
+
+from typing import Final
+
+import trio
+
+from trio_kafka.log.log import Log
+from trio_kafka.log.names import SEGMENT_FILES, offset_file
+from trio_kafka.log.producers import drop_snapshots, load_producers
+from trio_kafka.log.reading import run_cold
+from trio_kafka.log.segment import Segment
+
+BYTES_A_TURN: Final = 16 << 20
+
+
+async def truncate_to(log: Log, offset: int) -> None:
+    """Let the log end at `offset`, or before it where that lies inside of a batch. LogDirError.
+
+    Nothing may be appended meanwhile. Shielded: a log that is cut half way is of no use.
+    """
+    with trio.CancelScope(shield=True):
+        async with log.writing:
+            if offset >= log.end_offset:
+                return
+            log.cutting = True
+            try:
+                await _truncate(log, max(offset, log.segments.first.base_offset))
+            except OSError as error:
+                log.fail(error)
+            finally:
+                log.cutting = False
+
+
+async def _truncate(log: Log, offset: int) -> None:
+    log.recovery_point = min(log.recovery_point, offset)
+    log.high_watermark = min(log.high_watermark, offset)
+    await log.before_cut()
+    for segment in reversed(log.segments):
+        if segment.base_offset < offset or len(log.segments) == 1:
+            break
+        await _remove(log, segment)
+    active = log.segments.active
+    log.unsynced.forget(active)
+    spot = await run_cold(active.find(offset))
+    end = min(offset, spot.base_offset) if spot else offset
+    if active.sealed:
+        await run_cold(active.grow_again())
+    position = spot.position if spot else active.size
+    while active.size > position:
+        active.file.truncate(max(position, active.size - BYTES_A_TURN))
+        await trio.lowlevel.checkpoint()
+    await run_cold(active.cut(end))
+    log.end_offset = end
+    log.start_offset = min(log.start_offset, end)
+    log.high_watermark = log.high_watermark
+    log.recovery_point = min(log.recovery_point, end)
+    log.epochs.truncate_from_end(end)
+    await drop_snapshots(log.directory, end)
+    log.producers = await load_producers(log.directory, log.segments, end, end, set())
+    await log.write_epochs()
+    await active.file.sync()
+    await log.directory.sync()
+
+
+async def restart_at(log: Log, offset: int) -> None:
+    """Forget everything and begin anew at `offset`.
+
+    A follower that was too far behind. LogDirError.
+    """
+    await truncate_to(log, log.segments.first.base_offset)
+    with trio.CancelScope(shield=True):
+        async with log.writing:
+            try:
+                old = log.segments.active
+                if old.base_offset != offset:
+                    log.segments.add(Segment.create(log.directory, offset, log.now_ms()))
+                    await _remove(log, old)
+                await drop_snapshots(log.directory, -1)
+                log.producers.clear()
+                log.start_offset = log.end_offset = log.recovery_point = offset
+                log.high_watermark = offset
+                await log.before_cut()
+                await log.directory.sync()
+            except OSError as error:
+                log.fail(error)
+
+
+async def _remove(log: Log, segment: Segment) -> None:
+    log.segments.remove(segment)
+    log.unsynced.forget(segment)
+    segment.close()
+    for suffix in SEGMENT_FILES:
+        name = offset_file(segment.base_offset, suffix)
+        if log.directory.exists(name):
+            await log.directory.unlink(name)
