@@ -1,0 +1,105 @@
+"""What tests of the protocol share: the declared classes, recorded data, strategies for messages."""
+
+import gzip
+import importlib
+import json
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from trio_kafka.protocol import headers, messages, stored
+from trio_kafka.protocol.fields import Field
+from trio_kafka.protocol.schema import Message, fields_of, message_of
+from trio_kafka.protocol.versions import covers
+
+DATA = Path(__file__).parent / "data"
+
+
+def recorded(name: str) -> list[dict[str, Any]]:
+    """The lines of a file of recorded data."""
+    return [json.loads(line) for line in gzip.decompress((DATA / name).read_bytes()).splitlines()]
+
+
+@cache
+def classes() -> tuple[type[Any], ...]:
+    """Every declared message class, by name."""
+    modules = [headers]
+    for package in (messages, stored):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            modules.append(importlib.import_module(found.name))
+    seen = {
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, type) and isinstance(value.__dict__.get("__message__"), Message)
+    }
+    return tuple(sorted(seen, key=lambda cls: (cls.__name__, cls.__module__)))
+
+
+def requests() -> dict[int, type[Any]]:
+    """Request classes by key."""
+    return {message_of(c).key: c for c in classes() if message_of(c).kind == "request"}  # type: ignore[misc]
+
+
+def versions(cls: type[Any]) -> range:
+    first, last = message_of(cls).versions
+    return range(first, last + 1)
+
+
+def all_versions() -> Iterator[tuple[type[Any], int]]:
+    return ((cls, version) for cls in classes() for version in versions(cls))
+
+
+RANGES = {
+    "int8": (-(1 << 7), (1 << 7) - 1),
+    "int16": (-(1 << 15), (1 << 15) - 1),
+    "uint16": (0, (1 << 16) - 1),
+    "int32": (-(1 << 31), (1 << 31) - 1),
+    "uint32": (0, (1 << 32) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+}
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.just("x" * 130)
+
+
+def values(field: Field, version: int, *, flexible: bool) -> st.SearchStrategy[Any]:
+    """Any value that the version can carry."""
+    if field.kind in RANGES:
+        some: st.SearchStrategy[Any] = st.integers(*RANGES[field.kind])
+    elif field.kind == "array":
+        some = st.lists(values(field.item, version, flexible=flexible), max_size=3)
+    elif field.kind == "struct":
+        some = instances(field.part, version, flexible=flexible)
+    else:
+        some = {
+            "float64": st.floats(allow_nan=False),
+            "boolean": st.booleans(),
+            "uuid": st.binary(min_size=16, max_size=16),
+            "string": TEXT,
+            "bytes": st.binary(max_size=140),
+            "records": st.binary(max_size=140),
+        }[field.kind]
+    return st.none() | some if covers(field.nullable, version) else some
+
+
+def instances(cls: type[Any], version: int, *, flexible: bool) -> st.SearchStrategy[Any]:
+    """Any instance that the version can carry; fields it lacks keep their defaults."""
+    known = {
+        field.tag for field in fields_of(cls) if flexible and covers(field.tagged, version)
+    }
+    present = {
+        field.name: values(field, version, flexible=flexible)
+        for field in fields_of(cls)
+        if covers(field.versions, version)
+    }
+    if flexible:
+        tags = st.integers(20, 1 << 20).filter(lambda tag: tag not in known)
+        present["unknown_tags"] = st.dictionaries(tags, st.binary(max_size=5), max_size=2)
+    return st.builds(cls, **present)
+
+
+def messages_of(cls: type[Any], version: int) -> st.SearchStrategy[Any]:
+    return instances(cls, version, flexible=covers(message_of(cls).flexible, version))
