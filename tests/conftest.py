@@ -7,6 +7,7 @@ installed, and one that finds it missing has shown nothing.
 import os
 import shutil
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import hypothesis
@@ -97,6 +98,20 @@ def shared_broker(
     """One broker for all tests that only add topics of their own."""
     with broker_process(tmp_path_factory.mktemp("shared"), command=broker_command) as broker:
         yield broker
+
+
+@pytest.fixture
+def restart(
+    broker_command: Command, tmp_path: Path
+) -> Iterator[Callable[[BrokerProcess], BrokerProcess]]:
+    """Stops the test's own broker and starts another one on its data."""
+    with ExitStack() as stack:
+
+        def start_again(broker: BrokerProcess) -> BrokerProcess:
+            broker.stop()
+            return stack.enter_context(broker_process(tmp_path, command=broker_command))
+
+        yield start_again
 
 
 @pytest.fixture

@@ -1,0 +1,97 @@
+"""Apache Kafka's own tool reads what the broker left on the disk."""
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.e2e.clients import new_topic, produce, settings
+from trio_kafka.testing.processes import BrokerProcess
+
+# A JVM for each question; Maven the first time.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+MIB = 1 << 20
+VALUES = [b"%07d" % n + b"=" * 993 for n in range(5000)]
+
+
+@pytest.fixture
+def partition(own_broker: BrokerProcess) -> Path:
+    """The directory of a partition with 5 MB in segments of 1 MiB; its broker has stopped."""
+    topic = new_topic(own_broker, segment_bytes=str(MIB), index_interval_bytes="4096")
+    produce(Producer(settings(own_broker, linger_ms=5, batch_size=20_000)), topic, VALUES)
+    own_broker.stop()
+    return log_directory(own_broker) / f"{topic}-0"
+
+
+def log_directory(broker: BrokerProcess) -> Path:
+    [found] = [path.parent for path in broker.data.rglob("meta.properties")]
+    return found
+
+
+def dump(tool: Path, files: Sequence[Path], *options: str) -> str:
+    names = ",".join(str(file) for file in files)
+    done = subprocess.run(
+        [tool, "DumpLogSegments", "--files", names, *options],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_segments_hold_every_record_in_valid_batches(partition: Path, kafka_tool: Path) -> None:
+    segments = sorted(partition.glob("*.log"))
+
+    text = dump(kafka_tool, segments, "--print-data-log")
+
+    assert len(segments) >= 4
+    assert re.findall(r"payload: (\d{7})", text) == [f"{n:07}" for n in range(len(VALUES))]
+    assert set(re.findall(r"isvalid: (\w+)", text)) == {"true"}
+    assert re.findall(r"Log starting offset: (\d+)", text) == [
+        str(int(segment.stem)) for segment in segments
+    ]
+
+
+def test_indexes_point_where_their_segments_say(partition: Path, kafka_tool: Path) -> None:
+    indexes = sorted([*partition.glob("*.index"), *partition.glob("*.timeindex")])
+
+    checked = dump(kafka_tool, indexes, "--verify-index-only")
+    sane = dump(kafka_tool, indexes, "--index-sanity-check")
+
+    assert len(indexes) >= 8
+    assert all(index.stat().st_size > 0 for index in indexes[:-2])
+    assert "Mismatches" not in checked
+    assert "out of order" not in checked.lower()
+    assert sane.count("passed sanity check") == len(indexes)
+
+
+def test_offset_index_has_entries_for_every_sealed_segment(
+    partition: Path, kafka_tool: Path
+) -> None:
+    sealed = sorted(partition.glob("*.index"))[:-1]
+
+    entries = [dump(kafka_tool, [index]).count("position:") for index in sealed]
+
+    assert all(count > 10 for count in entries), entries
+
+
+def test_the_metadata_log_is_read_by_its_decoder(
+    own_broker: BrokerProcess, kafka_tool: Path
+) -> None:
+    topic = new_topic(own_broker, 2, retention_ms="123456789")
+    own_broker.stop()
+    segments = sorted((log_directory(own_broker) / "__cluster_metadata-0").glob("*.log"))
+
+    text = dump(kafka_tool, segments, "--cluster-metadata-decoder")
+
+    assert f'"TOPIC_RECORD","version":0,"data":{{"name":"{topic}"' in text.replace(" ", "")
+    assert text.count('"PARTITION_RECORD"') >= 2
+    assert '"123456789"' in text
+    assert "REGISTER_BROKER_RECORD" in text
+    assert set(re.findall(r"isvalid: (\w+)", text)) == {"true"}
