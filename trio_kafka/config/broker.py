@@ -138,7 +138,11 @@ class BrokerConfig(OwnSettings):
     )
     message_max_bytes: int = int32(1048588, "The largest batch.", low=0, update=_CLUSTER)
     max_decompressed_message_bytes: int = int32(
-        2147483639, "The largest batch after decompression.", low=1, update=_CLUSTER
+        2147483639,
+        "The largest batch after decompression.",
+        low=1,
+        high=2147483639,
+        update=_CLUSTER,
     )
     compression_type: str = string(
         "producer", "The codec that batches are stored with.", choices=_CODECS, update=_CLUSTER

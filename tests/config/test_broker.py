@@ -1,0 +1,121 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.load import EMBEDDED, broker_config
+from trio_kafka.config.own import OwnSettings
+from trio_kafka.config.setting import Setting, settings_of
+from trio_kafka.config.topic import TopicConfig
+
+FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
+BROKER = {row["name"]: row for row in FACTS["broker"]}
+TOPIC = {row["name"]: row for row in FACTS["topic"]}
+OURS = settings_of(BrokerConfig).keys() - settings_of(OwnSettings).keys()
+
+# Texts of `valid` that are not bounds or choices; what they ask for is tested where it is checked.
+IN_WORDS = {
+    "non-empty list",
+    "[partitionId]:[brokerId],[partitionId]:[brokerId],...",
+}
+
+
+def valid(setting: Setting) -> str | None:
+    """The bounds of a setting in the notation of the data."""
+    if setting.choices:
+        return f"[{', '.join(sorted(setting.choices))}]"
+    if setting.low is None:
+        return None
+    high = "" if setting.high is None else f",{setting.high}"
+    also = "".join(f" or {value}" for value in setting.also)
+    return f"[{setting.low},...{high}]{also}"
+
+
+def in_order(text):
+    """Choices sorted: their order has no meaning."""
+    if text is None or text in IN_WORDS:
+        return None
+    items = text.strip("[]").split(", ")
+    return f"[{', '.join(sorted(items))}]" if len(items) > 1 else text
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_a_broker_setting_is_what_kafka_says(name):
+    setting, fact = settings_of(BrokerConfig)[name], BROKER[name]
+
+    assert setting.kind.name.lower() == fact["type"]
+    assert setting.required == fact.get("required", False)
+    if not setting.required:
+        assert setting.show(setting.default) == fact["default"]
+    assert valid(setting) == in_order(fact.get("valid"))
+    assert setting.update.value == fact["update"]
+    assert list(setting.synonyms) == fact.get("synonyms", [])
+    assert setting.internal == fact.get("internal", False)
+    assert setting.doc.endswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(TOPIC))
+def test_a_topic_setting_is_what_kafka_says(name):
+    setting, fact = settings_of(TopicConfig)[name], TOPIC[name]
+
+    assert setting.kind.name.lower() == fact["type"]
+    assert setting.show(setting.default) == fact["default"]
+    assert valid(setting) == in_order(fact.get("valid"))
+    assert setting.internal == fact.get("internal", False)
+    server = [s if isinstance(s, str) else (s["name"], s["factor"]) for s in fact.get("server", [])]
+    assert [(n, f) if f > 1 else n for n, f in setting.server] == server
+    assert setting.doc.endswith(".")
+
+
+def test_every_topic_setting_of_kafka_is_there_and_no_other():
+    assert settings_of(TopicConfig).keys() == TOPIC.keys()
+
+
+def test_every_broker_setting_that_gives_a_topics_default_is_honoured():
+    names = {name for s in settings_of(TopicConfig).values() for name, _ in s.server}
+
+    assert names <= OURS
+
+
+def test_without_roles_a_node_is_embedded():
+    config = broker_config()
+
+    assert config.embedded
+    assert (config.node_id, config.process_roles) == (1, ("broker", "controller"))
+    assert config.endpoints.controller == ()
+    assert config.offsets_topic_replication_factor == 1
+    assert config.transaction_state_log_replication_factor == 1
+    assert config.transaction_state_log_min_isr == 1
+
+
+def test_beside_the_embedded_ones_every_default_is_kafkas():
+    config = broker_config()
+
+    for name in OURS - EMBEDDED.keys():
+        setting = settings_of(BrokerConfig)[name]
+        assert setting.show(getattr(config, setting.field)) == BROKER[name]["default"]
+
+
+def test_log_dirs_goes_before_log_dir():
+    assert broker_config().directories == ("/tmp/kafka-logs",)
+    assert broker_config({"log.dir": "/a"}).directories == ("/a",)
+    assert broker_config({"log.dir": "/a", "log.dirs": "/b, /c"}).directories == ("/b", "/c")
+
+
+def test_the_metadata_log_is_in_the_first_directory_unless_it_has_its_own():
+    assert broker_config({"log.dirs": "/b,/c"}).metadata_directory == "/b"
+    assert broker_config({"log.dirs": "/b", "metadata.log.dir": "/m"}).metadata_directory == "/m"
+
+
+def test_a_plugin_gets_its_own_settings_by_key():
+    config = broker_config(
+        {"plugin.mask.key": "k", "plugin.mask.a.b": "1", "plugin.other.key": "o"}
+    )
+
+    assert config.plugin_settings("mask") == {"key": "k", "a.b": "1"}
+    assert config.plugin_settings("none") == {}
+
+
+def test_values_do_not_appear_in_the_text_of_a_configuration_unless_they_are_in_force():
+    assert "hunter2" not in repr(broker_config({"ssl.key.password": "hunter2"}))

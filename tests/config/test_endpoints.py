@@ -1,0 +1,251 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.config.endpoints import (
+    SecurityProtocol,
+    parse_endpoint,
+    parse_protocol_map,
+    resolve_listeners,
+)
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.model import Endpoint
+
+MAP = "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
+
+
+def resolve(*listeners, **others):
+    arguments = {
+        "advertised": None,
+        "protocol_map": MAP,
+        "map_is_given": False,
+        "controller_names": (),
+        "inter_broker_name": None,
+        "inter_broker_protocol": "PLAINTEXT",
+    }
+    return resolve_listeners(listeners=listeners, **(arguments | others))
+
+
+def shown(endpoints):
+    return [str(endpoint) for endpoint in endpoints]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "host", "port"),
+    [
+        ("PLAINTEXT://:9092", "PLAINTEXT", "", 9092),
+        ("plaintext://localhost:0", "PLAINTEXT", "localhost", 0),
+        ("IN-1://kafka.example.org:65535", "IN-1", "kafka.example.org", 65535),
+        ("A://[::1]:9092", "A", "::1", 9092),
+        ("A://[fe80::1%eth0]:9092", "A", "fe80::1%eth0", 9092),
+        ("A://[]:9092", None, None, None),
+        ("A://::1:9092", None, None, None),
+        ("A://host", None, None, None),
+        ("A:host:1", None, None, None),
+        ("://host:1", None, None, None),
+        ("A://ho st:1", None, None, None),
+        ("A://host:-1", None, None, None),
+        ("A://host:65536", None, None, None),
+        ("A://host:1/x", None, None, None),
+        ("", None, None, None),
+    ],
+)
+def test_an_endpoint_is_name_host_and_port(text, name, host, port):
+    if name is None:
+        with pytest.raises(ConfigError, match="listeners"):
+            parse_endpoint(text, "listeners")
+    else:
+        assert parse_endpoint(text, "listeners") == (name, Endpoint(host, port))
+
+
+@given(st.ip_addresses(), st.integers(0, 65535))
+def test_every_address_comes_back(address, port):
+    endpoint = Endpoint(str(address), port)
+
+    assert parse_endpoint(f"X://{endpoint}", "listeners") == ("X", endpoint)
+
+
+def test_the_default_is_one_listener_for_clients_and_brokers():
+    found = resolve("PLAINTEXT://:9092")
+
+    assert shown(found.broker) == shown(found.advertised) == ["PLAINTEXT://:9092"]
+    assert (found.controller, found.inter_broker) == ((), "PLAINTEXT")
+    assert found.broker[0].protocol is SecurityProtocol.PLAINTEXT
+
+
+def test_a_controllers_listener_is_plaintext_by_default_and_not_for_clients():
+    found = resolve("PLAINTEXT://:9092", "CONTROLLER://:9093", controller_names=("controller",))
+
+    assert shown(found.broker) == shown(found.advertised) == ["PLAINTEXT://:9092"]
+    assert shown(found.controller) == ["CONTROLLER://:9093"]
+
+
+def test_advertised_listeners_come_in_the_order_of_the_listeners():
+    found = resolve(
+        "A://:1",
+        "B://:2",
+        protocol_map="A:PLAINTEXT,B:PLAINTEXT",
+        map_is_given=True,
+        advertised=("B://b.example.org:12", "A://a.example.org:11"),
+        inter_broker_name="b",
+    )
+
+    assert shown(found.advertised) == ["A://a.example.org:11", "B://b.example.org:12"]
+    assert found.inter_broker == "B"
+
+
+@pytest.mark.parametrize(
+    "listeners",
+    [
+        ("PLAINTEXT://:0", "CONTROLLER://:0"),
+        ("PLAINTEXT://127.0.0.1:9092", "CONTROLLER://[::1]:9092"),
+    ],
+)
+def test_a_port_is_shared_where_the_system_chooses_and_by_an_address_of_each_family(listeners):
+    assert len(resolve(*listeners, controller_names=("CONTROLLER",)).broker) == 1
+
+
+@pytest.mark.parametrize(
+    ("listeners", "others", "name", "reason"),
+    [
+        ((), {}, "listeners", "must not be empty"),
+        (
+            ("A://::1:9092",),
+            {},
+            "listeners",
+            "'A://::1:9092' is no NAME://HOST:PORT: an IPv6 address stands in brackets",
+        ),
+        (("A://h:70000",), {}, "listeners", "'A://h:70000': port 70000 is above 65535"),
+        (
+            ("SSL://:9092",),
+            {},
+            "listeners",
+            "SSL: SSL is not served yet, only PLAINTEXT is",
+        ),
+        (
+            ("IN://:9092",),
+            {"protocol_map": "IN:SASL_PLAINTEXT", "map_is_given": True},
+            "listeners",
+            "IN: SASL_PLAINTEXT is not served yet, only PLAINTEXT is",
+        ),
+        (("IN://:1",), {}, "listeners", "listener.security.protocol.map has no protocol for IN"),
+        (
+            ("PLAINTEXT://:1", "CONTROLLER://:2"),
+            {"controller_names": ("CONTROLLER",), "map_is_given": True},
+            "listeners",
+            "listener.security.protocol.map has no protocol for CONTROLLER",
+        ),
+        (
+            ("SSL://:1", "CONTROLLER://:2"),
+            {"controller_names": ("CONTROLLER",)},
+            "listeners",
+            "SSL: SSL is not served yet, only PLAINTEXT is",
+        ),
+        (("PLAINTEXT://:1", "plaintext://:2"), {}, "listeners", "PLAINTEXT is named twice"),
+        (
+            ("PLAINTEXT://:1", "CONTROLLER://h:1"),
+            {"controller_names": ("CONTROLLER",)},
+            "listeners",
+            "PLAINTEXT://:1 and CONTROLLER://h:1 have one port",
+        ),
+        (
+            ("PLAINTEXT://127.0.0.1:1", "CONTROLLER://127.0.0.2:1"),
+            {"controller_names": ("CONTROLLER",)},
+            "listeners",
+            "PLAINTEXT://127.0.0.1:1 and CONTROLLER://127.0.0.2:1 have one port",
+        ),
+        (
+            ("CONTROLLER://:1",),
+            {"controller_names": ("CONTROLLER",)},
+            "listeners",
+            "none is left for clients: all are the controller's",
+        ),
+        (
+            ("PLAINTEXT://:1",),
+            {"controller_names": ("CONTROLLER",)},
+            "controller.listener.names",
+            "CONTROLLER is none of the listeners",
+        ),
+        (
+            ("PLAINTEXT://0.0.0.0:1",),
+            {},
+            "listeners",
+            "PLAINTEXT://0.0.0.0:1: clients cannot connect to that: set advertised.listeners",
+        ),
+        (
+            ("PLAINTEXT://:1",),
+            {"advertised": ("PLAINTEXT://0.0.0.0:1",)},
+            "advertised.listeners",
+            "PLAINTEXT://0.0.0.0:1: clients cannot connect to that: set advertised.listeners",
+        ),
+        (
+            ("PLAINTEXT://:1",),
+            {"advertised": ("PLAINTEXT://h:1", "PLAINTEXT://h:2")},
+            "advertised.listeners",
+            "a listener is named twice",
+        ),
+        (
+            ("PLAINTEXT://:1",),
+            {"advertised": ("SSL://h:1",)},
+            "advertised.listeners",
+            "SSL: SSL is not served yet, only PLAINTEXT is",
+        ),
+        (
+            ("PLAINTEXT://:1",),
+            {"advertised": ("OUT://h:1",), "protocol_map": f"{MAP},OUT:PLAINTEXT"},
+            "advertised.listeners",
+            "OUT is none of the listeners",
+        ),
+        (
+            ("PLAINTEXT://:1",),
+            {"inter_broker_name": "IN"},
+            "inter.broker.listener.name",
+            "IN is none of the advertised listeners",
+        ),
+        (
+            ("A://:1",),
+            {"protocol_map": "A:PLAINTEXT", "map_is_given": True},
+            "security.inter.broker.protocol",
+            "no advertised listener is called PLAINTEXT: set inter.broker.listener.name",
+        ),
+    ],
+)
+def test_listeners_that_cannot_be_served_are_refused(listeners, others, name, reason):
+    with pytest.raises(ConfigError) as caught:
+        resolve(*listeners, **others)
+
+    assert (caught.value.name, caught.value.reason) == (name, reason)
+
+
+def test_no_listener_is_ever_plaintext_that_was_mapped_to_another_protocol():
+    for protocol in SecurityProtocol.__members__:
+        if protocol == "PLAINTEXT":
+            continue
+        with pytest.raises(ConfigError, match=f"{protocol} is not served yet"):
+            resolve("PLAINTEXT://:1", protocol_map=f"PLAINTEXT:{protocol}", map_is_given=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("A", "'A' is no NAME:PROTOCOL"),
+        (":SSL", "':SSL' is no NAME:PROTOCOL"),
+        (
+            "A:TLS",
+            "'A:TLS': the protocol is none of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL",
+        ),
+        ("A:SSL,a:SSL", "A is named twice"),
+    ],
+)
+def test_a_broken_protocol_map_is_refused(text, reason):
+    with pytest.raises(ConfigError) as caught:
+        parse_protocol_map(text)
+
+    assert caught.value.reason == reason
+
+
+def test_the_protocol_map_ignores_case_and_blanks():
+    assert parse_protocol_map(" in : plaintext , OUT:ssl") == {
+        "IN": SecurityProtocol.PLAINTEXT,
+        "OUT": SecurityProtocol.SSL,
+    }

@@ -1,0 +1,148 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.load import BROKER_SETTINGS, broker_config, load, options, overlaid
+from trio_kafka.config.properties import parse_properties
+from trio_kafka.config.setting import ConfigError, settings_of
+
+SINGLE_NODE = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL
+num.network.threads=4
+log.dirs=/var/lib/kafka
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=24
+"""
+
+
+def test_a_single_nodes_file_of_kafkas_kind_is_accepted():
+    loaded = load(parse_properties(SINGLE_NODE, "server.properties"))
+
+    assert loaded.config.num_network_threads == 4
+    assert [str(e) for e in loaded.config.endpoints.advertised] == ["PLAINTEXT://localhost:9092"]
+    assert loaded.warnings == (
+        (
+            "server.properties:13: share.coordinator.state.topic.replication.factor "
+            "is not honoured yet"
+        ),
+    )
+
+
+def test_a_later_layer_goes_over_an_earlier_one():
+    file = parse_properties("num.partitions=2\nnum.io.threads=3", "f")
+
+    config = load(file, options(["num.partitions=5"])).config
+
+    assert (config.num_partitions, config.num_io_threads) == (5, 3)
+    assert config.given["num.partitions"].where == "-c"
+    assert config.given["num.io.threads"].where == "f:2"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "num.partition=1",
+            "f:1: num.partition: no such setting: did you mean num.partitions?",
+        ),
+        ("log.dir.s=/a", "f:1: log.dir.s: no such setting: did you mean log.dirs?"),
+        (
+            "trio.log.fromat=json",
+            "f:1: trio.log.fromat: no such setting: did you mean trio.log.format?",
+        ),
+        ("qqq=1", "f:1: qqq: no such setting"),
+        ("plugin.mask=1", "f:1: plugin.mask: no such setting"),
+        ("\nnum.partitions=0", "f:2: num.partitions: 0 is too small: want at least 1"),
+        ("log.cleaner.threads=x", "f:1: log.cleaner.threads: 'x' is no whole number"),
+        (
+            "listeners=SASL_SSL://:1",
+            "f:1: listeners: SASL_SSL: SASL_SSL is not served yet, only PLAINTEXT is",
+        ),
+        ("process.roles=broker,controller", "node.id: must be set where process.roles is"),
+        (
+            "process.roles=broker,controller\nbroker.id=4",
+            "controller.listener.names: must be set where process.roles is",
+        ),
+        ("broker.id=-5", "node.id: -5 is too small: want at least 0"),
+        (
+            "authorizer.class.name=A",
+            (
+                "f:1: authorizer.class.name: no authorizer is served yet: "
+                "every request would be allowed"
+            ),
+        ),
+    ],
+)
+def test_an_error_names_place_setting_and_reason(text, message):
+    with pytest.raises(ConfigError) as caught:
+        load(parse_properties(text, "f"))
+
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("argument", ["num.partitions", "=5", " =5", ""])
+def test_an_option_that_is_no_pair_is_refused(argument):
+    with pytest.raises(ConfigError, match=r"-c: .*want name=value"):
+        options([argument])
+
+
+def test_an_option_keeps_equals_signs_of_its_value():
+    assert options(["plugin.a.b=x=y"])["plugin.a.b"].text == "x=y"
+
+
+def test_each_setting_without_effect_is_one_warning():
+    loaded = load(options(["metric.reporters=A", "log.cleaner.threads=2", "num.partitions=2"]))
+
+    assert loaded.warnings == (
+        "-c: metric.reporters has no meaning here",
+        "-c: log.cleaner.threads is not honoured yet",
+    )
+    assert loaded.config.given["log.cleaner.threads"].text == "2"
+
+
+def test_an_older_broker_id_is_the_nodes():
+    config = broker_config({"broker.id": "7"})
+
+    assert config.node_id == 7
+
+
+def test_settings_that_change_while_the_broker_runs_lie_over_what_was_written():
+    config = broker_config({"log.retention.ms": "5"})
+
+    changed = overlaid(config, {"log.retention.ms": "9", "log.cleaner.threads": "3"})
+
+    assert (config.log_retention_ms, changed.log_retention_ms) == (5, 9)
+    assert changed.given == config.given
+    with pytest.raises(ConfigError, match=r"log.roll.ms: 0 is too small"):
+        overlaid(config, {"log.roll.ms": "0"})
+    with pytest.raises(
+        ConfigError, match=r"num.io.thread: no such setting: did you mean num.io.threads"
+    ):
+        overlaid(config, {"num.io.thread": "1"})
+
+
+@given(st.data())
+def test_any_value_within_its_bounds_reaches_its_field(data):
+    numbers = {
+        name: s
+        for name, s in BROKER_SETTINGS.items()
+        if s.low is not None and s.unit is None and name not in ("node.id", "log.roll.hours")
+    }
+    name = data.draw(st.sampled_from(sorted(numbers)))
+    low, high = numbers[name].low, numbers[name].high
+    value = data.draw(st.integers(low, 2**15 - 1 if high is None else high)) if high != 1 else 0.25
+
+    config = broker_config({name: str(value)})
+
+    assert getattr(config, settings_of(BrokerConfig)[name].field) == value

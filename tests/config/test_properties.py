@@ -1,0 +1,96 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.config.properties import Given, parse_properties
+from trio_kafka.config.setting import ConfigError
+
+
+def values(text):
+    return {name: found.text for name, found in parse_properties(text, "f").items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a=1", {"a": "1"}),
+        ("a:1", {"a": "1"}),
+        ("a 1", {"a": "1"}),
+        ("  a \t=\f 1  ", {"a": "1  "}),
+        ("a = = 1", {"a": "= 1"}),
+        ("a=b:c=d", {"a": "b:c=d"}),
+        ("a", {"a": ""}),
+        ("a=", {"a": ""}),
+        ("# a=1\n! b=2\n\n \t\nc=3", {"c": "3"}),
+        ("a=1#2", {"a": "1#2"}),
+        ("a=1\r\nb=2\rc=3\n", {"a": "1", "b": "2", "c": "3"}),
+        ("a=1\na=2", {"a": "2"}),
+        ("a=one,\\\n   two", {"a": "one,two"}),
+        ("a=one\\\\\nb=2", {"a": "one\\", "b": "2"}),
+        ("a=one\\\n# not a comment", {"a": "one# not a comment"}),
+        ("a=one\\", {"a": "one"}),
+        ("a\\ b\\=c\\:d=1", {"a b=c:d": "1"}),
+        ("a=\\t\\n\\r\\f\\q\\\\", {"a": "\t\n\r\fq\\"}),
+        ("a=\\u00e9\\u20AC", {"a": "é€"}),
+        ("a=\\uD83D\\uDE00", {"a": "\U0001f600"}),
+        ("a=\u2028b\x85c", {"a": "\u2028b\x85c"}),
+        ("", {}),
+    ],
+)
+def test_lines_are_read_as_java_reads_them(text, found):
+    assert values(text) == found
+
+
+def test_each_value_knows_the_line_it_begins_on():
+    text = "# head\na=1\n\nb=x,\\\n  y\nc=3"
+
+    assert parse_properties(text, "server.properties") == {
+        "a": Given("1", "server.properties:2"),
+        "b": Given("x,y", "server.properties:4"),
+        "c": Given("3", "server.properties:6"),
+    }
+
+
+def test_a_broken_escape_names_file_line_and_setting_but_not_the_value():
+    with pytest.raises(ConfigError) as caught:
+        parse_properties("a=1\nssl.key.password=secret\\u12x4", "f")
+
+    message = "f:2: ssl.key.password: want four hexadecimal digits behind \\u"
+    assert str(caught.value) == message
+
+
+def test_a_value_without_a_name_is_refused():
+    with pytest.raises(ConfigError, match="f:2: = 5: a value without a name"):
+        parse_properties("a=1\n= 5", "f")
+
+
+def escape(text, *, name):
+    out = []
+    for position, char in enumerate(text):
+        if char in "\\=:#!" or (char == " " and (name or position == 0)):
+            out.append("\\" + char)
+        elif char.isascii() and char.isprintable():
+            out.append(char)
+        else:
+            units = char.encode("utf-16-be")
+            out.append(f"\\u{units[:2].hex()}" + (f"\\u{units[2:].hex()}" if units[2:] else ""))
+    return "".join(out)
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(st.dictionaries(texts.filter(bool), texts))
+def test_what_is_written_with_escapes_comes_back(settings):
+    text = "\n".join(
+        f"{escape(name, name=True)}={escape(value, name=False)}" for name, value in settings.items()
+    )
+
+    assert values(text) == settings
+
+
+@given(st.text())
+def test_any_text_without_escapes_is_read(text):
+    found = parse_properties(text.replace("\\", "").replace("=", "").replace(":", ""), "f")
+
+    assert all(given.where.startswith("f:") for given in found.values())

@@ -1,0 +1,128 @@
+import pytest
+
+from trio_kafka.config.load import broker_config
+from trio_kafka.config.properties import Given
+from trio_kafka.config.rules import refuse
+from trio_kafka.config.setting import ConfigError
+
+ROLES = {
+    "process.roles": "broker,controller",
+    "node.id": "3",
+    "controller.listener.names": "CONTROLLER",
+    "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+}
+JAVA = "names a Java class, which cannot be run here"
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "reason"),
+    [
+        ({"node.id": "1", "broker.id": "2"}, "broker.id", "2 is not node.id, which is 1"),
+        (
+            ROLES | {"process.roles": "broker"},
+            "process.roles",
+            "'broker': a node is both for now: want broker,controller",
+        ),
+        (
+            ROLES | {"process.roles": "controller"},
+            "process.roles",
+            "'controller': a node is both for now: want broker,controller",
+        ),
+        (
+            ROLES | {"controller.quorum.voters": "3@a:1,4@b:1"},
+            "controller.quorum.voters",
+            "2 voters: a quorum has one for now",
+        ),
+        (
+            ROLES | {"controller.quorum.voters": "3"},
+            "controller.quorum.voters",
+            "'3' is no ID@HOST:PORT",
+        ),
+        (
+            ROLES | {"controller.quorum.voters": "4@b:1"},
+            "controller.quorum.voters",
+            "the only voter is 4, this node is 3",
+        ),
+        (
+            ROLES | {"controller.quorum.bootstrap.servers": "a:1,b:1"},
+            "controller.quorum.bootstrap.servers",
+            "2 servers: a quorum has one voter for now",
+        ),
+        (
+            {
+                "inter.broker.listener.name": "PLAINTEXT",
+                "security.inter.broker.protocol": "PLAINTEXT",
+            },
+            "security.inter.broker.protocol",
+            "inter.broker.listener.name is set too: want one of them",
+        ),
+        (
+            {"listeners": "SSL://:9092"},
+            "listeners",
+            "SSL: SSL is not served yet, only PLAINTEXT is",
+        ),
+        (
+            {"replica.fetch.wait.max.ms": "40000"},
+            "replica.fetch.wait.max.ms",
+            "40000 is above replica.socket.timeout.ms: the answer would come too late",
+        ),
+        (
+            {"replica.fetch.wait.max.ms": "600", "replica.lag.time.max.ms": "500"},
+            "replica.fetch.wait.max.ms",
+            "600 is above replica.lag.time.max.ms: waiting would look like lagging",
+        ),
+        (
+            {"broker.session.timeout.ms": "2000"},
+            "broker.heartbeat.interval.ms",
+            "want less than broker.session.timeout.ms (2000)",
+        ),
+        (
+            {"authorizer.class.name": "org.example.A"},
+            "authorizer.class.name",
+            "no authorizer is served yet: every request would be allowed",
+        ),
+        ({"create.topic.policy.class.name": "A"}, "create.topic.policy.class.name", JAVA),
+        ({"alter.config.policy.class.name": "A"}, "alter.config.policy.class.name", JAVA),
+        ({"client.quota.callback.class": "A"}, "client.quota.callback.class", JAVA),
+        (
+            {"remote.log.storage.system.enable": "true"},
+            "remote.log.storage.system.enable",
+            "tiered storage is not served yet",
+        ),
+        (
+            {"control.plane.listener.name": "C"},
+            "control.plane.listener.name",
+            "the control plane is not served yet",
+        ),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused_by_name(settings, name, reason):
+    with pytest.raises(ConfigError) as caught:
+        broker_config(settings)
+
+    assert (caught.value.name, caught.value.reason) == (name, reason)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"controller.quorum.voters": "3@localhost:9093"},
+        {"controller.quorum.bootstrap.servers": "localhost:9093"},
+        {"process.roles": "controller, broker"},
+        {"broker.id": "3"},
+    ],
+)
+def test_one_node_with_both_roles_is_accepted(more):
+    config = broker_config(ROLES | more)
+
+    assert not config.embedded
+    assert config.node_id == 3
+    assert config.transaction_state_log_replication_factor == 3
+    assert [str(e) for e in config.endpoints.controller] == ["CONTROLLER://:9093"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "false", "False"])
+def test_what_is_switched_off_need_not_be_refused(text):
+    refuse("remote.log.storage.system.enable", Given(text, "f:1"))
+    refuse("authorizer.class.name", Given(text, "f:1"))

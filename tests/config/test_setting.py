@@ -1,0 +1,115 @@
+import pytest
+from attrs import frozen
+
+from trio_kafka.config.setting import (
+    ConfigError,
+    Setting,
+    Update,
+    double,
+    int16,
+    int32,
+    int64,
+    setting,
+    settings_of,
+    string,
+    texts,
+)
+from trio_kafka.config.values import Kind
+
+
+@frozen(kw_only=True)
+class Example:
+    plain: int = 0
+    max_wait_ms: int = int64(500, "How long.", low=0, update=Update.PER_BROKER)
+    level: int = int32(-1, "Level.", low=1, high=9, also=(-1,))
+    replicas: int = int16(3, "Replicas.", low=1)
+    ratio: float = double(0.5, "Share.", low=0, high=1)
+    codec: str = string("gzip", "Codec.", choices=("gzip", "zstd"))
+    policies: tuple[str, ...] = texts(("delete",), "Policies.", choices=("delete", "compact"))
+    dirs: tuple[str, ...] = texts(("/d",), "Directories.", not_empty=True)
+    key: str | None = setting(Kind.PASSWORD, None, "A secret.")
+
+
+EXAMPLE = settings_of(Example)
+
+
+def test_a_settings_name_is_the_fields_with_dots():
+    assert list(EXAMPLE) == [
+        "max.wait.ms",
+        "level",
+        "replicas",
+        "ratio",
+        "codec",
+        "policies",
+        "dirs",
+        "key",
+    ]
+    assert EXAMPLE["max.wait.ms"].field == "max_wait_ms"
+    assert EXAMPLE["max.wait.ms"].update is Update.PER_BROKER
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "unit"),
+    [
+        ("max.wait.ms", Kind.LONG, "ms"),
+        ("socket.request.max.bytes", Kind.INT, "B"),
+        ("message.timestamp.after.max.ms", Kind.LONG, "ms"),
+        ("metadata.log.max.record.bytes.between.snapshots", Kind.LONG, "B"),
+        ("log.retention.hours", Kind.INT, "h"),
+        ("num.partitions", Kind.INT, None),
+        ("bytes.of.text", Kind.STRING, None),
+    ],
+)
+def test_the_unit_is_a_word_of_the_name_of_a_number(name, kind, unit):
+    assert Setting(name=name, kind=kind, default=0, doc="").unit == unit
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("max.wait.ms", "-1", "-1 is too small: want at least 0"),
+        ("max.wait.ms", "soon", "'soon' is no whole number"),
+        ("level", "0", "0 is too small: want 1 to 9 or -1"),
+        ("level", "10", "10 is too large: want 1 to 9 or -1"),
+        ("ratio", "1.5", "1.5 is too large: want 0 to 1"),
+        ("codec", "lz4", "'lz4' is none of gzip, zstd"),
+        ("policies", "delete,keep", "'keep' is none of delete, compact"),
+        ("policies", "delete,delete", "'delete,delete' names something twice"),
+        ("dirs", "", "must not be empty"),
+        ("dirs", "/a,,/b", "'/a,,/b' has an empty item"),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused_with_what_was_found_and_wanted(name, text, reason):
+    with pytest.raises(ConfigError) as caught:
+        EXAMPLE[name].parse(text)
+
+    assert (caught.value.name, caught.value.reason) == (name, reason)
+    assert str(caught.value) == f"{name}: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("max.wait.ms", "0", 0),
+        ("level", "-1", -1),
+        ("level", "1", 1),
+        ("level", "9", 9),
+        ("ratio", "1", 1.0),
+        ("policies", "", ()),
+        ("policies", "compact,delete", ("compact", "delete")),
+    ],
+)
+def test_bounds_themselves_are_allowed(name, text, value):
+    assert EXAMPLE[name].parse(text) == value
+
+
+def test_a_secret_is_never_shown():
+    assert EXAMPLE["key"].sensitive
+    assert EXAMPLE["key"].show("s3cret") is None
+    assert not EXAMPLE["level"].sensitive
+
+
+def test_an_error_names_the_place_first():
+    error = ConfigError("num.partitions", "is odd", "server.properties:7")
+
+    assert str(error) == "server.properties:7: num.partitions: is odd"

@@ -1,0 +1,133 @@
+import pytest
+
+from trio_kafka.config.load import broker_config
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.topic import (
+    TopicConfig,
+    check_topic_defaults,
+    topic_config,
+    topic_defaults,
+    validate_topic_configs,
+)
+from trio_kafka.errors import ErrorCode, KafkaError
+
+BROKER = broker_config()
+
+
+def test_a_topic_without_settings_has_the_brokers_which_are_kafkas():
+    assert topic_defaults(BROKER) == validate_topic_configs({}, BROKER) == TopicConfig()
+
+
+@pytest.mark.parametrize(
+    ("broker", "field", "value"),
+    [
+        ({"log.retention.hours": "2"}, "retention_ms", 7_200_000),
+        ({"log.retention.hours": "2", "log.retention.minutes": "3"}, "retention_ms", 180_000),
+        ({"log.retention.minutes": "3", "log.retention.ms": "5"}, "retention_ms", 5),
+        ({"log.retention.hours": "-1"}, "retention_ms", -1),
+        ({"log.retention.ms": "-7"}, "retention_ms", -1),
+        ({"log.roll.hours": "1"}, "segment_ms", 3_600_000),
+        ({"log.roll.hours": "1", "log.roll.ms": "9"}, "segment_ms", 9),
+        ({"log.roll.jitter.hours": "1"}, "segment_jitter_ms", 3_600_000),
+        ({"log.flush.scheduler.interval.ms": "8"}, "flush_ms", 8),
+        ({"log.flush.scheduler.interval.ms": "8", "log.flush.interval.ms": "0"}, "flush_ms", 0),
+        ({"log.segment.bytes": "2097152"}, "segment_bytes", 2_097_152),
+        ({"log.cleanup.policy": "compact,delete"}, "cleanup_policy", ("compact", "delete")),
+        ({"message.max.bytes": "77"}, "max_message_bytes", 77),
+        ({"log.local.retention.ms": "-2"}, "local_retention_ms", -2),
+    ],
+)
+def test_a_default_is_the_first_of_the_brokers_synonyms_that_is_set(broker, field, value):
+    assert getattr(topic_defaults(broker_config(broker)), field) == value
+
+
+def test_what_a_topic_was_given_goes_before_the_brokers():
+    broker = broker_config({"log.retention.ms": "5", "log.segment.bytes": "2097152"})
+
+    config = topic_config({"retention.ms": "0", "cleanup.policy": ""}, broker)
+
+    assert (config.retention_ms, config.segment_bytes) == (0, 2_097_152)
+    assert config.cleanup_policy == ()
+
+
+@pytest.mark.parametrize(
+    ("configs", "text"),
+    [
+        ({"retention": "1"}, "retention: is no setting of topics"),
+        ({"log.retention.ms": "1"}, "log.retention.ms: is no setting of topics"),
+        ({"retention.ms": "-2"}, "retention.ms: -2 is too small: want at least -1"),
+        ({"retention.ms": "1 d"}, "retention.ms: '1 d' is no whole number"),
+        ({"segment.bytes": "1000"}, "segment.bytes: 1000 is too small: want at least 1048576"),
+        ({"cleanup.policy": "drop"}, "cleanup.policy: 'drop' is none of compact, delete"),
+        ({"preallocate": "1"}, "preallocate: '1' is no boolean: want true or false"),
+        ({"retention.ms": None, "flush.ms": None}, "flush.ms, retention.ms: the value is null"),
+        (
+            {"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "4"},
+            "min.compaction.lag.ms: 5 is above max.compaction.lag.ms, which is 4",
+        ),
+        (
+            {"leader.replication.throttled.replicas": "0:1,2"},
+            (
+                "leader.replication.throttled.replicas: "
+                "'2' is no PARTITION:BROKER, and the list is not '*'"
+            ),
+        ),
+        (
+            {"remote.storage.enable": "true"},
+            "remote.storage.enable: tiered storage is not served yet",
+        ),
+    ],
+)
+def test_settings_that_a_topic_cannot_have_are_an_answer_that_names_them(configs, text):
+    with pytest.raises(KafkaError) as caught:
+        validate_topic_configs(configs, BROKER)
+
+    assert (caught.value.code, caught.value.message) == (ErrorCode.INVALID_CONFIG, text)
+
+
+@pytest.mark.parametrize("replicas", ["*", "0:1", "0:1,1:2", ""])
+def test_throttled_replicas_are_pairs_or_all(replicas):
+    name = "follower.replication.throttled.replicas"
+
+    validate_topic_configs({name: replicas}, BROKER)
+
+
+def test_a_given_lag_is_compared_with_the_brokers():
+    broker = broker_config({"log.cleaner.max.compaction.lag.ms": "100"})
+
+    with pytest.raises(KafkaError, match=r"101 is above max.compaction.lag.ms, which is 100"):
+        validate_topic_configs({"min.compaction.lag.ms": "101"}, broker)
+
+
+@pytest.mark.parametrize(
+    ("broker", "text"),
+    [
+        ({"log.roll.ms": "0"}, "log.roll.ms: 0 is too small: want at least 1"),
+        ({"log.roll.jitter.ms": "-1"}, "log.roll.jitter.ms: -1 is too small: want at least 0"),
+        (
+            {"log.retention.ms": "0"},
+            "log.retention.ms: 0 would keep nothing: want -1, or at least 1",
+        ),
+        (
+            {"log.retention.hours": "0"},
+            "log.retention.hours: 0 would keep nothing: want -1, or at least 1",
+        ),
+        (
+            {"max.decompressed.message.bytes": "2147483647"},
+            "max.decompressed.message.bytes: 2147483647 is too large: want 1 to 2147483639",
+        ),
+        (
+            {"log.cleaner.min.compaction.lag.ms": "2", "log.cleaner.max.compaction.lag.ms": "1"},
+            "log.cleaner.min.compaction.lag.ms: 2 is above max.compaction.lag.ms, which is 1",
+        ),
+    ],
+)
+def test_a_broker_setting_that_no_topic_could_have_is_refused_by_its_own_name(broker, text):
+    with pytest.raises(ConfigError) as caught:
+        broker_config(broker)
+
+    assert f"{caught.value.name}: {caught.value.reason}" == text
+
+
+def test_the_defaults_themselves_are_in_bounds():
+    check_topic_defaults(BROKER)
