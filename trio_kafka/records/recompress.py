@@ -1,0 +1,39 @@
+"""Give a batch another codec: its records are unpacked and packed as one block, never walked."""
+
+from trio_kafka.records.batch import DECOMPRESSED_LIMIT
+from trio_kafka.records.compression import Codec, compress, decompress
+from trio_kafka.records.header import (
+    CODEC_MASK,
+    HEADER,
+    HEADER_SIZE,
+    LENGTH_END,
+    BatchHeader,
+    checksum,
+    read_header,
+)
+
+
+def recompress(
+    batch: memoryview,
+    header: BatchHeader,
+    codec: Codec,
+    level: int | None = None,
+    limit: int = DECOMPRESSED_LIMIT,
+) -> tuple[memoryview, BatchHeader]:
+    """The whole batch anew with `codec`, writable, and its header; all but size, codec and CRC
+    stays.
+
+    Raises KafkaError(CORRUPT_MESSAGE) for records that the old codec cannot unpack, or over
+    `limit`.
+    """
+    plain = decompress(header.codec, batch[HEADER_SIZE : header.size], limit)
+    data = compress(codec, plain, level)
+    changed = bytearray(batch[:HEADER_SIZE])
+    changed += data
+    fields = list(HEADER.unpack_from(changed))
+    fields[1] = HEADER_SIZE - LENGTH_END + len(data)
+    fields[5] = header.attributes & ~CODEC_MASK | codec
+    HEADER.pack_into(changed, 0, *fields)
+    fields[4] = checksum(changed, 0, read_header(changed))
+    HEADER.pack_into(changed, 0, *fields)
+    return memoryview(changed), read_header(changed)

@@ -1,0 +1,84 @@
+"""A leader's append to one partition, for clients and for the broker itself.
+
+Never waits: what is appended stays, whatever becomes of the request. With acks=all the caller asks
+`delayed.acknowledged` next, which waits only when more than one replica is in sync.
+"""
+
+from typing import Final
+
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.append import Appended
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import BatchHeader, iterate_headers
+from trio_kafka.records.recompress import recompress
+from trio_kafka.records.validate import check_produce
+from trio_kafka.records.walk import check_records
+from trio_kafka.replication.isr import check_enough
+from trio_kafka.replication.partition import NO_EPOCH, Partition, PartitionSettings
+
+ACKS_ALL: Final = -1
+
+
+def check_acks(acks: int) -> None:
+    """Raises KafkaError(INVALID_REQUIRED_ACKS) for anything but 0, 1 and -1."""
+    if acks not in (0, 1, ACKS_ALL):
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks}, want 0, 1 or -1")
+
+
+def append(
+    partition: Partition, records: memoryview | None, *, acks: int, zstd: bool = True
+) -> Appended:
+    """Append the one batch of a client.
+
+    records: writable, changed in place, free when this returns. zstd: the request's version may
+    carry it. Raises KafkaError: as `Partition.local_log`, `check_produce`, `check_records` and
+    `Log.append_as_leader`, and NOT_ENOUGH_REPLICAS. Nothing was appended then.
+    """
+    log = partition.local_log()
+    if acks == ACKS_ALL:
+        check_enough(len(partition.isr), partition.minimum)
+    settings = partition.settings
+    now_ms = log.now_ms()
+    (header,) = check_produce(records, settings.limits, now_ms=now_ms, zstd=zstd)
+    batch = memoryview(records or b"")
+    if header.length + 12 != len(batch):  # the cut end of another batch follows
+        batch = batch[: header.size]
+    if settings.walk or settings.need_keys:
+        check_records(batch, header, settings.limits, now_ms=now_ms, need_keys=settings.need_keys)
+    if settings.codec is not None and settings.codec != header.codec:
+        batch, header = _recompressed(batch, header, settings)
+    return _append(partition, batch, [header])
+
+
+def _recompressed(
+    batch: memoryview, header: BatchHeader, settings: PartitionSettings
+) -> tuple[memoryview, BatchHeader]:
+    try:
+        return recompress(batch, header, settings.codec or Codec.NONE, settings.level)
+    except KafkaError as error:  # not CORRUPT_MESSAGE: a client would send the same again
+        raise KafkaError(ErrorCode.INVALID_RECORD, error.message) from error
+
+
+def append_own(
+    partition: Partition, records: memoryview, *, acks: int, leader_epoch: int = NO_EPOCH
+) -> Appended:
+    """Append batches that this broker made (coordinators, markers): they are not checked again.
+
+    leader_epoch: that of the coordinator that writes; an older one is refused.
+    """
+    partition.local_log(leader_epoch)
+    if acks == ACKS_ALL:
+        check_enough(len(partition.isr), partition.minimum)
+    headers = [header for _, header in iterate_headers(records)]
+    return _append(partition, records, headers)
+
+
+def _append(partition: Partition, records: memoryview, headers: list[BatchHeader]) -> Appended:
+    log = partition.local_log()
+    try:
+        appended = log.append_as_leader(records, headers, partition.leader_epoch)
+    except LogDirError as error:
+        raise partition.storage_error(error) from error
+    partition.advance()
+    partition.changed(partition)
+    return appended

@@ -1,0 +1,101 @@
+"""When a Produce with acks=all may be answered. Pure: looks at partitions, changes nothing.
+
+Source: the rules of Kafka's delayed produce; a partition that is lost in the meantime is answered
+for at once.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from attrs import define
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.append import Appended
+from trio_kafka.replication.partition import Partition
+
+_LATE: Final = "the replicas in sync did not follow in time"
+
+
+def acknowledged(partition: Partition, required_offset: int) -> bool:
+    """Whether all in-sync replicas hold everything below `required_offset`.
+
+    Raises KafkaError: as `Partition.local_log`, and NOT_ENOUGH_REPLICAS_AFTER_APPEND where the set
+    has shrunk below its minimum since the append.
+    """
+    log = partition.local_log()
+    if log.high_watermark < required_offset:
+        return False
+    if len(partition.isr) < partition.minimum:
+        raise KafkaError(
+            ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+            f"{len(partition.isr)} replicas in sync, want {partition.minimum}",
+        )
+    return True
+
+
+@define(eq=False)
+class Produced:
+    """One partition's part of a Produce.
+
+    `result` is what its answer needs, once `pending` is false.
+    """
+
+    partition: Partition | None
+    result: Appended | KafkaError
+    pending: bool = False
+
+
+class ProduceWait:
+    """The parts of one Produce until each is acknowledged; for `purgatory.Delayed`."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Sequence[Produced]) -> None:
+        """parts: in the order of the request; those with an Appended wait for their replicas."""
+        self.parts = parts
+        for part in parts:
+            part.pending = isinstance(part.result, Appended)
+        self.look()
+
+    @property
+    def keys(self) -> list[Partition]:
+        """What to watch: the partitions that are not acknowledged yet."""
+        return [
+            part.partition for part in self.parts if part.pending and part.partition is not None
+        ]
+
+    def look(self) -> bool:
+        """Whether every part has its result."""
+        waiting = False
+        for part in self.parts:
+            if part.pending:
+                self._look(part)
+                waiting = waiting or part.pending
+        return not waiting
+
+    @staticmethod
+    def _look(part: Produced) -> None:
+        partition, result = part.partition, part.result
+        if partition is None or not isinstance(result, Appended):
+            part.pending = False
+            return
+        try:
+            part.pending = not acknowledged(partition, result.last_offset + 1)
+        except KafkaError as error:
+            part.result = error
+            part.pending = False
+
+    def try_complete(self, timed_out: bool) -> Sequence[Produced] | None:
+        """The parts, or None for "not yet".
+
+        Whoever is late gets REQUEST_TIMED_OUT: it is appended all the same.
+        """
+        if self.look():
+            return self.parts
+        if not timed_out:
+            return None
+        for part in self.parts:
+            if part.pending:
+                part.pending = False
+                part.result = KafkaError(ErrorCode.REQUEST_TIMED_OUT, _LATE)
+        return self.parts

@@ -1,0 +1,116 @@
+"""Offsets by time, as ListOffsets asks: the special times at once, others by a search.
+
+Without remote storage: the local log is the whole log, and nothing is tiered or waits for it.
+Source: KIP-33 (search), KIP-207 (not available yet), KIP-320 (epochs), KIP-734 (-3), KIP-405 and
+KIP-1005 (-4, -5), KIP-1023 (-6).
+"""
+
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.log import Log
+from trio_kafka.replication.partition import NO_EPOCH, Partition
+from trio_kafka.replication.read import Isolation, visible_end
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+LARGEST_TIME: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+
+# The version of ListOffsets that brought each; LARGEST_TIME is not refused in older ones, as in
+# Kafka.
+_SINCE: Final = {
+    LATEST: 0,
+    EARLIEST: 0,
+    LARGEST_TIME: 0,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+
+
+@frozen
+class ListedOffset:
+    """An answer; -1 stands for none. Special times have no timestamp."""
+
+    offset: int = -1
+    timestamp: int = -1
+    leader_epoch: int = NO_EPOCH
+
+
+NOTHING: Final = ListedOffset()
+
+
+def check_time_is_known(timestamp: int, version: int) -> None:
+    """Raises KafkaError(UNSUPPORTED_VERSION) for a special time that `version` of ListOffsets does
+    not have.
+    """
+    if timestamp < 0 and not _SINCE.get(timestamp, version + 1) <= version:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION, f"timestamp {timestamp} in version {version}"
+        )
+
+
+def special_offset(
+    partition: Partition,
+    timestamp: int,
+    isolation: Isolation,
+    leader_epoch: int = NO_EPOCH,
+    *,
+    leader_only: bool = True,
+) -> ListedOffset | None:
+    """The offset for one of the special times; None: `search_offset` must search.
+
+    isolation: LOG_END for brokers. Raises KafkaError as `Partition.local_log`, and
+    OFFSET_NOT_AVAILABLE for the latest while a new leader does not know yet what is committed.
+    """
+    log = partition.local_log(leader_epoch, leader_only=leader_only)
+    if timestamp == LATEST:
+        _check_available(partition, log, isolation)
+        return ListedOffset(visible_end(log, isolation), -1, partition.leader_epoch)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return ListedOffset(log.start_offset, -1, log.epochs.epoch_at(log.start_offset))
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return NOTHING
+    return None
+
+
+async def search_offset(
+    partition: Partition,
+    timestamp: int,
+    isolation: Isolation,
+    leader_epoch: int = NO_EPOCH,
+    *,
+    leader_only: bool = True,
+) -> ListedOffset:
+    """The first record at `timestamp` (ms) or later, or the first of those with the largest
+    (LARGEST_TIME).
+
+    NOTHING where there is none, or none that may be seen. May wait for the disk. Raises KafkaError
+    as `special_offset`.
+    """
+    log = partition.local_log(leader_epoch, leader_only=leader_only)
+    try:
+        if timestamp == LARGEST_TIME:
+            found = await log.largest_timestamp()
+        else:
+            found = await log.offset_for_timestamp(timestamp)
+    except LogDirError as error:
+        raise partition.storage_error(error) from error
+    if found is None or found.offset >= visible_end(log, isolation):
+        _check_available(partition, log, isolation)
+        return NOTHING
+    return ListedOffset(found.offset, found.timestamp, found.leader_epoch)
+
+
+def _check_available(partition: Partition, log: Log, isolation: Isolation) -> None:
+    if isolation is not Isolation.LOG_END and partition.epoch_start > log.high_watermark:
+        raise KafkaError(
+            ErrorCode.OFFSET_NOT_AVAILABLE,
+            f"{partition.at}: high watermark {log.high_watermark} below {partition.epoch_start}, "
+            "where this leader began",
+        )

@@ -1,0 +1,207 @@
+"""One replica of a partition on this broker: who leads it, who is in sync, and its log.
+
+State only: `append`, `read`, `offsets` and `delayed` act on it. Whoever changes what others may
+wait for calls `changed`, which marks the purgatories; the Partition itself is their key. It lives
+until its topic is deleted or the replica leaves, and stays the same object while leaders and epochs
+change.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.log.log import Log
+from trio_kafka.metadata.image import PartitionState
+from trio_kafka.model import NodeId, TopicId, TopicPartition
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.validate import DEFAULT_LIMITS, Limits
+from trio_kafka.replication.isr import committed_end, effective_minimum
+
+NO_EPOCH: Final = -1
+
+
+@frozen(kw_only=True)
+class PartitionSettings:
+    """What a topic's settings ask of its leaders.
+
+    codec: what batches are stored with; None: as the producer sent them. walk: look at every
+    record, not at headers only. need_keys: the topic is compacted.
+    """
+
+    limits: Limits = DEFAULT_LIMITS
+    min_insync_replicas: int = 1
+    codec: Codec | None = None
+    level: int | None = None
+    walk: bool = False
+    need_keys: bool = False
+
+
+DEFAULT_SETTINGS: Final = PartitionSettings()
+
+
+class Partition:
+    """leader_epoch, isr and replicas are those of the last image.
+
+    Changed: called after each change of offsets.
+    """
+
+    __slots__ = (
+        "at",
+        "changed",
+        "deleted",
+        "epoch_start",
+        "failed",
+        "follower_ends",
+        "isr",
+        "leader",
+        "leader_epoch",
+        "log",
+        "node",
+        "partition_epoch",
+        "replicas",
+        "settings",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        topic_id: TopicId,
+        at: TopicPartition,
+        node: NodeId,
+        state: PartitionState,
+        *,
+        changed: Callable[["Partition"], None],
+        settings: PartitionSettings = DEFAULT_SETTINGS,
+    ) -> None:
+        self.topic_id = topic_id
+        self.at = at
+        self.node = node
+        self.changed = changed
+        self.settings = settings
+        self.log: Log | None = None
+        self.failed: LogDirError | None = None
+        self.deleted = False
+        self.epoch_start = 0
+        self.follower_ends: dict[NodeId, int] = {}
+        self._take(state)
+
+    def _take(self, state: PartitionState) -> None:
+        self.leader = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.partition_epoch = state.partition_epoch
+        self.isr = state.isr
+        self.replicas = state.replicas
+
+    @property
+    def is_leader(self) -> bool:
+        return self.leader == self.node
+
+    @property
+    def minimum(self) -> int:
+        """Replicas that must be in sync for acks=all."""
+        return effective_minimum(self.settings.min_insync_replicas, len(self.replicas))
+
+    # Changes
+
+    def update(self, state: PartitionState) -> None:
+        """Follow a new image.
+
+        A new leader epoch forgets what followers had, and begins at the log's end.
+        """
+        if state.leader_epoch != self.leader_epoch and state.leader == self.node:
+            self.follower_ends.clear()
+            self.epoch_start = 0 if self.log is None else self.log.end_offset
+        self._take(state)
+        self.advance()
+        self.changed(self)
+
+    def open(self, log: Log) -> None:
+        """The log is there: the partition can be used."""
+        self.log = log
+        self.failed = None
+        self.epoch_start = log.end_offset
+        self.advance()
+        self.changed(self)
+
+    def fail(self, error: LogDirError) -> None:
+        """Its directory is offline: every use is answered with KAFKA_STORAGE_ERROR."""
+        self.failed = error
+        self.changed(self)
+
+    def delete(self) -> None:
+        """It is no more; whoever waits for it gets an error."""
+        self.deleted = True
+        self.log = None
+        self.changed(self)
+
+    def advance(self) -> None:
+        """Commit what all in-sync replicas have. Does not call `changed`."""
+        log = self.log
+        if log is None or self.leader != self.node:
+            return
+        isr = self.isr
+        if len(isr) == 1 and self.settings.min_insync_replicas == 1:  # the hot path
+            log.high_watermark = log.end_offset
+            return
+        ends = [self.follower_ends.get(node, -1) for node in isr if node != self.node]
+        log.high_watermark = committed_end(
+            log.high_watermark, log.end_offset, ends, enough=len(isr) >= self.minimum
+        )
+
+    def follower_fetched(self, node: NodeId, end_offset: int) -> None:
+        """A follower holds everything below `end_offset`: it has asked for what follows."""
+        if node not in self.replicas:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_LEADER_EPOCH, f"{self.at}: broker {node} has no replica"
+            )
+        self.follower_ends[node] = end_offset
+        self.advance()
+        self.changed(self)
+
+    # Questions
+
+    def local_log(self, leader_epoch: int = NO_EPOCH, *, leader_only: bool = True) -> Log:
+        """The log, for a client that believes in `leader_epoch` (-1: it does not say).
+
+        Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION (deleted), KAFKA_STORAGE_ERROR,
+        FENCED_LEADER_EPOCH and UNKNOWN_LEADER_EPOCH (KIP-320), NOT_LEADER_OR_FOLLOWER.
+        """
+        if self.failed is not None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.at} is offline")
+        if self.deleted:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.at} was deleted")
+        if leader_epoch not in (NO_EPOCH, self.leader_epoch):
+            code = (
+                ErrorCode.FENCED_LEADER_EPOCH
+                if leader_epoch < self.leader_epoch
+                else ErrorCode.UNKNOWN_LEADER_EPOCH
+            )
+            raise KafkaError(
+                code, f"{self.at}: leader epoch {leader_epoch}, here is {self.leader_epoch}"
+            )
+        if self.log is None or (leader_only and self.leader != self.node):
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.at} is led by broker {self.leader}"
+            )
+        return self.log
+
+    def storage_error(self, error: LogDirError) -> KafkaError:
+        """Take the partition offline, and the answer that says so."""
+        if self.failed is None:
+            self.fail(error)
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.at} is offline")
+
+    def figures(self) -> Figures:
+        """For the tree."""
+        log = self.log
+        return {
+            "leader": self.leader,
+            "leader_epoch": self.leader_epoch,
+            "isr": ",".join(map(str, self.isr)),
+            "under_minimum": len(self.isr) < self.minimum,
+            "offline": self.failed is not None,
+            **({} if log is None else log.figures()),
+        }

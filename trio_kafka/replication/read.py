@@ -1,0 +1,169 @@
+"""A fetch from one partition: where its bytes are and what stands around them, for consumers and
+followers.
+
+Bytes are promised (a FileRange), not read, and never reach beyond what the reader may see. `read`
+never waits: where an index or headers are cold it raises BlockingIOError, and `read_cold` answers.
+Source: KIP-320 (leader epochs), KIP-595 (diverging epochs), KIP-98 (read committed).
+"""
+
+from enum import IntEnum
+from typing import Final
+
+from attrs import define, frozen
+
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.log import Log
+from trio_kafka.log.read import Found
+from trio_kafka.log.transaction_index import AbortedTransaction
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.replication.partition import NO_EPOCH, Partition
+
+UNKNOWN_OFFSET: Final = -1
+
+
+class Isolation(IntEnum):
+    """How far a reader sees. The first two are numbers of the protocol."""
+
+    READ_UNCOMMITTED = 0
+    READ_COMMITTED = 1
+    LOG_END = 2  # followers
+
+
+@frozen(kw_only=True)
+class Wanted:
+    """What a fetch asks of one partition. -1: the client does not say.
+
+    last_fetched_epoch: of the last batch that a follower has; log_start_offset: where its log
+    begins.
+    """
+
+    offset: int
+    max_bytes: int
+    leader_epoch: int = NO_EPOCH
+    last_fetched_epoch: int = NO_EPOCH
+    log_start_offset: int = UNKNOWN_OFFSET
+
+
+@frozen
+class EpochEnd:
+    """Where the largest epoch not above the fetcher's ended: it truncates to there, or earlier."""
+
+    epoch: int
+    end_offset: int
+
+
+@define(kw_only=True)
+class PartitionRead:
+    """The answer for one partition.
+
+    Offsets are -1 with an error. range: must be sent or released.
+    """
+
+    range: FileRange | None = None
+    high_watermark: int = UNKNOWN_OFFSET
+    last_stable_offset: int = UNKNOWN_OFFSET
+    start_offset: int = UNKNOWN_OFFSET
+    error: KafkaError | None = None
+    diverging: EpochEnd | None = None
+    aborted: tuple[AbortedTransaction, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return 0 if self.range is None else self.range.left
+
+    def release(self) -> None:
+        """Give up the bytes."""
+        if self.range is not None:
+            self.range.release()
+            self.range = None
+
+
+def visible_end(log: Log, isolation: Isolation) -> int:
+    """The offset that a reader does not see any more."""
+    if isolation is Isolation.READ_UNCOMMITTED:
+        return log.high_watermark
+    if isolation is Isolation.READ_COMMITTED:
+        return log.last_stable_offset
+    return log.end_offset
+
+
+def read(
+    partition: Partition,
+    wanted: Wanted,
+    max_bytes: int,
+    isolation: Isolation,
+    *,
+    at_least_one: bool,
+) -> PartitionRead:
+    """Up to `max_bytes` of what may be seen; one batch whatever its size with `at_least_one`.
+
+    Raises KafkaError as `Partition.local_log`, OFFSET_OUT_OF_RANGE; BlockingIOError: use
+    `read_cold`.
+    """
+    log = partition.local_log(wanted.leader_epoch)
+    answer = _around(log)
+    if wanted.last_fetched_epoch != NO_EPOCH and _diverges(log, wanted, answer):
+        return answer
+    end = visible_end(log, isolation)
+    try:
+        found = log.read(wanted.offset, max_bytes, end, at_least_one)
+    except LogDirError as error:
+        raise partition.storage_error(error) from error
+    answer.range = found.range
+    return answer
+
+
+async def read_cold(
+    partition: Partition, wanted: Wanted, max_bytes: int, isolation: Isolation
+) -> PartitionRead:
+    """As `read` with `at_least_one`, waiting for the disk where it must.
+
+    What is around is as of now.
+    """
+    log = partition.local_log(wanted.leader_epoch)
+    answer = _around(log)
+    if wanted.last_fetched_epoch != NO_EPOCH and _diverges(log, wanted, answer):
+        return answer
+    found: Found | None = None
+    try:
+        found = await log.locate(wanted.offset, max_bytes, visible_end(log, isolation))
+        if isolation is Isolation.READ_COMMITTED and found.range is not None:
+            end = visible_end(log, isolation)
+            aborted = await log.aborted_transactions(wanted.offset, end)
+            answer.aborted = tuple(aborted)
+    except LogDirError as error:
+        if found is not None and found.range is not None:
+            found.range.release()
+        raise partition.storage_error(error) from error
+    except BaseException:  # also cancelled: nobody else would release it
+        if found is not None and found.range is not None:
+            found.range.release()
+        raise
+    answer.range = found.range
+    return answer
+
+
+def _around(log: Log) -> PartitionRead:
+    return PartitionRead(
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset,
+        start_offset=log.start_offset,
+    )
+
+
+def _diverges(log: Log, wanted: Wanted, answer: PartitionRead) -> bool:
+    """Whether the fetcher's log went another way; then `answer` says since when."""
+    epoch, end = log.epoch_end_offset(wanted.last_fetched_epoch)
+    if epoch == NO_EPOCH or end == UNKNOWN_OFFSET:
+        raise KafkaError(
+            ErrorCode.OFFSET_OUT_OF_RANGE, f"epoch {wanted.last_fetched_epoch} is not known here"
+        )
+    if wanted.offset < log.start_offset:
+        raise KafkaError(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"offset {wanted.offset}, want {log.start_offset} to {log.end_offset}",
+        )
+    if epoch < wanted.last_fetched_epoch or end < wanted.offset:
+        answer.diverging = EpochEnd(epoch, end)
+        return True
+    return False
