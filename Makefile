@@ -14,7 +14,10 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 EXTRAS := --extra http --extra workers
 ARGS ?=
 
-.PHONY: run test test-long bench lint format types layers news wheel lock clean
+.PHONY: help run test test-long bench lint format types layers news wheel lock clean
+
+help:
+	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
 run: .venv/run.stamp
 	$(BIN)/trio-kafka start --embedded

@@ -1,0 +1,81 @@
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.project.tree import ROOT
+
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCKS = ROOT / "requirements"
+NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+def names(requirements: list[str | dict[str, str]]) -> Iterator[str]:
+    """Names of one list, with those of the groups that it includes."""
+    for requirement in requirements:
+        if isinstance(requirement, dict):
+            yield from names(SETTINGS["dependency-groups"][requirement["include-group"]])
+        elif found := NAME.match(requirement):
+            yield found[0].lower()
+
+
+RUN = set(names(SETTINGS["project"]["dependencies"]))
+OPTIONAL = SETTINGS["project"]["optional-dependencies"]
+EXTRAS = {name for extra in OPTIONAL.values() for name in names(extra)}
+GROUPS = {name: set(names(group)) for name, group in SETTINGS["dependency-groups"].items()}
+
+
+def locked(name: str) -> dict[str, str]:
+    """Version and hashes of each package of a lock."""
+    entries = re.split(r"\n(?=\S)", (LOCKS / f"{name}.txt").read_text())
+    found = (re.match(r"([\w.-]+)==(\S+)", entry) for entry in entries)
+    return {match[1]: match.string for match in found if match}
+
+
+def test_every_dependency_has_its_reason_and_every_reason_its_dependency() -> None:
+    told = (ROOT / "docs" / "dependencies.md").read_text()
+    reasons = [line.partition(":")[0] for line in told.splitlines() if line.startswith("- ")]
+    named = {name for line in reasons for name in re.findall(r"\*\*([\w.-]+)\*\*", line)}
+
+    assert named == RUN | EXTRAS | GROUPS["dev"]
+
+
+@pytest.mark.parametrize(
+    ("lock", "wanted"),
+    [
+        ("run", RUN),
+        ("test", RUN | EXTRAS | GROUPS["test"]),
+        ("dev", RUN | EXTRAS | GROUPS["dev"]),
+        ("build", GROUPS["build"]),
+        ("uv", GROUPS["uv"]),
+    ],
+)
+def test_a_lock_has_all_that_is_declared_with_hashes(lock: str, wanted: set[str]) -> None:
+    found = locked(lock)
+
+    assert wanted <= set(found)
+    assert [name for name, entry in found.items() if "--hash=sha256:" not in entry] == []
+
+
+def test_locks_agree_with_one_another() -> None:
+    versions: dict[str, set[str]] = {}
+    for path in LOCKS.glob("*.txt"):
+        for name, entry in locked(path.stem).items():
+            versions.setdefault(name, set()).add(entry.split("==")[1].split()[0])
+
+    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+
+
+def test_what_the_readme_tells_to_make_can_be_made() -> None:
+    rules = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z][\w-]*):", rules, re.MULTILINE))
+    told = {
+        target
+        for page in (ROOT / "README.md", *Path(ROOT / "docs").rglob("*.md"))
+        for target in re.findall(r"(?:^    |`)make ([a-z][\w-]*)", page.read_text(), re.MULTILINE)
+    }
+
+    assert {"run", "test"} <= told <= targets
+    assert set(re.findall(r"^\.PHONY: (.*)$", rules, re.MULTILINE)[0].split()) == targets
