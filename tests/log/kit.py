@@ -1,0 +1,127 @@
+"""Logs on simulated disks, batches, and the directories that Kafka wrote."""
+
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.log import Log
+from trio_kafka.log.recovery import Known, create_log, open_log
+from trio_kafka.model import TopicPartition
+from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from trio_kafka.records.header import BatchHeader
+from trio_kafka.world.protocols import Directory, World
+
+DATA = Path(__file__).parent / "data"
+PARTITION = TopicPartition("t", 0)
+SAMPLES = (
+    ("plain", "plain-0"),
+    ("epochs", "epochs-0"),
+    ("logappend", "logappend-0"),
+    ("trimmed", "trimmed-0"),
+    ("compacted", "compacted-0"),
+    ("txn", "txn-0"),
+    ("gzip", "gzip-0"),
+    ("snappy", "snappy-0"),
+    ("lz4", "lz4-0"),
+    ("zstd", "zstd-0"),
+    ("running_indexes", "plain-0"),
+    ("running_indexes", "txn-0"),
+)
+SAMPLE_INTERVAL = 100
+
+
+def sample(archive: str) -> dict[str, dict[str, bytes]]:
+    """Directory (or "") to file name to content."""
+    found: dict[str, dict[str, bytes]] = {}
+    with tarfile.open(DATA / f"{archive}.tar.gz") as tar:
+        for member in tar.getmembers():
+            if member.isfile():
+                folder, _, name = member.name.removeprefix("./").rpartition("/")
+                found.setdefault(folder, {})[name] = tar.extractfile(member).read()
+    return found
+
+
+async def fill(directory: Directory, files: dict[str, bytes]) -> None:
+    """Durable files with this content."""
+    for name, content in files.items():
+        file = directory.create(name)
+        if content:
+            file.append([content])
+        await file.sync()
+        file.close()
+    await directory.sync()
+
+
+async def sample_log(
+    world: World, archive: str, folder: str, *, clean: bool = True, drop: str = "", start: int = 0
+) -> Log:
+    """The log of a directory that Kafka wrote; `drop`: without the files of this suffix."""
+    directory = world.directory(f"/{folder}", create=True)
+    files = sample(archive)[folder]
+    await fill(directory, {k: v for k, v in files.items() if not drop or not k.endswith(drop)})
+    known = Known(clean=clean, start_offset=start, cleaned_until=24)
+    config = LogConfig(index_interval_bytes=SAMPLE_INTERVAL)
+    return await open_log(world, directory, PARTITION, config, known=known)
+
+
+def new_log(world: World, path: str = "/t-0", **settings) -> Log:
+    """An empty log."""
+    root = world.directory(path, create=True)
+    return create_log(world, root, PARTITION, LogConfig(**settings))
+
+
+def batch(count: int = 1, *, size: int = 10, timestamp: int | None = None, **fields) -> bytearray:
+    """A batch of records, as a producer sends it; its time is 1970's unless given."""
+    time = -1 if timestamp is None else timestamp
+    records = [
+        Record(timestamp=time if time < 0 else time + number, value=bytes(size))
+        for number in range(count)
+    ]
+    return bytearray(encode_batch(records, **fields))
+
+
+def headers(content: bytes | bytearray) -> list[BatchHeader]:
+    return [header for _, header in iterate_headers(content)]
+
+
+def append(log: Log, content: bytearray, epoch: int = 0):
+    """Append as leader, and let all be committed."""
+    appended = log.append_as_leader(memoryview(content), headers(content), epoch)
+    log.high_watermark = log.end_offset
+    return appended
+
+
+async def read_all(log: Log, offset: int | None = None) -> list[Record]:
+    """Every record from the start (or `offset`) on."""
+    found: list[Record] = []
+    offset = log.start_offset if offset is None else offset
+    while content := await log.read_bytes(offset, 1 << 20):
+        for position, header in iterate_headers(content):
+            records = read_records(content, position, header)
+            found += [record for record in records if record.offset >= offset]
+            end = header.next_offset
+        offset = end
+    return found
+
+
+async def scan(log: Log) -> list[tuple[int, int, BatchHeader]]:
+    """(base offset of the segment, position, header) of every batch, by reading the files."""
+    found = []
+    for segment in log.segments:
+        content = bytearray(segment.size)
+        await segment.file.read(0, content)
+        found += [(segment.base_offset, at, header) for at, header in iterate_headers(content)]
+    return found
+
+
+async def content_of(directory: Directory, name: str) -> bytes:
+    file = directory.open(name)
+    content = bytearray(file.size)
+    await file.read(0, content)
+    file.close()
+    return bytes(content)
+
+
+def offsets(records: Iterable[Record]) -> list[int]:
+    return [record.offset for record in records]

@@ -1,0 +1,226 @@
+import pytest
+import trio
+
+from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all
+from trio_kafka.errors import InvariantError, KafkaError, LogDirError
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.recovery import Known, open_log
+from trio_kafka.log.truncate import BYTES_A_TURN, restart_at, truncate_to
+from trio_kafka.testing.simulation import run_simulated, run_until_crash
+
+
+def filled(world, **settings):
+    """A log of 20 batches of 2 records in several segments, an epoch for each four batches."""
+    log = new_log(world, segment_bytes=600, index_interval_bytes=100, **settings)
+    for number in range(20):
+        append(log, batch(2, size=30, timestamp=1000 + 10 * number), epoch=number // 4)
+    return log
+
+
+@pytest.fixture
+def filled_log(world):
+    return filled(world, message_timestamp_after_max_ms=1 << 60)
+
+
+@pytest.mark.parametrize("end", [38, 30, 16, 8, 2, 0])
+async def test_the_log_ends_where_it_was_cut_and_goes_on_from_there(filled_log, end):
+    await truncate_to(filled_log, end)
+
+    assert filled_log.end_offset == end
+    assert filled_log.high_watermark == end
+    assert offsets(await read_all(filled_log)) == list(range(end))
+    assert all(start < end for _, start in filled_log.epochs.rows)
+    assert append(filled_log, batch()).first_offset == end
+    assert offsets(await read_all(filled_log)) == list(range(end + 1))
+
+
+async def test_a_batch_that_holds_the_offset_goes_whole(filled_log):
+    await truncate_to(filled_log, 15)
+
+    assert filled_log.end_offset == 14
+
+
+async def test_the_largest_timestamp_is_that_of_what_is_left(filled_log):
+    await truncate_to(filled_log, 16)
+
+    assert await filled_log.largest_timestamp() == (15, 1071, 1)
+
+
+async def test_a_cut_log_is_the_same_after_a_start(filled_log):
+    world = filled_log.world
+    await filled_log.sync()
+    await truncate_to(filled_log, 16)
+    append(filled_log, batch(), epoch=9)
+    await filled_log.close()
+
+    again = await open_log(
+        world, filled_log.directory, PARTITION, filled_log.config, known=Known(clean=True)
+    )
+
+    assert offsets(await read_all(again)) == list(range(17))
+    assert again.epochs.rows == [(0, 0), (1, 8), (9, 16)]
+
+
+async def test_the_recovery_point_is_lowered_before_a_byte_goes(filled_log):
+    await filled_log.sync()
+    seen = []
+
+    async def before_cut():
+        seen.append((filled_log.recovery_point, filled_log.size))
+        await trio.lowlevel.checkpoint()
+
+    filled_log.before_cut = before_cut
+    size = filled_log.size
+    await truncate_to(filled_log, 16)
+
+    assert seen == [(16, size)]
+
+
+async def test_leases_on_what_is_cut_say_so(world):
+    log = new_log(world)
+    for _ in range(10):
+        append(log, batch(size=100))
+    low, high = log.read(0, 200, 10), log.read(5, 1 << 20, 10)
+
+    await truncate_to(log, 7)
+
+    assert not low.range.lease.cut
+    assert high.range.lease.cut
+    low.range.release()
+    high.range.release()
+
+
+async def test_nothing_is_appended_while_a_log_is_being_cut(filled_log):
+    async def before_cut():
+        with pytest.raises(InvariantError):
+            append(filled_log, batch())
+        await trio.lowlevel.checkpoint()
+
+    filled_log.before_cut = before_cut
+    await truncate_to(filled_log, 16)
+
+    assert filled_log.end_offset == 16
+
+
+async def test_a_cut_is_not_cut_short_by_a_cancellation(filled_log):
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await truncate_to(filled_log, 16)
+
+    assert filled_log.end_offset == 16
+    assert offsets(await read_all(filled_log)) == list(range(16))
+
+
+async def test_a_large_tail_goes_in_turns(world):
+    log = new_log(world, max_message_bytes=1 << 30)
+    for _ in range(5):
+        append(log, batch(size=8 << 20))
+    world.universe.trace.clear()
+
+    await truncate_to(log, 0)
+
+    cuts = [line for line in world.universe.trace if " truncate " in line]
+    assert len(cuts) >= 3
+    assert BYTES_A_TURN == 16 << 20
+
+
+async def test_producers_are_those_of_what_is_left(world):
+    log = new_log(world)
+    for number in range(4):
+        append(log, batch(producer_id=1, producer_epoch=0, base_sequence=number))
+
+    await truncate_to(log, 2)
+
+    assert log.producers.get(1).last_sequence == 1
+    assert append(log, batch(producer_id=1, producer_epoch=0, base_sequence=2)).first_offset == 2
+
+
+async def test_an_io_error_fails_the_log(filled_log):
+    def fault(machine, call, target):
+        return OSError(5, "broken") if call == "truncate" else None
+
+    filled_log.world.universe.fault = fault
+
+    with pytest.raises(LogDirError):
+        await truncate_to(filled_log, 2)
+    with pytest.raises(LogDirError):
+        append(filled_log, batch())
+
+
+async def test_a_log_can_begin_anew_at_any_offset(filled_log):
+    await restart_at(filled_log, 1000)
+
+    assert (filled_log.start_offset, filled_log.end_offset) == (1000, 1000)
+    with pytest.raises(KafkaError):
+        filled_log.read(16, 100, 2000)
+    assert append(filled_log, batch()).first_offset == 1000
+    assert offsets(await read_all(filled_log)) == [1000]
+
+
+class Life:
+    """What was promised of a log that is appended to, synced and cut, whatever happens."""
+
+    def __init__(self):
+        self.written: dict[int, bytes] = {}
+        self.acked = 0
+        self.point = 0
+        self.number = 0
+
+    async def run(self, world):
+        root = world.directory("/t-0", create=True)
+        config = LogConfig(segment_bytes=1500, index_interval_bytes=200)
+        known = Known(recovery_point=self.point)
+        log = await open_log(
+            world, root, PARTITION, config, known=known, parent=world.directory("/")
+        )
+        log.high_watermark = log.end_offset
+        self.written = {r.offset: r.value for r in await read_all(log)}
+
+        async def before_cut():
+            await trio.sleep(0.001)  # a checkpoint of the directory is written
+            self.point = log.recovery_point
+
+        log.before_cut = before_cut
+        while True:
+            if world.random.random() < 0.2:
+                end = world.random.randrange(log.end_offset + 1)
+                self.acked = min(self.acked, end)
+                await truncate_to(log, end)
+                self.acked = min(self.acked, log.end_offset)
+                self.written = {k: v for k, v in self.written.items() if k < log.end_offset}
+            for _ in range(world.random.randrange(1, 6)):
+                self.number += 1
+                size = world.random.choice((10, 100, 600))
+                content = batch(size=size, timestamp=self.number)
+                first = append(log, content, epoch=self.number).first_offset
+                self.written[first] = bytes(size)
+            if world.random.random() < 0.5:
+                end = log.end_offset
+                await log.sync()
+                self.acked = end
+            if world.random.random() < 0.3:
+                self.point = log.recovery_point
+
+
+def test_what_was_cut_never_comes_back_between_what_was_synced(size):
+    async def lives(universe):
+        life = Life()
+        for _ in range(4):
+            world = universe.machine("broker")
+            await run_until_crash(world, life.run, universe.time_chance.uniform(0.05, 0.6))
+        world = universe.machine("broker")
+        root = world.directory("/t-0", create=True)
+        known = Known(recovery_point=life.point)
+        config = LogConfig(segment_bytes=1500)
+        log = await open_log(world, root, PARTITION, config, known=known)
+        found = await read_all(log)
+        return life, log, found
+
+    for seed in range(size(25, 1000)):
+        life, log, found = run_simulated(lives, seed, moody=True)
+        assert offsets(found) == list(range(log.end_offset)), seed
+        assert log.end_offset >= life.acked, seed
+        epochs = [epoch for epoch, _ in log.epochs.rows]
+        assert epochs == sorted(set(epochs)), seed
+        for record in found[: life.acked]:
+            assert record.value == life.written[record.offset], seed
