@@ -1,4 +1,4 @@
-"""What tests of the protocol share: the declared classes, recorded data, strategies for messages."""
+"""What tests of the protocol share: declared classes, recorded data, strategies for messages."""
 
 import gzip
 import importlib
@@ -29,8 +29,8 @@ def classes() -> tuple[type[Any], ...]:
     """Every declared message class, by name."""
     modules = [headers]
     for package in (messages, stored):
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            modules.append(importlib.import_module(found.name))
+        found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        modules += [importlib.import_module(each.name) for each in found]
     seen = {
         value
         for module in modules
@@ -42,7 +42,8 @@ def classes() -> tuple[type[Any], ...]:
 
 def requests() -> dict[int, type[Any]]:
     """Request classes by key."""
-    return {message_of(c).key: c for c in classes() if message_of(c).kind == "request"}  # type: ignore[misc]
+    described = ((cls, message_of(cls)) for cls in classes())
+    return {m.key: cls for cls, m in described if m.kind == "request" and m.key is not None}
 
 
 def versions(cls: type[Any]) -> range:
@@ -87,9 +88,7 @@ def values(field: Field, version: int, *, flexible: bool) -> st.SearchStrategy[A
 
 def instances(cls: type[Any], version: int, *, flexible: bool) -> st.SearchStrategy[Any]:
     """Any instance that the version can carry; fields it lacks keep their defaults."""
-    known = {
-        field.tag for field in fields_of(cls) if flexible and covers(field.tagged, version)
-    }
+    known = {field.tag for field in fields_of(cls) if flexible and covers(field.tagged, version)}
     present = {
         field.name: values(field, version, flexible=flexible)
         for field in fields_of(cls)

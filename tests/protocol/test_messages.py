@@ -30,7 +30,7 @@ from trio_kafka.protocol.versions import Range, covers, parse_versions
 
 DEFINITIONS = {line["name"]: line for line in recorded("definitions.jsonl.gz")}
 SAMPLES = [line for line in recorded("wire-samples.jsonl.gz") if line["key"] in requests()]
-DECODED = [line for line in recorded("wire-decoded.jsonl.gz")]
+DECODED = recorded("wire-decoded.jsonl.gz")
 # librdkafka leaves bytes behind the body of these requests, which Kafka ignores: sample, bytes.
 TRAILING = {183: 3, 187: 3, 1075: 1}
 KINDS = {"bool": "boolean"}
@@ -174,7 +174,10 @@ def compare(
         assert within(field.versions, valid) == scope, field.name
         for name, mine in (("nullableVersions", field.nullable), ("taggedVersions", field.tagged)):
             theirs = parse_versions(line.get(name) or "none")
-            assert within(mine, scope or valid) == within(theirs, scope or valid), (field.name, name)
+            assert within(mine, scope or valid) == within(theirs, scope or valid), (
+                field.name,
+                name,
+            )
         assert field.tag == line.get("tag"), field.name
         assert field.ignorable == (line.get("ignorable") is True), field.name
         assert field.default == expected_default(line, "array" if field.of else kind), field.name

@@ -284,7 +284,7 @@ class EncodeWriter:
             form += "B"
             values.append("0")
         rows = self.source.constant(Rows(f">{form}"), "rows")
-        path = f"{self.source.path or 'the message'} (one of {', '.join(f.name for f in row)})"
+        path = self.source.one_of(row)
         with self.source.block(f"if {' and '.join([*short, f'not {of}.unknown_tags'])}:"):
             packed = f"{rows}[{', '.join(lengths)}]({', '.join(values)})"
             self.source.add(f"{self.write_name}({packed})", path)
@@ -304,7 +304,8 @@ class EncodeWriter:
         source = self.source
         tagged = [field for field in fields_of(cls) if source.has(field) and source.tags(field)]
         plain = [self._is_default(field, f"{of}.{field.name}") for field in tagged]
-        with source.block(f"if {' and '.join([*plain, f'not {of}.unknown_tags'])}:"):
+        nothing = f"if {' and '.join([*plain, f'not {of}.unknown_tags'])}:"
+        with source.block(nothing, source.one_of(tagged)):
             self._with(Neighbour("B", "0", source.path))
         with source.block("else:"):
             self._flush()

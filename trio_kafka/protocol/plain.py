@@ -61,8 +61,8 @@ def show_uuid(value: bytes) -> str:
 
 def read_uuid(text: Any) -> bytes:
     """The 16 bytes of a uuid as Kafka writes it. Raises ValueError."""
-    value = base64.b64decode(f"{text}==", altchars=b"-_", validate=True)
-    if len(value) != 16 or len(text) != 22:
+    value = base64.b64decode(f"{text}==", altchars=b"-_")
+    if len(value) != 16 or show_uuid(value) != text:
         raise ValueError(f"{text!r} is no uuid: want 22 characters of base64url")
     return value
 
@@ -189,4 +189,11 @@ def _reader(cls: type[Any], converter: Converter, form: Form) -> Callable[[Any, 
     overrides["unknown_tags"] = override(
         rename=_name("unknown_tags", form[0]), struct_hook=_read_tags
     )
-    return make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True, **overrides)
+    structure = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True, **overrides)
+
+    def read(shown: Any, kind: Any) -> Any:
+        if not isinstance(shown, dict):
+            raise ValueError(f"{cls.__name__}: want a dict, not {shown!r}")  # noqa: TRY004 - as all that it refuses
+        return structure(shown, kind)
+
+    return read

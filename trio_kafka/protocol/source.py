@@ -5,7 +5,7 @@ The field of a line is what tells, when the line fails, where in the message it 
 until then.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from struct import Struct
 from typing import Any, NamedTuple
@@ -45,9 +45,9 @@ class Source:
         self.paths.append(self.path if path is None else path)
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def block(self, head: str, path: str | None = None) -> Iterator[None]:
         """The lines added meanwhile belong to `head`."""
-        self.add(head)
+        self.add(head, path)
         self._depth += 1
         yield
         self._depth -= 1
@@ -63,6 +63,11 @@ class Source:
     def path(self) -> str:
         """The present field, from the message down."""
         return ".".join(self._place)
+
+    def one_of(self, fields: Iterable[Field]) -> str:
+        """The present place, and the fields of it that a line is about."""
+        names = ", ".join(field.name for field in fields)
+        return f"{self.path or 'the message'} (one of {names})"
 
     def variable(self, prefix: str) -> str:
         """A name not used yet."""

@@ -13,10 +13,11 @@ def parse_versions(text: str) -> Range:
     """The range that `text` names. Raises ValueError for anything else."""
     if text == "none":
         return NEVER
-    first, dash, last = text.removesuffix("+").partition("-")
-    if text.endswith("+") and not dash:
-        return int(first), LAST
-    versions = int(first), int(last) if dash else int(first)
+    first, dash, last = text.partition("-")
+    if first.endswith("+") and not dash:
+        versions = int(first[:-1]), LAST
+    else:
+        versions = int(first), int(last) if dash else int(first)
     if not 0 <= versions[0] <= versions[1] <= LAST:
         raise ValueError(f"versions {text!r}: want 'N', 'N-M', 'N+' or 'none'")
     return versions

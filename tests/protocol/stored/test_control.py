@@ -1,0 +1,47 @@
+"""Values of control records against those that Kafka 4.4 wrote."""
+
+import pytest
+
+from tests.protocol.declared import recorded
+from trio_kafka.protocol.compiler import decoder, to_bytes
+from trio_kafka.protocol.plain import to_data
+from trio_kafka.protocol.stored.control import (
+    ControlRecordTypeSchema,
+    EndTxnMarker,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+)
+
+BY_TYPE = {
+    2: LeaderChangeMessage,
+    3: SnapshotHeaderRecord,
+    4: SnapshotFooterRecord,
+    5: KRaftVersionRecord,
+    6: VotersRecord,
+}
+LINES = recorded("control-records.jsonl.gz")
+
+
+def test_there_is_a_recorded_value_of_every_type() -> None:
+    assert {line["type"] for line in LINES} == set(BY_TYPE)
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line["name"])
+def test_a_recorded_value_is_read_as_kafka_shows_it_and_written_back(line: dict) -> None:
+    value = bytes.fromhex(line["value"])
+    version = int.from_bytes(value[:2])
+
+    message, end = decoder(BY_TYPE[line["type"]], version)(value)
+
+    assert end == len(value)
+    assert to_bytes(message, version) == value
+    assert to_data(message, names="kafka", version=version) == line["data"]
+
+
+def test_markers_and_keys_follow_their_version() -> None:
+    # In these the version stands before the message, in its own two bytes.
+    assert to_bytes(EndTxnMarker(7), 0).hex() == "00000007"
+    assert to_bytes(ControlRecordTypeSchema(1), 0).hex() == "0001"

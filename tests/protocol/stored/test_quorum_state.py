@@ -1,0 +1,67 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.protocol.declared import messages_of
+from trio_kafka.protocol.errors import DecodeError, EncodeError
+from trio_kafka.protocol.stored.quorum_state import (
+    QuorumStateData,
+    Voter,
+    read_quorum_state,
+    write_quorum_state,
+)
+
+# Files that Kafka 4.4 wrote.
+OF_VERSION_0 = (
+    '{"clusterId":"","leaderId":1,"leaderEpoch":3,"votedId":-1,"appliedOffset":0,'
+    '"currentVoters":[{"voterId":1}],"data_version":0}'
+)
+OF_VERSION_1 = (
+    '{"leaderId":2,"leaderEpoch":4,"votedId":2,"votedDirectoryId":"8g5JtBWGjpsuajDO9s-AFg",'
+    '"data_version":1}'
+)
+
+
+@pytest.mark.parametrize(("text", "version"), [(OF_VERSION_0, 0), (OF_VERSION_1, 1)])
+def test_a_file_of_kafka_is_read_and_written_to_the_same_text(text: str, version: int) -> None:
+    assert write_quorum_state(read_quorum_state(text), version) == text
+
+
+def test_what_the_files_say() -> None:
+    assert read_quorum_state(OF_VERSION_0) == QuorumStateData(
+        leader_id=1, leader_epoch=3, current_voters=[Voter(1)]
+    )
+    voted = bytes.fromhex("f20e49b415868e9b2e6a30cef6cf8016")
+    assert read_quorum_state(OF_VERSION_1) == QuorumStateData(
+        leader_id=2, leader_epoch=4, voted_id=2, voted_directory_id=voted
+    )
+
+
+@given(st.data(), st.sampled_from([0, 1]))
+def test_every_state_comes_back(draw: st.DataObject, version: int) -> None:
+    state = draw.draw(messages_of(QuorumStateData, version))
+
+    assert read_quorum_state(write_quorum_state(state, version)) == state
+
+
+def test_a_vote_for_a_directory_needs_version_1() -> None:
+    with pytest.raises(EncodeError, match="voted_directory_id"):
+        write_quorum_state(QuorumStateData(voted_directory_id=b"x" * 16), 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"data_version":2}',
+        '{"data_version":"0"}',
+        '{"leaderId":"1","data_version":0}',
+        '{"leader":1,"data_version":0}',
+        OF_VERSION_1[:-1],
+    ],
+)
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(DecodeError, match="quorum-state"):
+        read_quorum_state(text)

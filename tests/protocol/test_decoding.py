@@ -1,0 +1,227 @@
+import tracemalloc
+
+import pytest
+
+from trio_kafka.protocol.compiler import decoder, source_of
+from trio_kafka.protocol.decoding import EMPTY_ELEMENTS
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.primitives import NO_TAGS
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    bytes_,
+    data,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    records,
+    string,
+    struct,
+    struct_,
+    uint16,
+    uint32,
+    unknown_tags,
+    uuid,
+)
+
+
+@struct
+class Empty:
+    late: int = int8("9+")
+
+
+@struct
+class Point:
+    x: int = int32()
+    label: str | None = string(nullable="0+")
+
+
+@data(versions="0-1", flexible="1+")
+class Everything:
+    a: int = int8()
+    b: int = int16()
+    c: int = uint16()
+    d: int = int32()
+    e: int = uint32()
+    f: int = int64()
+    g: float = float64()
+    h: bool = boolean()
+    i: bytes = uuid()
+    j: str = string()
+    k: bytes = bytes_()
+    l: memoryview | None = records(nullable="0+")  # noqa: E741 - one letter as the others
+    m: list[int] = array(int16)
+    n: list[bytes] = array(uuid)
+    o: list[str] = array(string)
+    p: list[Point] | None = array(Point, nullable="0+")
+    q: Point = struct_(Point)
+    r: Point | None = struct_(Point, nullable="0+")
+
+
+FIXED = "01 0002 ffff 00000004 ffffffff 0000000000000006 4000000000000000 05" + "aa" * 16
+PLAIN = bytes.fromhex(
+    FIXED + "0002 6869 00000001 07 00000002 0809 00000002 0001 fffe 00000001" + "bb" * 16
+) + bytes.fromhex("00000001 0001 78 00000001 00000003 ffff 00000004 0000 ff")
+COMPACT = bytes.fromhex(
+    FIXED + "03 6869 02 07 03 0809 03 0001 fffe 02" + "bb" * 16
+) + bytes.fromhex("02 02 78 02 00000003 00 00 00000004 01 00 01 00000005 02 79 00 00")
+WHOLE = Everything(
+    1,
+    2,
+    0xFFFF,
+    4,
+    0xFFFFFFFF,
+    6,
+    2.0,
+    True,
+    b"\xaa" * 16,
+    "hi",
+    b"\x07",
+    memoryview(b"\x08\x09"),
+    [1, -2],
+    [b"\xbb" * 16],
+    ["x"],
+    [Point(3, None)],
+    Point(4, ""),
+    None,
+)
+
+
+@data(versions="0-1", flexible="0+")
+class Tagged:
+    number: int = int32()
+    name: str | None = string("0+", nullable="0+", tag=0, default=None)
+    points: list[Point] = array(Point, "1+", tag=2)
+    point: Point = struct_(Point, tag=5)
+
+
+@data(versions="0")
+class Lists:
+    numbers: list[int] | None = array(int32, nullable="0+")
+    points: list[Point] = array(Point)
+    empty: list[Empty] = array(Empty)
+
+
+def test_every_kind_is_read_with_plain_lengths() -> None:
+    assert decoder(Everything, 0)(PLAIN) == (WHOLE, len(PLAIN))
+
+
+def test_every_kind_is_read_with_compact_lengths() -> None:
+    WHOLE.r, before = Point(5, "y"), WHOLE.r
+    try:
+        assert decoder(Everything, 1)(memoryview(COMPACT)) == (WHOLE, len(COMPACT))
+    finally:
+        WHOLE.r = before
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_only_records_stay_a_view_of_the_buffer(kind: type) -> None:
+    buffer = bytearray(PLAIN)
+    message, _ = decoder(Everything, 0)(kind(buffer))
+
+    assert isinstance(message.l, memoryview)
+    assert type(message.i) is type(message.k) is type(message.n[0]) is bytes
+    if kind is memoryview:
+        buffer[:] = bytes(len(buffer))
+        assert (message.j, message.k, message.i) == ("hi", b"\x07", b"\xaa" * 16)
+        assert bytes(message.l) == b"\0\0"
+
+
+def test_neighbours_are_unpacked_together_with_the_length_that_follows() -> None:
+    source = source_of(decoder(Everything, 1))
+
+    assert source.count("unpack_from_bhHiIqdo16sB(buf, pos)") == 1
+
+
+def test_tagged_fields_are_read_and_unknown_ones_kept() -> None:
+    encoded = bytes.fromhex("00000001 04 00 02 02 78 02 08 02 00000007 02 61 00 04 01 ee 09 00")
+
+    message, end = decoder(Tagged, 1)(encoded)
+
+    assert end == len(encoded)
+    assert message == Tagged(1, "x", [Point(7, "a")], unknown_tags={4: b"\xee", 9: b""})  # type: ignore[call-arg]
+
+
+def test_a_tag_of_a_later_version_is_unknown_to_an_earlier_one() -> None:
+    message, _ = decoder(Tagged, 0)(bytes.fromhex("00000001 01 02 02 0101"))
+
+    assert message.points == []
+    assert unknown_tags(message) == {2: b"\x01\x01"}
+    assert unknown_tags(message.point) is NO_TAGS
+
+
+@pytest.mark.parametrize("size", ["01", "03"])
+def test_a_tagged_field_must_be_of_its_size(size: str) -> None:
+    with pytest.raises(DecodeError, match=r"Tagged version 0, name: .*size"):
+        decoder(Tagged, 0)(bytes.fromhex(f"00000001 01 00 {size} 02 78 00 00"))
+
+
+@pytest.mark.parametrize(
+    ("encoded", "place"),
+    [
+        (PLAIN[:20], "a or b or c or d or e or f or g or h or i or j"),
+        (PLAIN[:40], "a or b or c"),
+        (PLAIN[:49], "j: longer than what is left"),
+        (PLAIN[:50].replace(b"hi", b"\xff\xfe"), "j: .*utf-8"),
+        (PLAIN.replace(b"\0\2hi", b"\xff\xffhi"), "j: null"),
+        (PLAIN.replace(b"\0\2hi", b"\xff\xfehi"), "j: a negative length"),
+        (PLAIN.replace(b"\0\0\0\2\x08", b"\xff\xff\xff\xfe\x08"), "l: a negative length"),
+        (PLAIN.replace(b"\0\0\0\2\x08", b"\x7f\xff\xff\xff\x08"), "l: longer"),
+        (PLAIN[:-5], "q.label|q.x"),
+    ],
+)
+def test_an_error_names_the_message_the_version_and_the_field(encoded: bytes, place: str) -> None:
+    with pytest.raises(DecodeError, match=f"^Everything version 0, .*({place})"):
+        decoder(Everything, 0)(memoryview(encoded))
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        "7fffffff 00000000 00000000",
+        "00000003 00000001 00000001",
+        "00000000 7fffffff 00000000",
+        "00000000 00000000 7fffffff",
+        f"00000000 00000000 {EMPTY_ELEMENTS + 1:08x}",
+        "fffffffe 00000000 00000000",
+        "00000000 ffffffff 00000000",
+    ],
+)
+def test_a_count_that_cannot_be_costs_no_memory(encoded: str) -> None:
+    decode = decoder(Lists, 0)
+    tracemalloc.start()
+    try:
+        with pytest.raises(DecodeError):
+            decode(bytes.fromhex(encoded))
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_items_without_a_size_are_read_but_not_without_end() -> None:
+    encoded = bytes.fromhex(f"ffffffff 00000000 {EMPTY_ELEMENTS:08x}")
+
+    message, end = decoder(Lists, 0)(encoded)
+
+    assert (message.numbers, len(message.empty), end) == (None, EMPTY_ELEMENTS, 12)
+
+
+@pytest.mark.parametrize("length", [0, 1, 126, 127, 128, 16382, 16383, 40_000])
+def test_compact_arrays_are_read_at_every_size_of_their_length(length: int) -> None:
+    @data(versions="0", flexible="0+")
+    class Numbers:
+        numbers: list[int] = array(int8)
+
+    prefix, rest = [], length + 1
+    while rest > 127:
+        prefix.append(rest & 127 | 128)
+        rest >>= 7
+    encoded = bytes([*prefix, rest]) + b"\x05" * length + b"\0"
+
+    assert decoder(Numbers, 0)(encoded) == (Numbers([5] * length), len(encoded))
+
+
+def test_bytes_behind_the_message_are_left_alone() -> None:
+    assert decoder(Everything, 0)(PLAIN + b"more")[1] == len(PLAIN)

@@ -1,0 +1,184 @@
+from collections.abc import Sized
+from typing import Any
+
+import pytest
+
+from trio_kafka.protocol.compiler import decoder, encoder, source_of, to_bytes
+from trio_kafka.protocol.errors import EncodeError
+from trio_kafka.protocol.schema import (
+    array,
+    bytes_,
+    data,
+    int8,
+    int16,
+    int32,
+    records,
+    string,
+    struct,
+    struct_,
+    uuid,
+)
+
+
+@struct
+class Row:
+    index: int = int32()
+    replicas: list[int] = array(int32)
+    error_code: int = int16()
+    isr: list[int] = array(int16)
+
+
+@struct
+class Epoch:
+    epoch: int = int32(default=-1)
+    end_offset: int = int32(default=-1)
+
+
+@data(versions="0-2", flexible="1+")
+class Message:
+    topic_id: bytes = uuid()
+    name: str = string(cached=True)
+    note: str | None = string("1+", nullable="1+", default=None)
+    rows: list[Row] = array(Row)
+    content: bytes | None = bytes_(nullable="1+")
+    batches: Sized | None = records(nullable="0+")
+    epoch: Epoch = struct_(Epoch, "1+", tag=0)
+    late: int = int8("2+", default=7)
+    skipped: int = int8("2+", default=7, ignorable=True)
+    maybe: Epoch | None = struct_(Epoch, "2+", nullable="2+", tag=3, default=None)
+    names: list[str] = array(string, "2+", tag=1)
+
+
+def tagged(message: Any, tags: dict[int, bytes]) -> Any:
+    message.unknown_tags = tags
+    return message
+
+
+def test_a_message_is_written_in_segments_and_records_as_they_are() -> None:
+    batches = memoryview(b"batch")
+    segments: list[Any] = []
+
+    encoder(Message, 1)(Message(name="t", batches=batches), segments.append)
+
+    assert any(segment is batches for segment in segments)
+    assert b"".join(segments) == bytes(16) + b"\x02t" + b"\0" + b"\x01" + b"\x01" + b"\x06batch\0"
+
+
+def test_whatever_has_a_length_may_stand_in_for_records() -> None:
+    class Range:
+        def __len__(self) -> int:
+            return 1000
+
+    batches, segments = Range(), list[Any]()
+
+    encoder(Message, 0)(Message(batches=batches), segments.append)
+
+    assert segments[-1] is batches
+    assert segments[-2].endswith((1000).to_bytes(4, "big"))
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("length", [0, 1, 125, 126, 127, 128, 16382, 16383, 20_000])
+def test_rows_are_packed_at_any_length_of_their_arrays(version: int, length: int) -> None:
+    message = Message(rows=[Row(1, [7] * length, 2, [3]), Row(4, [5], 6, [-1] * length)])
+
+    encoded = to_bytes(message, version)
+
+    assert decoder(Message, version)(encoded) == (message, len(encoded))
+
+
+def test_a_row_is_one_pack_and_neighbours_are_packed_with_the_length_that_follows() -> None:
+    source = source_of(encoder(Message, 1))
+
+    assert "rows" in source
+    assert "join_tags(i" in source
+    assert source.count("write(pack_16s") == 1
+
+
+def test_unknown_tags_of_rows_and_structs_are_written_in_order_with_the_known() -> None:
+    row = tagged(Row(1, [2], 3, []), {4: b"row"})
+    message = tagged(Message(rows=[row], epoch=Epoch(5, 6)), {9: b"nine", 2: b"two"})
+
+    encoded = to_bytes(message, 1)
+
+    assert decoder(Message, 1)(encoded) == (message, len(encoded))
+    assert encoded.endswith(
+        bytes.fromhex("03 00 09 00000005 00000006 00 02 03") + b"two" + b"\x09\x04nine"
+    )
+
+
+def test_a_tagged_field_is_written_only_when_it_is_not_at_its_default() -> None:
+    assert to_bytes(Message(), 2).endswith(b"\x07\x07\0")
+    assert to_bytes(Message(names=["a"]), 2).endswith(bytes.fromhex("01 01 03 02 02 61"))
+    null = bytes.fromhex("01 03 0a 01 ffffffff ffffffff 00")
+    assert to_bytes(Message(maybe=Epoch()), 2).endswith(null)
+    assert to_bytes(Message(epoch=tagged(Epoch(), {1: b""})), 1).endswith(
+        bytes.fromhex("01 00 0b ffffffff ffffffff 01 01 00")
+    )
+
+
+def test_an_unknown_tag_with_the_number_of_a_field_is_refused() -> None:
+    with pytest.raises(EncodeError, match="tag 0"):
+        to_bytes(tagged(Message(), {0: b"x"}), 1)
+    assert to_bytes(tagged(Message(), {3: b"x"}), 1)
+
+
+def test_a_version_without_tags_refuses_unknown_ones() -> None:
+    with pytest.raises(EncodeError, match="no tagged fields"):
+        to_bytes(tagged(Message(), {5: b"x"}), 0)
+    with pytest.raises(EncodeError, match="no tagged fields"):
+        to_bytes(Message(rows=[tagged(Row(), {5: b"x"})]), 0)
+
+
+def test_a_field_that_the_version_lacks_is_left_out_only_if_it_may_be_ignored() -> None:
+    assert to_bytes(Message(skipped=1), 1) == to_bytes(Message(), 1)
+    with pytest.raises(EncodeError, match="Message version 1, late: the version has no such field"):
+        to_bytes(Message(late=1), 1)
+    with pytest.raises(EncodeError, match="Message version 0, epoch: the version has no such"):
+        to_bytes(Message(epoch=Epoch(epoch=1)), 0)
+    with pytest.raises(EncodeError, match="Message version 1, names"):
+        to_bytes(Message(names=["x"]), 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"topic_id": b"x" * 15}, "topic_id: a uuid that is not of 16 bytes"),
+        ({"topic_id": None}, "topic_id"),
+        ({"name": None}, "name"),
+        ({"name": "\ud800"}, "name: .*surrogates"),
+        ({"name": "x" * 32768}, "name: a string of 32768 bytes"),
+        ({"note": "x" * 32768}, "note: a string of 32768 bytes"),
+        ({"note": b"bytes"}, "note"),
+        ({"rows": None}, "rows"),
+        ({"rows": [None]}, "rows"),
+        ({"rows": [Row(1 << 31)]}, "rows \\(one of index, replicas, error_code, isr"),
+        ({"rows": [Row(isr=[1 << 15])]}, "rows \\(one of"),
+        ({"rows": [Row(replicas=None)]}, "rows.replicas"),  # type: ignore[arg-type]
+        ({"epoch": None}, "the message \\(one of epoch\\)"),
+        ({"epoch": Epoch("1")}, "epoch.epoch"),  # type: ignore[arg-type]
+        ({"batches": 5}, "batches"),
+    ],
+)
+def test_an_error_names_the_message_the_version_and_the_field(
+    change: dict[str, Any], place: str
+) -> None:
+    message = Message()
+    for name, value in change.items():
+        setattr(message, name, value)
+
+    with pytest.raises(EncodeError, match=f"^Message version 1, {place}"):
+        to_bytes(message, 1)
+
+
+def test_null_is_refused_in_versions_that_have_none() -> None:
+    assert to_bytes(Message(content=None), 1)
+    with pytest.raises(EncodeError, match="content"):
+        to_bytes(Message(content=None), 0)
+
+
+def test_strings_and_names_may_be_of_any_length_up_to_the_limit() -> None:
+    for size in (0, 126, 127, 128, 300, 16383, 32767):
+        message = Message(name="n" * size, note="x" * size)
+        encoded = to_bytes(message, 1)
+        assert decoder(Message, 1)(encoded) == (message, len(encoded))

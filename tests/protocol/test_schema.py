@@ -1,0 +1,206 @@
+import copy
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trio_kafka.protocol.compiler import decoder, to_bytes
+from trio_kafka.protocol.primitives import NO_TAGS
+from trio_kafka.protocol.schema import (
+    array,
+    bytes_,
+    data,
+    fields_of,
+    int16,
+    int32,
+    message_of,
+    record,
+    records,
+    request,
+    response,
+    string,
+    struct,
+    struct_,
+    unknown_tags,
+    uuid,
+)
+
+
+@struct
+class Part:
+    number: int = int32()
+    names: list[str] = array(string)
+
+
+@request(key=10100, versions="0-3", flexible="2+", unstable="3")
+class AskRequest:
+    """Ask."""
+
+    who: str | None = string(nullable="0+", default=None)
+    part: Part = struct_(Part)
+    parts: list[Part] = array(Part, "1+")
+
+
+@response(AskRequest)
+class AskResponse:
+    error_code: int = int16()
+
+
+@response(AskRequest, versions="1", flexible="none")
+class OtherResponse:
+    error_code: int = int16()
+
+
+@record(key=7, versions="0")
+class Kept:
+    topic_id: bytes = uuid()
+    salt: bytes = bytes_()
+    batches: memoryview | None = records()
+
+
+@data(versions="0-1", flexible="1+")
+class Head:
+    correlation_id: int = int32()
+
+
+def test_a_message_class_says_what_it_is() -> None:
+    message = message_of(AskRequest)
+
+    assert (message.key, message.name, message.kind) == (10100, "AskRequest", "request")
+    assert (message.versions, message.flexible, message.unstable) == ((0, 3), (2, 32767), (3, 3))
+    assert [field.name for field in message.fields] == ["who", "part", "parts"]
+    assert message_of(Kept).key == 7
+    assert message_of(Head).key is None
+
+
+def test_a_response_has_the_versions_of_its_request_unless_told_otherwise() -> None:
+    message = message_of(AskResponse)
+
+    assert (message.key, message.kind) == (10100, "response")
+    assert (message.versions, message.flexible) == ((0, 3), (2, 32767))
+    assert (message_of(OtherResponse).versions, message_of(OtherResponse).flexible) == (
+        (1, 1),
+        (0, -1),
+    )
+    assert message_of(AskRequest).response is OtherResponse
+
+
+def test_fields_come_by_keyword_or_in_wire_order_and_none_is_required() -> None:
+    part = Part(3, ["a"])
+
+    assert part == Part(names=["a"], number=3)
+    assert AskRequest() == AskRequest(None, Part(), [])
+    assert AskRequest(parts=[part]).parts[0].number == 3
+
+
+def test_lists_and_structs_are_not_shared_between_instances() -> None:
+    one, other = AskRequest(), AskRequest()
+
+    one.parts.append(Part())
+    one.part.number = 5
+
+    assert other == AskRequest()
+
+
+def test_instances_have_slots_and_can_be_changed_but_not_hashed() -> None:
+    part = Part()
+    part.number = 4
+
+    assert part.number == 4
+    assert not hasattr(part, "__dict__")
+    with pytest.raises(AttributeError):
+        part.nmber = 4  # type: ignore[attr-defined]
+    with pytest.raises(TypeError):
+        hash(part)
+
+
+def test_a_repr_shows_what_is_not_default_and_never_bytes() -> None:
+    assert repr(AskRequest()) == "AskRequest()"
+    assert repr(AskRequest("me", Part(3))) == "AskRequest(who='me', part=Part(number=3))"
+    kept = Kept(bytes(15) + b"\x01", b"secret", memoryview(b"batch"))
+    assert repr(kept) == (
+        "Kept(topic_id=AAAAAAAAAAAAAAAAAAAAAQ, salt=<6 bytes>, batches=<5 bytes>)"
+    )
+    tagged = Part()
+    tagged.unknown_tags = {3: b"x"}  # type: ignore[attr-defined]
+    assert repr(tagged) == "Part(unknown_tags={3: b'x'})"
+
+
+def test_unknown_tags_are_one_shared_empty_mapping_that_stays_empty() -> None:
+    assert unknown_tags(Part()) is NO_TAGS
+    assert unknown_tags(copy.deepcopy(Part())) is NO_TAGS
+    assert unknown_tags(copy.copy(Part())) is NO_TAGS
+    with pytest.raises(TypeError):
+        unknown_tags(Part())[3] = b""  # type: ignore[index]
+
+
+def test_what_is_no_message_has_no_description() -> None:
+    with pytest.raises(TypeError, match="Part is no message"):
+        message_of(Part)
+    with pytest.raises(TypeError, match="int is no message"):
+        fields_of(int)
+
+
+def test_a_line_that_is_no_field_is_refused() -> None:
+    with pytest.raises(TypeError, match="number: want a field"):
+
+        @struct
+        class Wrong:
+            number: int = 3
+
+
+def test_a_type_that_does_not_tell_of_null_is_refused() -> None:
+    with pytest.raises(TypeError, match="must admit None"):
+
+        @struct
+        class Hidden:
+            name: str = string(nullable="1+")
+
+    with pytest.raises(TypeError, match="not nullable"):
+
+        @struct
+        class Imagined:
+            name: str | None = string()
+
+
+PLUGIN = """
+from trio_kafka.protocol.schema import int32, request, response, string
+
+
+@request(key=10200, versions="0", flexible="0+")
+class PingRequest:
+    text: str = string()
+
+
+@response(PingRequest)
+class PingResponse:
+    times: int = int32()
+"""
+
+
+def load(path: Path, name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[name]
+    return module
+
+
+def test_a_plugin_can_be_loaded_twice_and_speaks_with_itself_in_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "ping.py"
+    path.write_text(PLUGIN)
+
+    old, new = load(path, "_ping_1"), load(path, "_ping_2")
+    passed, _ = decoder(new.PingRequest, 0)(to_bytes(old.PingRequest("hello"), 0))
+
+    assert passed == new.PingRequest("hello")
+    assert old.PingRequest is not new.PingRequest
+    assert message_of(old.PingRequest).response is old.PingResponse
+    assert message_of(new.PingRequest).response is new.PingResponse
