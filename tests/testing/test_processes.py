@@ -17,14 +17,14 @@ pytestmark = pytest.mark.slow
 
 # The least that can be taken for a broker: closes some connections, then answers all requests.
 SERVER = """
-import signal, socket, sys
+import os, signal, socket, sys
 port, refusals, answer = int(sys.argv[1]), int(sys.argv[2]), bytes.fromhex(sys.argv[3])
 signals = sys.argv[4]
 if signals == "ignored":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if signals == "handled":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
-print("serving", *sys.argv[5:], flush=True)
+print("serving", os.getcwd(), *sys.argv[5:], flush=True)
 listener = socket.create_server(("127.0.0.1", port))
 while True:
     connection, _ = listener.accept()
@@ -63,7 +63,7 @@ def test_settings_reach_the_command_and_what_it_prints_is_kept(tmp_path: Path) -
     with broker_process(tmp_path, "a=1", "b=2", command=serving()) as broker:
         pass
 
-    assert broker.log.read_text() == "serving a=1 b=2\n"
+    assert broker.log.read_text() == f"serving {tmp_path} a=1 b=2\n"
     assert broker.data == tmp_path / "data"
     assert broker.data.is_dir()
 

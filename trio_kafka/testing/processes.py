@@ -96,6 +96,7 @@ def broker_process(
     settings: NAME=VALUE, after the address and the data directory. A data directory that is
         there already is used again.
     """
+    directory = directory.resolve()
     port, data, log = unused_port(), directory / "data", directory / "broker.log"
     data.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
@@ -114,13 +115,15 @@ def broker_process(
 def child_process(
     command: Sequence[str], log: Path, stop_timeout_s: float = 30.0
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A child until the block ends; what it prints is added to `log`.
+    """A child until the block ends; what it prints is added to `log`, in whose directory it runs.
 
-    In a session of its own, so that Ctrl-C ends the block, which stops it, and not the child first.
+    So no child finds modules in the directory that its parent happens to be in. It has a session
+    of its own: Ctrl-C ends the block, which stops it in order.
     """
     with log.open("ab") as output:
         process = subprocess.Popen(
             command,
+            cwd=log.parent,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -1,0 +1,40 @@
+from pathlib import Path
+
+import pytest
+
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+
+LINES = (Path(__file__).parent / "data" / "errors.txt").read_text().splitlines()[1:]
+RECORDED = [line.split() for line in LINES]
+
+
+def test_codes_have_kafkas_numbers_and_names() -> None:
+    assert {code.name: code.value for code in ErrorCode} == {
+        name: int(number) for number, name, _ in RECORDED
+    }
+
+
+def test_codes_are_retriable_and_refresh_metadata_where_kafkas_are() -> None:
+    flags = {
+        name: ("r" if code.retriable else "-") + ("m" if code.refreshes_metadata else "-")
+        for name, code in ErrorCode.__members__.items()
+    }
+
+    assert flags == {name: recorded for _, name, recorded in RECORDED}
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [(None, "INVALID_CONFIG"), ("a.b: want a number", "INVALID_CONFIG: a.b: want a number")],
+)
+def test_an_answer_keeps_its_code_and_its_message(message: str | None, text: str) -> None:
+    error = KafkaError(ErrorCode.INVALID_CONFIG, message)
+
+    assert (error.code, error.message, str(error)) == (ErrorCode.INVALID_CONFIG, message, text)
+
+
+def test_a_log_directory_that_fails_is_named() -> None:
+    error = LogDirError("data/a", "fsync: input/output error")
+
+    assert error.path == "data/a"
+    assert str(error) == "log directory data/a: fsync: input/output error"
