@@ -305,6 +305,7 @@ async def test_the_scheduler_leaves_the_tree_when_it_ends(autojump_clock):
     assert root.children == ()
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)), min_size=1, max_size=6),
     st.integers(1, 300),

@@ -80,6 +80,7 @@ def escape(text, *, name):
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(texts.filter(bool), texts))
 def test_what_is_written_with_escapes_comes_back(settings):
     text = "\n".join(

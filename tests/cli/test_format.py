@@ -1,0 +1,45 @@
+import sys
+from types import ModuleType
+
+import pytest
+
+from trio_kafka.cli import main
+
+
+@pytest.fixture
+def formatted(monkeypatch):
+    """The calls of `format_directories`, which stands in for the broker's."""
+    calls = []
+
+    def format_directories(config, *, cluster_id, ignore_formatted):
+        calls.append((config.directories, cluster_id, ignore_formatted))
+        return 0
+
+    module = ModuleType("trio_kafka.broker.main")
+    module.format_directories = format_directories
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return calls
+
+
+def test_the_directories_of_the_settings_are_formatted(formatted, tmp_path):
+    file = tmp_path / "server.properties"
+    file.write_text("log.dirs=/a,/b\n")
+
+    assert main(["format", str(file)]) == 0
+
+    assert formatted == [(("/a", "/b"), None, False)]
+
+
+def test_cluster_id_and_formatted_directories_are_passed_on(formatted):
+    options = ["--cluster-id", "4L6g3nShT-eMCtK--X86sw", "--ignore-formatted"]
+
+    main(["format", "-c", "log.dirs=/a", *options])
+
+    assert formatted == [(("/a",), "4L6g3nShT-eMCtK--X86sw", True)]
+
+
+def test_refused_settings_end_with_status_2_before_anything_is_written(formatted, capsys):
+    assert main(["format", "-c", "log.dirs="]) == 2
+
+    assert formatted == []
+    assert capsys.readouterr().err == "trio-kafka: -c: log.dirs: must not be empty\n"

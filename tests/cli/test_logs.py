@@ -1,0 +1,58 @@
+import json
+import logging
+
+from trio_kafka.cli.logs import log_warnings, logging_as
+from trio_kafka.config.load import broker_config, load, options
+from trio_kafka.introspect.log import get_logger
+
+log = get_logger("trio_kafka.test_logs")
+
+
+def test_events_go_to_standard_error_as_text(capsys):
+    with logging_as(broker_config()):
+        log.info("ready", port=9092)
+
+    assert capsys.readouterr().err.endswith(" INFO    trio_kafka.test_logs: ready port=9092\n")
+
+
+def test_events_are_json_where_the_setting_says_so(capsys):
+    with logging_as(broker_config({"trio.log.format": "json"})):
+        log.info("ready", port=9092)
+
+    line = json.loads(capsys.readouterr().err)
+    assert (line["event"], line["port"]) == ("ready", 9092)
+
+
+def test_the_level_is_the_settings(capsys):
+    with logging_as(broker_config({"trio.log.level": "ERROR"})):
+        log.warning("quiet")
+        log.error("loud")
+
+    assert [line.split(": ")[1] for line in capsys.readouterr().err.splitlines()] == ["loud"]
+
+
+def test_other_libraries_are_heard_too(capsys):
+    with logging_as(broker_config()):
+        logging.getLogger("hypercorn").warning("from %s", "outside")
+
+    assert capsys.readouterr().err.endswith(" WARNING hypercorn: from outside\n")
+
+
+def test_logging_is_as_before_when_the_block_ends(capsys):
+    before = logging.getLogger().level, list(logging.getLogger().handlers)
+
+    with logging_as(broker_config({"trio.log.level": "DEBUG"})):
+        assert logging.getLogger().level == logging.DEBUG
+
+    assert (logging.getLogger().level, logging.getLogger().handlers) == before
+
+
+def test_each_setting_without_effect_is_one_line(capsys):
+    loaded = load(options(["log.cleaner.threads=2", "metric.reporters=A"]))
+
+    with logging_as(loaded.config):
+        log_warnings(loaded)
+
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.endswith('setting="-c: log.cleaner.threads is not honoured yet"')
+    assert second.endswith('setting="-c: metric.reporters has no meaning here"')

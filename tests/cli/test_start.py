@@ -1,0 +1,72 @@
+import sys
+from types import ModuleType
+
+import pytest
+
+from trio_kafka.cli import main
+from trio_kafka.introspect.log import get_logger
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """The calls of `serve`, which stands in for a broker that stops at once with status 7."""
+    calls = []
+
+    def serve(config, *, format_if_empty):
+        get_logger("trio_kafka.broker").info("served")
+        calls.append((config, format_if_empty))
+        return 7
+
+    module = ModuleType("trio_kafka.broker.main")
+    module.serve = serve
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return calls
+
+
+def test_a_broker_runs_with_the_settings_of_file_and_options(served, tmp_path):
+    file = tmp_path / "server.properties"
+    file.write_text("num.partitions=2\nnum.io.threads=3\n")
+
+    arguments = ["start", str(file), "-c", "num.partitions=5", "-c", "log.dirs=/a,/b"]
+    status = main([*arguments, "--format-if-empty"])
+
+    ((config, format_if_empty),) = served
+    assert status == 7
+    assert (config.num_partitions, config.num_io_threads) == (5, 3)
+    assert config.directories == ("/a", "/b")
+    assert format_if_empty is True
+
+
+def test_an_option_may_come_before_the_file_and_hold_any_characters(served, tmp_path):
+    file = tmp_path / "server.properties"
+    file.write_text("")
+
+    main(["start", "--config=broker.rack=a b=-c,[1]", str(file)])
+
+    ((config, format_if_empty),) = served
+    assert config.broker_rack == "a b=-c,[1]"
+    assert format_if_empty is False
+
+
+def test_without_arguments_the_broker_is_embedded(served):
+    main(["start"])
+
+    ((config, _),) = served
+    assert config.embedded
+
+
+def test_warnings_and_the_brokers_own_events_are_logged(served, capsys):
+    main(["start", "-c", "log.cleaner.threads=2"])
+
+    warning, event = capsys.readouterr().err.splitlines()
+    assert "log.cleaner.threads is not honoured yet" in warning
+    assert event.endswith("trio_kafka.broker: served")
+
+
+def test_refused_settings_end_with_status_2_before_anything_runs(served, capsys):
+    assert main(["start", "-c", "listeners=SSL://:9092"]) == 2
+
+    assert served == []
+    assert capsys.readouterr().err == (
+        "trio-kafka: -c: listeners: SSL: SSL is not served yet, only PLAINTEXT is\n"
+    )

@@ -1,0 +1,49 @@
+"""The command `trio-kafka`: one file per command, imported when it runs.
+
+Nothing is imported here but what finds the command, so that `start` pays only for what it needs.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from cyclopts import App
+
+__all__ = ["main"]
+
+# Name, where its function is, and its line in the list of commands, which imports none of them.
+_COMMANDS: Final = (
+    ("start", "trio_kafka.cli.start:start", "Run a broker until it is told to stop."),
+    ("format", "trio_kafka.cli.format:format_storage", "Give data directories their identity."),
+    ("version", "trio_kafka.cli.version:version", "Print the version."),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command of `arguments` (the process's own, if None) and return its exit status."""
+    status = _app()(
+        sys.argv[1:] if arguments is None else list(arguments),
+        result_action="return_int_as_exit_code_else_zero",
+    )
+    return int(status)
+
+
+def _app() -> "App":
+    from cyclopts import App  # noqa: PLC0415 - importing this package must stay cheap
+
+    app = App(
+        name="trio-kafka",
+        help="A Kafka broker as one tree of structured concurrency.",
+        version=_version,
+        help_format="plaintext",
+    )
+    for name, path, line in _COMMANDS:
+        app.command(path, name=name, help=line)
+    return app
+
+
+def _version() -> str:
+    from trio_kafka.cli.version import text  # noqa: PLC0415 - as above
+
+    return text()

@@ -1,0 +1,7 @@
+"""`python -m trio_kafka.cli` is the command `trio-kafka`."""
+
+import sys
+
+from trio_kafka.cli import main
+
+sys.exit(main())

@@ -1,0 +1,40 @@
+"""Where the log of a broker process goes: to standard error, for people or as JSON."""
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.load import Loaded
+from trio_kafka.introspect.log import FORMATS, get_logger, make_handler
+
+_log: Final = get_logger("trio_kafka.config")
+
+
+@contextmanager
+def logging_as(config: BrokerConfig) -> Iterator[None]:
+    """Log by `trio.log.format` and `trio.log.level` while the block runs.
+
+    The handler is the root logger's, so that plugins and libraries are heard too.
+    """
+    root = logging.getLogger()
+    level = root.level
+    kind = FORMATS[FORMATS.index(config.trio_log_format)]
+    handler = make_handler(kind, time.time, sys.stderr)
+    root.addHandler(handler)
+    root.setLevel(config.trio_log_level)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.removeHandler(handler)
+        handler.flush()
+
+
+def log_warnings(loaded: Loaded) -> None:
+    """One line for each setting without an effect."""
+    for warning in loaded.warnings:
+        _log.warning("setting without effect", setting=warning)
