@@ -8,6 +8,7 @@ whose autojump is private; and stepping by `wait_all_tasks_blocked` never ends b
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import ulp
 from typing import Final
 
 import trio
@@ -20,8 +21,14 @@ class Deadlock(Exception):  # noqa: N818 - a verdict about the code under test
     """Everything waits, and nothing has a deadline."""
 
 
-def _nobody() -> None:
-    """What `stuck` does outside a simulation."""
+class _Steps(trio.abc.Instrument):
+    """Whether any task has run since it was last asked."""
+
+    def __init__(self) -> None:
+        self.any = False
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002 - Trio's
+        self.any = True
 
 
 class SkippingClock(trio.abc.Clock):
@@ -30,14 +37,14 @@ class SkippingClock(trio.abc.Clock):
     wall: seconds since 1970. Follows the machine's, which may step back: what was skipped is shared
         between the two hands, not a reading.
     elapsed: for stamps and turn budgets. Never skipped by `advance`; virtual: the virtual time.
-    stuck: called in virtual time when no task can run and there is no deadline.
+    stuck: called when no task can run and there is no deadline; None: Trio waits for I/O.
     in_flight: calls in threads and processes. Trio counts their tasks as parked, so no jump then.
     """
 
     def __init__(self, *, virtual: bool = False) -> None:
         self.skipped = 0.0
         self.in_flight = 0
-        self.stuck: Callable[[], None] = _nobody
+        self.stuck: Callable[[], None] | None = None
         self.wall: Callable[[], float]
         self.elapsed: Callable[[], float]
         self._read = None if virtual else time.perf_counter
@@ -46,6 +53,7 @@ class SkippingClock(trio.abc.Clock):
         self._goal = _INF if virtual else -_INF  # jump from deadline to deadline up to here
         self._steps = 0
         self._advancing: trio.lowlevel.Task | None = None
+        self._ran = _Steps()
 
     def _virtual_wall(self) -> float:
         return EPOCH + self.skipped
@@ -64,6 +72,9 @@ class SkippingClock(trio.abc.Clock):
         now = self.current_time()
         if deadline <= now or self.in_flight:
             return deadline - now
+        if self._ran.any:  # during `advance`: what they have sent may be waiting for its reader
+            self._ran.any = False
+            return 0.0
         target = min(deadline, self._goal)
         if now < target < _INF:
             self.skip(target - now)
@@ -74,7 +85,7 @@ class SkippingClock(trio.abc.Clock):
             trio.lowlevel.reschedule(self._advancing)
             self._advancing = None
             return 0.0
-        if self._read is None:
+        if self.stuck:
             self.stuck()
             return 0.0
         return deadline - now
@@ -86,7 +97,7 @@ class SkippingClock(trio.abc.Clock):
         before = self.current_time()
         self.skipped += seconds
         while seconds and self.current_time() <= before:  # rounded away
-            self.skipped += 1e-9
+            self.skipped += ulp(before)
 
     async def advance(self, seconds: float) -> int:
         """Let `seconds` pass, one deadline at a time, until no task can run and no thread works.
@@ -106,7 +117,12 @@ class SkippingClock(trio.abc.Clock):
             self._goal, self._advancing = -_INF, None
             return trio.lowlevel.Abort.SUCCEEDED
 
-        await trio.lowlevel.wait_task_rescheduled(abort)
+        trio.lowlevel.add_instrument(self._ran)
+        try:
+            await trio.lowlevel.wait_task_rescheduled(abort)
+        finally:
+            trio.lowlevel.remove_instrument(self._ran)
+            self._ran.any = False
         return self._steps
 
     @contextmanager

@@ -63,7 +63,7 @@ def simulate(seed: object, main: Callable[[], Awaitable[T]]) -> T:
             try:
                 return await main()
             finally:
-                clock.stuck = lambda: None  # Trio's own last passes are idle too
+                clock.stuck = None  # Trio's own last passes may be idle too
         raise Deadlock("; ".join(waiting))
 
     with seeded(seed):
@@ -79,4 +79,5 @@ def _waiting_tasks(task: trio.lowlevel.Task) -> list[str]:
     below = [
         _waiting_tasks(child) for nursery in task.child_nurseries for child in nursery.child_tasks
     ]
-    return [f"{task.name} ({place})", *(text for texts in sorted(below) for text in texts)]
+    text = f"{task.name} ({place})" if place else task.name
+    return [text, *(text for texts in sorted(below) for text in texts)]

@@ -1,0 +1,177 @@
+"""Open files of a real machine: failures, descriptors, and reads that cannot be refused."""
+
+import errno
+import os
+from contextlib import suppress
+
+import pytest
+
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import file as file_module
+from trio_kafka.world.real.storage import RealDirectory
+from trio_kafka.world.real.volume import Volume
+from trio_kafka.world.recent import WINDOW
+
+
+def directory(path, **options):
+    return RealDirectory(Volume(SkippingClock(), 1, **options), str(path))
+
+
+@pytest.fixture
+def file(tmp_path):
+    file = directory(tmp_path).create("a")
+    yield file
+    file.close()
+
+
+def failing(number):
+    def call(*_):
+        raise OSError(number, os.strerror(number))
+
+    return call
+
+
+def short_then(call, taken):
+    """pwritev that takes a part the first time."""
+
+    def pwritev(fd, buffers, position):
+        return call(fd, b"".join(buffers)[:taken], position)
+
+    return pwritev
+
+
+def test_a_short_write_is_completed(file, monkeypatch):
+    monkeypatch.setattr(file_module, "_pwritev", short_then(os.pwrite, 2))
+
+    assert file.append([b"abc", b"def"]) == 0
+
+    buffer = bytearray(10)
+    assert file.try_read(0, buffer) == 6
+    assert buffer[:6] == b"abcdef"
+
+
+def test_an_append_that_fails_half_way_is_taken_back(file, monkeypatch, tmp_path):
+    file.append([b"before"])
+    monkeypatch.setattr(file_module, "_pwritev", short_then(os.pwrite, 2))
+    monkeypatch.setattr(os, "pwrite", failing(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space"):
+        file.append([b"abc", b"def"])
+    monkeypatch.undo()
+
+    assert file.size == 6
+    assert (tmp_path / "a").stat().st_size == 6
+    assert file.append([b"+"]) == 6
+
+
+async def test_an_append_that_cannot_be_taken_back_breaks_the_file_for_good(file, monkeypatch):
+    monkeypatch.setattr(file_module, "_pwritev", failing(errno.EIO))
+    monkeypatch.setattr(os, "ftruncate", failing(errno.EIO))
+    with pytest.raises(OSError):
+        file.append([b"abc"])
+    monkeypatch.undo()
+
+    await check_broken(file)
+
+
+async def test_a_failed_sync_breaks_the_file_for_good(file, monkeypatch):
+    file.append([b"abc"])
+    monkeypatch.setattr(os, "fdatasync", failing(errno.EIO))
+    with pytest.raises(OSError):
+        await file.sync()
+    monkeypatch.undo()
+
+    await check_broken(file)
+
+
+async def check_broken(file):
+    buffer = bytearray(1)
+    for call in (
+        lambda: file.append([b"x"]),
+        lambda: file.try_read(0, buffer),
+        lambda: file.truncate(0),
+        lambda: file.lease(0),
+    ):
+        with pytest.raises(OSError, match="broken before"):
+            call()
+    for wait in (lambda: file.read(0, buffer), lambda: file.append_slow([b"x"]), file.sync):
+        with pytest.raises(OSError, match="broken before") as caught:
+            await wait()
+        assert caught.value.errno == errno.EIO
+
+
+def test_the_descriptor_goes_with_the_last_lease(file):
+    file.append([b"abc"])
+    first, last = file.lease(1), file.lease(2)
+
+    file.close()
+    first.release()
+    assert os.pread(last.key, 3, 0) == b"abc"
+
+    last.release()
+    with pytest.raises(OSError):
+        os.fstat(last.key)
+
+
+def test_where_reads_cannot_refuse_only_what_was_written_lately_is_read_at_once(tmp_path):
+    (tmp_path / "old").write_bytes(b"x" * 100)
+    root = directory(tmp_path, nowait=False)
+    old = root.open("old")
+    buffer = bytearray(100)
+    with pytest.raises(BlockingIOError):
+        old.try_read(0, buffer)
+    assert old.try_read(100, buffer) == 0
+
+    old.append([b"new"])
+    assert old.try_read(100, buffer) == 3
+    with pytest.raises(BlockingIOError):
+        old.try_read(99, buffer)
+    old.truncate(50)
+    with pytest.raises(BlockingIOError):
+        old.try_read(49, buffer)
+    old.close()
+
+
+@pytest.mark.slow
+def test_there_a_file_gets_old_by_what_is_written_to_others_of_the_directory(tmp_path):
+    root = directory(tmp_path, nowait=False)
+    first, second = root.create("a"), root.create("b")
+    first.append([b"abc"])
+    buffer = bytearray(3)
+    assert first.try_read(0, buffer) == 3
+
+    second.append([bytes(WINDOW)])
+
+    with pytest.raises(BlockingIOError):
+        first.try_read(0, buffer)
+    assert second.try_read(0, buffer) == 3
+    first.close()
+    second.close()
+
+
+def test_in_a_worker_reads_block_instead(tmp_path):
+    (tmp_path / "a").write_bytes(b"x" * 100)
+    root = directory(tmp_path, nowait=False, blocking=True)
+
+    file = root.open("a")
+
+    assert file.try_read(0, bytearray(100)) == 100
+    file.close()
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="no tmpfs here")
+async def test_on_a_memory_file_system_the_same_calls_work():
+    name = f"trio-kafka-{os.getpid()}"
+    root = directory("/dev/shm")
+    with suppress(FileNotFoundError):
+        await root.unlink(name)
+    file = root.create(name)
+
+    file.append([b"abc"])
+    buffer = bytearray(4)
+    assert file.try_read(0, buffer) == 3
+    assert await file.read(0, buffer) == 3
+    await file.sync()
+
+    file.close()
+    await root.unlink(name)

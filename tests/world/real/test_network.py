@@ -1,0 +1,134 @@
+"""Listening and connecting on a real machine."""
+
+import errno
+import os
+import resource
+import socket
+import threading
+
+import pytest
+import trio
+
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.protocols import Network
+from trio_kafka.world.real.network import RealNetwork
+
+LOOPBACK_6 = socket.has_ipv6 and os.path.exists("/proc/net/if_inet6")
+
+
+@pytest.fixture
+def network() -> Network:
+    return RealNetwork(SkippingClock())
+
+
+async def connected(network, host):
+    """Who connects to `host` and what the listener there has accepted; both are closed."""
+    listener = await network.listen(host, 0)
+    far = await network.connect(host, listener.address.port)
+    near = await listener.accept()
+    for thing in (near, far, listener):
+        thing.close()
+    return near, far
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
+async def test_addresses_of_both_families_and_names_are_taken(network, host):
+    if host == "::1" and not LOOPBACK_6:
+        pytest.skip("no IPv6 here")
+
+    near, far = await connected(network, host)
+
+    assert near.peer == far.local
+    assert far.peer.host == host
+
+
+async def test_a_listener_on_all_interfaces_takes_both_families_and_shows_ipv4_as_ipv4(network):
+    if not LOOPBACK_6:
+        pytest.skip("no IPv6 here")
+    listener = await network.listen("", 0)
+
+    hosts = []
+    for host in ("127.0.0.1", "::1"):
+        far = await network.connect(host, listener.address.port)
+        near = await listener.accept()
+        hosts.append(near.peer.host)
+        near.close()
+        far.close()
+    listener.close()
+
+    assert hosts == ["127.0.0.1", "::1"]
+
+
+async def test_only_names_are_resolved_in_a_thread(network, monkeypatch):
+    threads = []
+    resolve = socket.getaddrinfo
+
+    def watched(host, *args, flags, **options):
+        if not flags & socket.AI_NUMERICHOST:
+            threads.append((host, threading.current_thread() is threading.main_thread()))
+        return resolve(host, *args, flags=flags, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", watched)
+
+    await connected(network, "127.0.0.1")
+    await connected(network, "localhost")
+
+    assert threads == [("localhost", False), ("localhost", False)]
+
+
+async def test_an_unknown_name_is_an_os_error(network):
+    with pytest.raises(OSError):
+        await network.connect("no such host", 1)
+
+
+async def test_the_next_address_of_a_name_is_tried(network, monkeypatch):
+    listener = await network.listen("127.0.0.1", 0)
+    port = listener.address.port
+    addresses = [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.2", port)),
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)),
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
+
+    far = await network.connect("two.example", port)
+
+    assert far.local.host == "127.0.0.1"
+    far.close()
+    listener.close()
+
+
+async def test_a_port_can_be_bound_again_while_old_connections_linger(network):
+    listener = await network.listen("127.0.0.1", 0)
+    far = await network.connect("127.0.0.1", listener.address.port)
+    near = await listener.accept()
+    near.close()  # this side closes first and stays in TIME_WAIT
+    far.close()
+    listener.close()
+
+    again = await network.listen("127.0.0.1", listener.address.port)
+
+    assert again.address == listener.address
+    again.close()
+
+
+async def test_accept_passes_on_that_there_are_no_descriptors_left_and_the_connection_waits(
+    network,
+):
+    listener = await network.listen("127.0.0.1", 0)
+    far = await network.connect("127.0.0.1", listener.address.port)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, limits[1]))
+    try:
+        with pytest.raises(OSError) as caught:
+            await listener.accept()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+    assert caught.value.errno == errno.EMFILE
+    with trio.fail_after(5):
+        near = await listener.accept()
+    for thing in (near, far, listener):
+        thing.close()

@@ -1,0 +1,59 @@
+"""A TCP socket of a real machine."""
+
+import os
+import socket
+
+import pytest
+
+from trio_kafka.model import Endpoint
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.protocols import RangeCutError
+from trio_kafka.world.real import RealWorld
+from trio_kafka.world.real.network import RealNetwork
+from trio_kafka.world.real.socket import endpoint
+
+
+@pytest.fixture
+async def pair():
+    network = RealNetwork(SkippingClock())
+    listener = await network.listen("127.0.0.1", 0)
+    far = await network.connect("127.0.0.1", listener.address.port)
+    near = await listener.accept()
+    yield near, far
+    for thing in (near, far, listener):
+        thing.close()
+
+
+async def test_both_ends_send_without_delay_and_are_kept_alive(pair):
+    for end in pair:
+        with socket.socket(fileno=os.dup(end.key)) as same:
+            assert same.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            assert same.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
+async def test_the_hot_calls_are_the_bound_c_methods(pair):
+    near, _ = pair
+
+    assert type(near.send).__name__ == "builtin_function_or_method"
+    assert type(near.receive_into).__name__ == "builtin_function_or_method"
+
+
+async def test_a_file_that_somebody_else_has_cut_is_a_cut_range(pair, tmp_path):
+    near, _ = pair
+    root = RealWorld().directory(str(tmp_path))
+    file = root.create("a")
+    file.append([b"0123456789"])
+    lease = file.lease(10)
+    os.truncate(tmp_path / "a", 4)
+
+    assert near.send_file_range(lease, 0, 10) == 4
+    with pytest.raises(RangeCutError):
+        near.send_file_range(lease, 4, 6)
+    lease.release()
+    file.close()
+
+
+def test_an_ipv4_address_in_ipv6_clothes_is_ipv4():
+    assert endpoint(("::ffff:10.0.0.1", 5, 0, 0)) == Endpoint("10.0.0.1", 5)
+    assert endpoint(("::1", 5, 0, 0)) == Endpoint("::1", 5)
+    assert endpoint(("10.0.0.1", 5)) == Endpoint("10.0.0.1", 5)

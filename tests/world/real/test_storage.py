@@ -1,0 +1,75 @@
+"""Directories of a real machine."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import storage
+from trio_kafka.world.real.storage import RealDirectory, make_directories
+from trio_kafka.world.real.volume import Volume
+
+
+@pytest.fixture
+def root(tmp_path):
+    return RealDirectory(Volume(SkippingClock(), 1), str(tmp_path))
+
+
+def test_a_lock_holds_against_another_process(root, tmp_path):
+    unlock = root.lock(".lock")
+    attempt = [
+        sys.executable,
+        "-c",
+        "import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        str(tmp_path / ".lock"),
+    ]
+
+    assert subprocess.run(attempt, capture_output=True, check=False).returncode == 1
+    unlock()
+    assert subprocess.run(attempt, capture_output=True, check=False).returncode == 0
+
+
+async def test_a_link_to_a_directory_is_removed_as_a_file(root, tmp_path):
+    root.directory("sub", create=True).create("f").close()
+    os.symlink(tmp_path / "sub", tmp_path / "link")
+
+    await root.unlink("link")
+
+    assert root.names() == ["sub"]
+
+
+async def test_a_failed_open_leaks_no_descriptor(root, tmp_path, monkeypatch):
+    root.create("a").close()
+    before = len(os.listdir("/proc/self/fd"))
+
+    def fail(fd):
+        raise OSError("disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fstat", fail)
+        with pytest.raises(OSError, match="disk"):
+            root.open("a")
+
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+async def test_syncing_a_directory_syncs_the_directory(root, tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
+
+    await root.sync()
+
+    assert synced == [str(tmp_path)]
+
+
+def test_each_directory_that_is_made_is_durable_in_its_parent(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(storage, "sync_directory", synced.append)
+
+    make_directories(f"{tmp_path}/a/b")
+    make_directories(f"{tmp_path}/a/b")
+
+    assert os.path.isdir(tmp_path / "a" / "b")
+    assert synced == [str(tmp_path), f"{tmp_path}/a"]

@@ -1,0 +1,70 @@
+"""One real machine."""
+
+import resource
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import trio
+
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+
+
+def test_a_buffer_costs_when_it_is_written():
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+
+    before = resident()
+
+    buffer = RealWorld().buffer(256 << 20)
+    buffer[:100] = b"x" * 100
+
+    assert resident() - before < 32 << 20
+
+
+async def test_a_thread_is_never_abandoned_and_holds_the_clock():
+    world = RealWorld(SkippingClock())
+    done = []
+
+    def work():
+        done.append((threading.current_thread() is threading.main_thread(), world.clock.in_flight))
+
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await world.run_in_thread(work)
+
+    assert done == [(False, 1)]
+
+
+def test_importing_the_world_does_not_import_what_runs_processes():
+    code = "import sys, trio_kafka.world.real; print('trio_parallel' in sys.modules)"
+
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+    assert found.stdout == b"False\n"
+
+
+def spin(directory):
+    """A job that never ends by itself; it leaves a sign that it has begun."""
+    directory.create("begun").close()
+    while True:
+        time.sleep(0.001)
+        yield
+
+
+@pytest.mark.slow
+async def test_a_cancelled_process_is_killed(tmp_path):
+    world = RealWorld()
+
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(world.run_in_process, spin, str(tmp_path))
+            while not (tmp_path / "begun").exists():
+                await trio.sleep(0.005)
+            nursery.cancel_scope.cancel()
+
+    assert world.clock.in_flight == 0

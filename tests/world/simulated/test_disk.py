@@ -1,0 +1,145 @@
+"""What a disk holds and what it may lose."""
+
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.world.simulated.disk import (
+    SECTOR,
+    DirectoryNode,
+    FileNode,
+    Link,
+    Rename,
+    Unlink,
+)
+
+
+def survivors(make, seeds=100, kept=0.5):
+    """The contents that a power loss leaves, over many seeds."""
+    found = set()
+    for seed in range(seeds):
+        root = DirectoryNode()
+        make(root)
+        root.lose_power(Random(seed), kept)
+        found.add(tuple(sorted((name, bytes(node.data)) for name, node in root.names.items())))
+    return found
+
+
+def add(root, name, data=b""):
+    file = FileNode()
+    root.change(Link(name, file))
+    file.append(data)
+    return file
+
+
+def test_synced_bytes_without_a_synced_name_may_vanish():
+    def make(root):
+        file = add(root, "a", b"x")
+        file.sync(file.changes)
+
+    assert survivors(make) == {(), (("a", b"x"),)}
+
+
+def test_a_synced_name_may_have_none_part_zeros_or_all_of_its_bytes():
+    def make(root):
+        add(root, "a", b"x" * 2 * SECTOR)
+        root.sync(root.changes)
+
+    half = b"x" * SECTOR
+    assert {data for ((_, data),) in survivors(make)} == {
+        b"",
+        half,
+        half + half,
+        half + bytes(SECTOR),
+        bytes(2 * SECTOR),
+    }
+
+
+def test_a_lost_write_before_a_kept_one_leaves_zeros():
+    def make(root):
+        file = add(root, "a", b"one")
+        file.append(b"two")
+        root.sync(root.changes)
+
+    assert (("a", bytes(3) + b"two"),) in survivors(make)
+
+
+def test_what_was_changed_after_a_sync_began_is_not_covered_by_it():
+    def make(root):
+        file = add(root, "a", b"x")
+        names, bytes_ = root.changes, file.changes
+        file.append(b"y")
+        add(root, "b")
+        root.sync(names)
+        file.sync(bytes_)
+
+    assert survivors(make, kept=0.0) == {(("a", b"x"),), (("a", b"x\0"),)}
+
+
+def test_a_truncation_may_be_undone_until_it_is_synced():
+    def make(root):
+        file = add(root, "a", b"abc")
+        root.sync(root.changes)
+        file.sync(file.changes)
+        file.truncate(1)
+
+    assert survivors(make) == {(("a", b"abc"),), (("a", b"a"),)}
+
+
+def test_a_rename_is_whole_or_not_at_all_and_follows_what_it_builds_on():
+    def make(root):
+        old = add(root, "a", b"old")
+        old.sync(old.changes)
+        root.sync(root.changes)
+        new = add(root, "a.tmp", b"new")
+        new.sync(new.changes)
+        root.change(Rename("a.tmp", "a"))
+
+    assert survivors(make) == {
+        (("a", b"old"),),
+        (("a", b"old"), ("a.tmp", b"new")),
+        (("a", b"new"),),
+    }
+
+
+def test_an_unlink_may_be_undone_until_the_directory_is_synced():
+    def make(root):
+        file = add(root, "a", b"x")
+        file.sync(file.changes)
+        root.sync(root.changes)
+        root.change(Unlink("a"))
+
+    assert survivors(make) == {(), (("a", b"x"),)}
+
+
+def test_after_a_power_loss_nothing_is_in_the_page_cache():
+    root = DirectoryNode()
+    file = add(root, "a", b"x")
+
+    root.lose_power(Random(0), 1.0)
+
+    assert file.cold == 0
+
+
+@given(
+    st.lists(st.one_of(st.binary(max_size=1500), st.integers(0, 3000), st.none()), max_size=20),
+    st.integers(),
+)
+def test_what_was_synced_is_there_after_any_power_loss(steps, seed):
+    """Bytes append, a number truncates, None syncs; nothing is cut after the last sync."""
+    file = FileNode()
+    for step in steps:
+        if step is None:
+            file.sync(file.changes)
+        elif isinstance(step, int):
+            file.truncate(min(step, file.size))
+        else:
+            file.append(step)
+    file.sync(file.changes)
+    synced = bytes(file.data)
+    file.append(b"more")
+
+    file.lose_power(Random(seed), 0.5)
+
+    assert bytes(file.data[: len(synced)]) == synced

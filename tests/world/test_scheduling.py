@@ -1,0 +1,70 @@
+"""Runs that repeat, and the pin on the two private names of Trio that they need."""
+
+import gc
+
+import pytest
+import trio
+from trio._core import _run as trio_run
+
+from trio_kafka.world.clock import Deadlock
+from trio_kafka.world.scheduling import seeded, simulate
+
+
+async def order_of_tasks():
+    seen = []
+
+    async def note(number):
+        seen.append(number)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(8):
+            nursery.start_soon(note, number)
+    return tuple(seen)
+
+
+def private_state():
+    return trio_run._ALLOW_DETERMINISTIC_SCHEDULING, trio_run._r.getstate(), gc.isenabled()
+
+
+def test_trio_still_has_the_two_private_names():
+    assert {"_ALLOW_DETERMINISTIC_SCHEDULING", "_r"} <= vars(trio_run).keys()
+
+
+def test_the_seed_decides_the_order_of_tasks():
+    orders = {simulate(seed, order_of_tasks) for seed in range(50)}
+
+    assert len(orders) > 40
+    assert simulate(3, order_of_tasks) == simulate(3, order_of_tasks)
+
+
+def test_afterwards_all_is_as_before_also_when_it_failed():
+    before = private_state()
+
+    simulate(1, order_of_tasks)
+    with pytest.raises(ZeroDivisionError), seeded(2):
+        divmod(1, 0)
+
+    assert private_state() == before
+
+
+def test_what_main_raises_comes_out_as_it_is():
+    async def main():
+        await trio.sleep(1)
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        simulate(0, main)
+
+
+def test_a_deadlock_is_a_verdict_that_names_who_waits_and_where():
+    async def wait():
+        await trio.Event().wait()
+
+    async def main():
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait, name="fetcher-0-1")
+            nursery.start_soon(trio.sleep, 5)
+
+    with pytest.raises(Deadlock, match=r"fetcher-0-1 \(.*test_scheduling.py:\d+\)") as caught:
+        simulate(0, main)
+    assert "sleep" not in str(caught.value)
