@@ -1,0 +1,194 @@
+"""Changes to an image, and what they touch.
+
+A delta takes records one by one (`replay`), copies what they touch once, and gives the next image
+with `apply`. It also
+answers what has changed, so that publishers never walk an image: topics created, deleted,
+partitions changed, settings, brokers. A delta is used by one owner and is done when it is applied.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from attrs import Factory, define, evolve
+
+from trio_kafka.metadata.image import (
+    BrokerRegistration,
+    ConfigResource,
+    ControllerRegistration,
+    MetadataImage,
+    PartitionState,
+    QuotaEntity,
+    ResourceType,
+    TopicImage,
+)
+from trio_kafka.model import NodeId, TopicId
+from trio_kafka.protocol.stored.metadata.security import (
+    AccessControlEntryRecord,
+    DelegationTokenRecord,
+    UserScramCredentialRecord,
+)
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@define(kw_only=True)
+class TopicDelta:
+    """A topic that has changed: its partitions as they are now, and which of them changed."""
+
+    name: str
+    id: TopicId
+    created: bool
+    partitions: dict[int, PartitionState]
+    changed: dict[int, None] = Factory(dict)  # a set that keeps its order
+
+
+@define
+class MetadataDelta:
+    """Everything that is replayed onto `image`; what is None in a mapping has been removed."""
+
+    image: MetadataImage
+    topics: dict[TopicId, TopicDelta] = Factory(dict)
+    deleted_topics: dict[TopicId, str] = Factory(dict)
+    brokers: dict[NodeId, BrokerRegistration | None] = Factory(dict)
+    controllers: dict[NodeId, ControllerRegistration | None] = Factory(dict)
+    configs: dict[ConfigResource, dict[str, str]] = Factory(dict)
+    features: dict[str, int] = Factory(dict)
+    quotas: dict[QuotaEntity, dict[str, float]] = Factory(dict)
+    scram: dict[tuple[str, int], UserScramCredentialRecord | None] = Factory(dict)
+    acls: dict[bytes, AccessControlEntryRecord | None] = Factory(dict)
+    tokens: dict[str, DelegationTokenRecord | None] = Factory(dict)
+    next_producer_id: int | None = None
+    _ids: dict[str, TopicId] = Factory(dict)
+    _shared: dict[tuple[object, ...], tuple[object, ...]] = Factory(dict)
+
+    @property
+    def empty(self) -> bool:
+        """Nothing has changed."""
+        maps: tuple[Mapping[Any, object], ...] = (
+            self.topics,
+            self.deleted_topics,
+            self.brokers,
+            self.controllers,
+            self.configs,
+            self.features,
+            self.quotas,
+            self.scram,
+            self.acls,
+            self.tokens,
+        )
+        return self.next_producer_id is None and not any(maps)
+
+    # For replay: the state of things with all that came before.
+
+    def topic(self, topic_id: TopicId) -> TopicDelta | None:
+        """The topic, copied on the first touch; None where it does not exist."""
+        found = self.topics.get(topic_id)
+        if found is None and topic_id not in self.deleted_topics:
+            name = self.image.topic_names.get(topic_id)
+            if name is not None:
+                partitions = dict(self.image.topics[name].partitions)
+                found = TopicDelta(name=name, id=topic_id, created=False, partitions=partitions)
+                self.topics[topic_id] = found
+        return found
+
+    def topic_id(self, name: str) -> TopicId | None:
+        """The id of the topic that has this name now."""
+        if name in self._ids:
+            return self._ids[name]
+        topic = self.image.topics.get(name)
+        return None if topic is None or topic.id in self.deleted_topics else topic.id
+
+    def create_topic(self, name: str, topic_id: TopicId) -> None:
+        """A topic without partitions yet."""
+        self.topics[topic_id] = TopicDelta(name=name, id=topic_id, created=True, partitions={})
+        self._ids[name] = topic_id
+
+    def delete_topic(self, topic: TopicDelta) -> None:
+        """The topic and what was set for it."""
+        del self.topics[topic.id]
+        self._ids.pop(topic.name, None)
+        if not topic.created:
+            self.deleted_topics[topic.id] = topic.name
+        resource = (int(ResourceType.TOPIC), topic.name)
+        if resource in self.image.configs:
+            self.configs[resource] = {}
+        else:
+            self.configs.pop(resource, None)
+
+    def set_partition(self, topic: TopicDelta, number: int, state: PartitionState) -> None:
+        """A new or changed partition."""
+        topic.partitions[number] = state
+        topic.changed[number] = None
+
+    def broker(self, broker_id: NodeId) -> BrokerRegistration | None:
+        """The broker as it is registered now."""
+        if broker_id in self.brokers:
+            return self.brokers[broker_id]
+        return self.image.brokers.get(broker_id)
+
+    def config(self, resource: ConfigResource) -> dict[str, str]:
+        """What is set for a resource, to be changed in place."""
+        if resource not in self.configs:
+            self.configs[resource] = dict(self.image.configs.get(resource, {}))
+        return self.configs[resource]
+
+    def quota(self, entity: QuotaEntity) -> dict[str, float]:
+        """The quotas of an entity, to be changed in place."""
+        if entity not in self.quotas:
+            self.quotas[entity] = dict(self.image.quotas.get(entity, {}))
+        return self.quotas[entity]
+
+    def nodes(self, ids: Iterable[int]) -> tuple[NodeId, ...]:
+        """A tuple that equal ones share: 100,000 partitions have few different replica lists."""
+        made = tuple(ids)
+        return self._shared.setdefault(made, made)  # type: ignore[return-value]  # made is equal
+
+    def directories(self, ids: Iterable[bytes]) -> tuple[bytes, ...]:
+        """As `nodes`, of directory ids."""
+        made = tuple(ids)
+        return self._shared.setdefault(made, made)  # type: ignore[return-value]  # made is equal
+
+    # What comes of it.
+
+    def apply(
+        self, offset: int, epoch: int, timestamp_ms: int, leader_id: NodeId | None = None
+    ) -> MetadataImage:
+        """The next image, as of `offset`. Costs what has changed, not what there is."""
+        old = self.image
+        names: dict[str, TopicImage | None] = dict.fromkeys(self.deleted_topics.values())
+        ids: dict[TopicId, str | None] = dict.fromkeys(self.deleted_topics)
+        for topic in self.topics.values():
+            names[topic.name] = TopicImage(
+                name=topic.name, id=topic.id, partitions=topic.partitions
+            )
+            if topic.created:
+                ids[topic.id] = topic.name
+        return evolve(
+            old,
+            offset=offset,
+            epoch=epoch,
+            timestamp_ms=timestamp_ms,
+            leader_id=old.leader_id if leader_id is None else leader_id,
+            topics=old.topics.changed(names),
+            topic_names=old.topic_names.changed(ids),
+            brokers=_changed(old.brokers, self.brokers),
+            controllers=_changed(old.controllers, self.controllers),
+            configs=old.configs.changed({at: one or None for at, one in self.configs.items()}),
+            features=_changed(old.features, {k: v or None for k, v in self.features.items()}),
+            next_producer_id=(
+                old.next_producer_id if self.next_producer_id is None else self.next_producer_id
+            ),
+            quotas=old.quotas.changed({at: one or None for at, one in self.quotas.items()}),
+            scram=old.scram.changed(self.scram),
+            acls=old.acls.changed(self.acls),
+            tokens=old.tokens.changed(self.tokens),
+        )
+
+
+def _changed(old: Mapping[K, V], changes: Mapping[K, V | None]) -> Mapping[K, V]:
+    """A copy of a small mapping with changes, in which None removes; itself without any."""
+    if not changes:
+        return old
+    merged = {**old, **changes}
+    return {key: value for key, value in merged.items() if value is not None}

@@ -1,0 +1,123 @@
+"""Features of a cluster: which there are, their levels, and what a metadata.version allows to be
+written.
+
+Source: MetadataVersion and Feature of Apache Kafka 4.4.0; KIP-584, KIP-778, KIP-1022.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import VersionRange
+from trio_kafka.metadata.source import MetadataRecord
+from trio_kafka.protocol.stored.metadata.brokers import (
+    BrokerRegistrationChangeRecord,
+    RegisterBrokerRecord,
+)
+from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
+from trio_kafka.protocol.stored.metadata.topics import PartitionChangeRecord, PartitionRecord
+
+METADATA_VERSION: Final = "metadata.version"
+KRAFT_VERSION: Final = "kraft.version"
+ELR_VERSION: Final = "eligible.leader.replicas.version"
+
+RELEASES: Final = (
+    *("3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1", "3.5-IV2", "3.6-IV0", "3.6-IV1", "3.6-IV2"),
+    *("3.7-IV0", "3.7-IV1", "3.7-IV2", "3.7-IV3", "3.7-IV4", "3.8-IV0", "3.9-IV0", "4.0-IV0"),
+    *("4.0-IV1", "4.0-IV2", "4.0-IV3", "4.1-IV0", "4.1-IV1", "4.2-IV0", "4.2-IV1", "4.3-IV0"),
+    *("4.4-IV0", "4.4-IV1", "4.4-IV2"),
+)
+OLDEST_LEVEL: Final = 7
+LATEST_LEVEL: Final = OLDEST_LEVEL + len(RELEASES) - 1
+
+SUPPORTED: Final = {
+    METADATA_VERSION: VersionRange(OLDEST_LEVEL, LATEST_LEVEL),
+    ELR_VERSION: VersionRange(0, 1),
+    "group.version": VersionRange(0, 1),
+    KRAFT_VERSION: VersionRange(0, 1),
+    "share.version": VersionRange(0, 2),
+    "streams.version": VersionRange(0, 1),
+    "transaction.version": VersionRange(0, 2),
+}
+
+# From which metadata.version on a feature has a level by default; ascending.
+_DEFAULTS: Final = {
+    ELR_VERSION: ((26, 1),),
+    "group.version": ((22, 1),),
+    KRAFT_VERSION: ((21, 1),),
+    "share.version": ((28, 1), (31, 2)),
+    "streams.version": ((29, 1),),
+    "transaction.version": ((24, 2),),
+}
+_DIRECTORIES: Final = 17  # 3.7-IV2
+_TRANSACTIONS: Final = 13  # 3.6-IV1
+_ELR: Final = 23  # 4.0-IV1
+_CONTROLLERS: Final = 15  # 3.7-IV0
+_CORDONED: Final = 30  # 4.3-IV0
+
+
+def default_level(feature: str, metadata_version: int) -> int:
+    """The level of a feature in a cluster formatted with a metadata.version; 0: not in use."""
+    if feature == METADATA_VERSION:
+        return metadata_version
+    reached = [level for start, level in _DEFAULTS[feature] if start <= metadata_version]
+    return reached[-1] if reached else 0
+
+
+def level_of_release(release: str) -> int:
+    """The metadata.version of `4.4-IV2`, or the last one of `4.4`. Raises ValueError."""
+    for level, known in reversed(list(enumerate(RELEASES, OLDEST_LEVEL))):
+        if known == release or known.rsplit("-", 1)[0] == release:
+            return level
+    raise ValueError(f"unknown release {release!r}: want one of {', '.join(RELEASES)}")
+
+
+def bootstrap_features(metadata_version: int = LATEST_LEVEL) -> list[FeatureLevelRecord]:
+    """What a new cluster begins with: metadata.version first, then by name, levels above 0.
+
+    kraft.version is no such record: it stands in the control records of the quorum.
+    """
+    check_level(METADATA_VERSION, metadata_version)
+    names = [METADATA_VERSION, *sorted(name for name in _DEFAULTS if name != KRAFT_VERSION)]
+    levels = ((name, default_level(name, metadata_version)) for name in names)
+    return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels if level]
+
+
+def check_level(feature: str, level: int) -> None:
+    """Raises KafkaError(INVALID_UPDATE_VERSION) if this software does not know the level."""
+    supported = SUPPORTED.get(feature)
+    if supported is None:
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"unknown feature {feature}")
+    if level not in supported:
+        found = f"{feature} {level}: want {supported.low} to {supported.high}"
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, found)
+
+
+def has_transactions(metadata_version: int) -> bool:
+    """May metadata transactions be written (KIP-868)?"""
+    return metadata_version >= _TRANSACTIONS
+
+
+def has_controllers(metadata_version: int) -> bool:
+    """May controllers register (KIP-919)?"""
+    return metadata_version >= _CONTROLLERS
+
+
+def record_version(record: MetadataRecord, metadata_version: int) -> int:
+    """The version in which a record is written.
+
+    Fields that an older version lacks must have their defaults: encoding tells if they have not.
+    """
+    match record:
+        case PartitionRecord() | PartitionChangeRecord():
+            return (metadata_version >= _DIRECTORIES) + (metadata_version >= _ELR)
+        case RegisterBrokerRecord():
+            newer: Sequence[int] = (8, _DIRECTORIES, _CORDONED)
+            return 1 + sum(metadata_version >= level for level in newer)
+        case BrokerRegistrationChangeRecord():
+            # The oldest one that can say it, whatever the level.
+            if record.cordoned_log_dirs is not None:
+                return 3
+            return 2 if record.log_dirs else int(record.in_controlled_shutdown != 0)
+        case _:
+            return 0

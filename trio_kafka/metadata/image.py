@@ -1,0 +1,178 @@
+"""The cluster as of one offset of the metadata log: values that never change.
+
+A new image shares with the one before all that its delta did not touch. Ids of topics and
+directories are 16 bytes. Leaders, ISR and epochs mean what KIP-500, KIP-841 (fencing), KIP-858
+(directories) and KIP-966 (ELR) say.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final
+
+from attrs import Factory, frozen
+
+from trio_kafka.metadata.overlay import OverlayMap
+from trio_kafka.model import NO_NODE, NodeId, TopicId, TopicPartition
+from trio_kafka.protocol.stored.metadata.security import (
+    AccessControlEntryRecord,
+    DelegationTokenRecord,
+    UserScramCredentialRecord,
+)
+
+# Directory ids with a meaning of their own (KIP-858); none below 100 is ever given to a directory.
+UNASSIGNED_DIRECTORY: Final = bytes(16)
+LOST_DIRECTORY: Final = bytes(15) + b"\x01"
+MIGRATING_DIRECTORY: Final = bytes(15) + b"\x02"
+
+
+class RecoveryState(IntEnum):
+    """Whether the leader was elected uncleanly and has not recovered yet (KIP-704)."""
+
+    RECOVERED = 0
+    RECOVERING = 1
+
+
+class ResourceType(IntEnum):
+    """What a configuration belongs to (int8 in records and messages)."""
+
+    UNKNOWN = 0
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+ConfigResource = tuple[int, str]  # ResourceType and name; name "" of BROKER: the cluster's default
+Configs = Mapping[ConfigResource, Mapping[str, str]]
+QuotaEntity = tuple[tuple[str, str | None], ...]  # sorted (type, name); name None: the default
+
+
+@frozen(kw_only=True)
+class PartitionState:
+    """One partition. `directories` goes with `replicas`, position by position."""
+
+    replicas: tuple[NodeId, ...]
+    isr: tuple[NodeId, ...]
+    removing: tuple[NodeId, ...] = ()
+    adding: tuple[NodeId, ...] = ()
+    leader: NodeId = NO_NODE
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+    directories: tuple[bytes, ...] = ()
+    elr: tuple[NodeId, ...] = ()
+    last_known_elr: tuple[NodeId, ...] = ()
+    recovery_state: RecoveryState = RecoveryState.RECOVERED
+
+    def directory(self, node: NodeId) -> bytes:
+        """The directory id of a replica; UNASSIGNED_DIRECTORY where the record had none."""
+        if not self.directories:
+            return UNASSIGNED_DIRECTORY
+        return self.directories[self.replicas.index(node)]
+
+
+@frozen(kw_only=True)
+class TopicImage:
+    """One topic; partitions by number, from 0 without a gap."""
+
+    name: str
+    id: TopicId
+    partitions: Mapping[int, PartitionState]
+
+
+@frozen
+class ListenerEndpoint:
+    """Where a node listens; protocols: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int = 0
+
+
+@frozen
+class VersionRange:
+    """The levels of a feature that a node supports, both ends inclusive."""
+
+    low: int
+    high: int
+
+    def __contains__(self, level: int) -> bool:
+        return self.low <= level <= self.high
+
+
+@frozen(kw_only=True)
+class BrokerRegistration:
+    """A broker as it registered itself; `epoch` is the offset of that record."""
+
+    id: NodeId
+    epoch: int
+    incarnation_id: bytes
+    endpoints: tuple[ListenerEndpoint, ...] = ()
+    features: Mapping[str, VersionRange] = Factory(dict)
+    rack: str | None = None
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+    log_dirs: tuple[bytes, ...] = ()
+    cordoned_log_dirs: tuple[bytes, ...] | None = None
+
+    @property
+    def active(self) -> bool:
+        """May lead and enter an ISR."""
+        return not self.fenced and not self.in_controlled_shutdown
+
+
+@frozen(kw_only=True)
+class ControllerRegistration:
+    """A controller as it registered itself."""
+
+    id: NodeId
+    incarnation_id: bytes
+    endpoints: tuple[ListenerEndpoint, ...] = ()
+    features: Mapping[str, VersionRange] = Factory(dict)
+
+
+@frozen(kw_only=True)
+class MetadataImage:
+    """Everything, as of `offset` (exclusive: the next record has it) and the epoch of the last
+    record.
+
+    cluster_id: of the directory that the log lives in; it is in no record.
+    leader_id: who leads the metadata log, as its last LeaderChange says.
+    """
+
+    cluster_id: str = ""
+    offset: int = 0
+    epoch: int = 0
+    timestamp_ms: int = -1
+    leader_id: NodeId = NO_NODE
+    topics: OverlayMap[str, TopicImage] = Factory(OverlayMap)
+    topic_names: OverlayMap[TopicId, str] = Factory(OverlayMap)
+    brokers: Mapping[NodeId, BrokerRegistration] = Factory(dict)
+    controllers: Mapping[NodeId, ControllerRegistration] = Factory(dict)
+    configs: OverlayMap[ConfigResource, Mapping[str, str]] = Factory(OverlayMap)
+    features: Mapping[str, int] = Factory(dict)
+    next_producer_id: int = 0
+    quotas: OverlayMap[QuotaEntity, Mapping[str, float]] = Factory(OverlayMap)
+    scram: OverlayMap[tuple[str, int], UserScramCredentialRecord] = Factory(OverlayMap)
+    acls: OverlayMap[bytes, AccessControlEntryRecord] = Factory(OverlayMap)
+    tokens: OverlayMap[str, DelegationTokenRecord] = Factory(OverlayMap)
+
+    def topic(self, name_or_id: str | TopicId) -> TopicImage | None:
+        """A topic by its name or its id."""
+        if isinstance(name_or_id, str):
+            return self.topics.get(name_or_id)
+        name = self.topic_names.get(name_or_id)
+        return None if name is None else self.topics[name]
+
+    def partition(self, at: TopicPartition) -> PartitionState | None:
+        """The state of a partition, None where topic or number do not exist."""
+        topic = self.topics.get(at.topic)
+        return None if topic is None else topic.partitions.get(at.partition)
+
+    def config(self, kind: ResourceType, name: str) -> Mapping[str, str]:
+        """What has been set for a resource, and nothing inherited."""
+        return self.configs.get((kind, name), _NOTHING)
+
+
+_NOTHING: Final[Mapping[str, str]] = {}

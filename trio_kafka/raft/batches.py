@@ -1,0 +1,122 @@
+"""Batches of the metadata log and its snapshots: records of the state machine, and control records
+of KRaft.
+
+A batch has either kind. Control values are decoded in the version that they begin with.
+Source: KIP-595, KIP-630, KIP-631, KIP-853.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.features import record_version
+from trio_kafka.metadata.source import MetadataRecord
+from trio_kafka.model import NodeId
+from trio_kafka.protocol.compiler import decoder, encoder
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.stored.control import (
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    Voter,
+    VotersRecord,
+)
+from trio_kafka.protocol.stored.metadata.frame import decode_record, encode_record
+from trio_kafka.raft.voters import VoterSet
+from trio_kafka.records.batch import BatchHeader, Record, encode_batch, read_records
+from trio_kafka.records.control import (
+    ControlType,
+    control_record,
+    control_type,
+    encode_control_batch,
+    value_version,
+)
+from trio_kafka.world.protocols import Buffer
+
+Control = (
+    LeaderChangeMessage
+    | SnapshotHeaderRecord
+    | SnapshotFooterRecord
+    | KRaftVersionRecord
+    | VotersRecord
+)
+_CONTROLS: Final[dict[ControlType, type[Any]]] = {
+    ControlType.LEADER_CHANGE: LeaderChangeMessage,
+    ControlType.SNAPSHOT_HEADER: SnapshotHeaderRecord,
+    ControlType.SNAPSHOT_FOOTER: SnapshotFooterRecord,
+    ControlType.KRAFT_VERSION: KRaftVersionRecord,
+    ControlType.KRAFT_VOTERS: VotersRecord,
+}
+_TYPES: Final = {made: kind for kind, made in _CONTROLS.items()}
+
+
+def encode_records(
+    records: Iterable[MetadataRecord],
+    *,
+    base_offset: int,
+    epoch: int,
+    level: int,
+    timestamp_ms: int,
+) -> bytes:
+    """One batch, atomic; records in the versions that metadata.version `level` has.
+
+    Raises EncodeError for a record that this level cannot carry.
+    """
+    values = (encode_record(record, record_version(record, level)) for record in records)
+    return encode_batch(
+        [Record(value=value, timestamp=timestamp_ms) for value in values], base_offset, epoch
+    )
+
+
+def encode_controls(
+    controls: Iterable[Control], *, base_offset: int, epoch: int, timestamp_ms: int
+) -> bytes:
+    """One batch of control records."""
+    made = []
+    for control in controls:
+        pieces: list[bytes] = []
+        encoder(type(control), control.version)(control, pieces.append)
+        made.append(control_record(_TYPES[type(control)], b"".join(pieces), timestamp_ms))
+    return encode_control_batch(made, base_offset, epoch)
+
+
+def leader_change(leader: NodeId, voters: VoterSet) -> LeaderChangeMessage:
+    """What a leader begins its epoch with; in a quorum of one it voted for itself."""
+    both = [
+        Voter(voter_id=voter.id, voter_directory_id=voter.directory_id) for voter in voters.voters
+    ]
+    return LeaderChangeMessage(
+        version=voters.kraft_version,
+        leader_id=leader,
+        voters=both,
+        granting_voters=[voter for voter in both if voter.voter_id == leader],
+    )
+
+
+def read_metadata(buffer: Buffer, position: int, header: BatchHeader) -> Iterator[MetadataRecord]:
+    """The records of a batch that is no control batch. Raises KafkaError(CORRUPT_MESSAGE)."""
+    for record in read_records(buffer, position, header):
+        try:
+            yield decode_record(record.value or b"")
+        except DecodeError as error:
+            raise _corrupt(record, error) from error
+
+
+def read_controls(buffer: Buffer, position: int, header: BatchHeader) -> Iterator[Control]:
+    """The records of a control batch but for unknown ones. KafkaError(CORRUPT_MESSAGE)."""
+    for record in read_records(buffer, position, header):
+        kind = control_type(record)
+        made = None if kind is None else _CONTROLS.get(kind)
+        if made is None:
+            continue
+        try:
+            value, _ = decoder(made, value_version(record))(record.value or b"", 0)
+        except (DecodeError, LookupError, ValueError) as error:
+            raise _corrupt(record, error) from error
+        yield value
+
+
+def _corrupt(record: Record, error: Exception) -> KafkaError:
+    found = f"metadata record at offset {record.offset}: {error}"
+    return KafkaError(ErrorCode.CORRUPT_MESSAGE, found)

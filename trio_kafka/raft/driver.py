@@ -1,0 +1,316 @@
+"""The shell around the Raft machine, for a quorum of one: the metadata log as a MetadataSource.
+
+Group commit: one sync is in flight, what is appended meanwhile goes with the next; committed is
+what is synced. The
+machine can do more than one voter, this shell cannot yet: it has no peers, and `open_quorum`
+refuses such a quorum. An I/O error here ends the broker: without its metadata log it may not go on.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Final, NoReturn
+
+import trio
+
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.log.config import LogConfig
+from trio_kafka.metadata.progress import Progress
+from trio_kafka.metadata.source import Committed, MetadataRecord
+from trio_kafka.model import NodeId
+from trio_kafka.protocol.stored.control import LeaderChangeMessage
+from trio_kafka.raft.batches import (
+    encode_controls,
+    encode_records,
+    leader_change,
+    read_controls,
+    read_metadata,
+)
+from trio_kafka.raft.core import Raft
+from trio_kafka.raft.snapshot import BOOTSTRAP, SnapshotId, read_snapshot
+from trio_kafka.raft.store import Store, open_store
+from trio_kafka.raft.values import (
+    Action,
+    Appended,
+    Commit,
+    Event,
+    Lead,
+    Resign,
+    Role,
+    Save,
+    StepDown,
+    Synced,
+    Timeouts,
+)
+from trio_kafka.raft.voters import UnsupportedQuorumError, VoterSet
+from trio_kafka.records.batch import BatchHeader
+from trio_kafka.world.protocols import Directory, World
+
+_RECENT: Final = 256  # batches kept decoded for the loader, which is rarely behind
+_AT_ONCE: Final = 64  # batches that one `read` gives
+
+
+class RaftDriver:
+    """One node's metadata log. `run` must run for anything to be committed."""
+
+    def __init__(
+        self,
+        store: Store,
+        voters: VoterSet,
+        *,
+        me: NodeId,
+        bootstrap: Sequence[MetadataRecord],
+        node: Node,
+    ) -> None:
+        self.store = store
+        self.syncs = 0
+        self._me = me
+        self._voters = voters
+        self._bootstrap = bootstrap
+        self._node = node
+        self._core = Raft(
+            me=me,
+            voters=voters.ids,
+            election=store.election,
+            history=store.history,
+            timeouts=Timeouts(),
+            jitter=store.world.random.random,
+        )
+        self._leading = -1
+        self._elected = trio.Event()
+        self._committed = Progress()
+        self._unsynced = trio.Event()
+        self._recent: deque[tuple[int, Committed]] = deque()  # with base offsets
+
+    # MetadataSource.
+
+    @property
+    def epoch(self) -> int:
+        return self._leading
+
+    @property
+    def next_offset(self) -> int:
+        return self.store.log.end_offset
+
+    @property
+    def committed_offset(self) -> int:
+        return self._committed.value
+
+    async def elect(self) -> int:
+        await self._elected.wait()
+        return self._leading
+
+    def append(self, records: Sequence[MetadataRecord], epoch: int, level: int) -> int:
+        if epoch != self._leading:
+            found = f"epoch {epoch} may not append, the present one is {self._leading}"
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, found)
+        now_ms = self._now_ms()
+        encoded = encode_records(
+            records,
+            base_offset=self.next_offset,
+            epoch=epoch,
+            level=level,
+            timestamp_ms=now_ms,
+        )
+        self._write(encoded, records)
+        return self.next_offset
+
+    async def wait_committed(self, offset: int) -> None:
+        await self._committed.wait(offset)
+
+    async def read(self, offset: int) -> Sequence[Committed]:
+        await self._committed.wait(offset + 1)
+        snapshot = self.store.snapshot
+        behind = snapshot is not None and offset < snapshot.offset
+        if behind and (offset == 0 or offset < self.store.log.start_offset):
+            return await self._read_snapshot()
+        if not self._recent or offset < self._recent[0][0]:
+            return await self._read_log(offset)
+        committed = self._committed.value
+        found = [
+            batch
+            for base, batch in self._recent
+            if offset <= base and batch.next_offset <= committed
+        ]
+        return found[:_AT_ONCE]
+
+    def bootstrap(self) -> Sequence[MetadataRecord]:
+        return self._bootstrap
+
+    # The life of the shell.
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Lead and sync until cancelled; started when all that was in the log is committed.
+
+        Raises LogDirError or OSError when the disk fails.
+        """
+        with self._node.child("raft-io", "task", self._figures):
+            try:
+                await self._perform(self._core.start(trio.current_time()))
+                await self._sync()
+                task_status.started()
+                while True:
+                    await self._unsynced.wait()
+                    await self._sync()
+            except Exception as error:
+                self._committed.fail(error)
+                raise
+            finally:
+                self._leading = -1
+
+    async def _sync(self) -> None:
+        self._unsynced = trio.Event()
+        end = self.next_offset
+        await self.store.log.sync()
+        self.syncs += 1
+        await self._tell(Synced(end))
+
+    async def resign(self) -> None:
+        """Lead no more; commits in flight may or may not be committed."""
+        await self._tell(Resign())
+
+    async def write_snapshot(
+        self, at: SnapshotId, records: Iterable[MetadataRecord], *, level: int, timestamp_ms: int
+    ) -> None:
+        """A snapshot of what is committed below `at`; old ones and old segments go."""
+        if at.offset > self._committed.value:
+            raise InvariantError(f"snapshot at {at.offset}, committed is {self._committed.value}")
+        await self.store.write_snapshot(at, records, level=level, timestamp_ms=timestamp_ms)
+
+    async def _tell(self, event: Event) -> None:
+        await self._perform(self._core.step(event, trio.current_time()))
+
+    async def _perform(self, actions: Sequence[Action]) -> None:
+        for action in actions:
+            match action:
+                case Save(election):
+                    await self.store.save(election)
+                case Lead(epoch):
+                    self._lead(epoch)
+                case Commit(high_watermark):
+                    self.store.log.high_watermark = high_watermark
+                    self._committed.advance(high_watermark)
+                    self._forget()
+                    if self._leading >= 0:
+                        self._elected.set()
+                case StepDown():
+                    self._leading = -1
+                    self._elected = trio.Event()
+                    lost = f"node {self._me} does not lead the metadata log any more"
+                    self._committed.fail(KafkaError(ErrorCode.NOT_CONTROLLER, lost))
+                case _:
+                    raise InvariantError(f"a quorum of one does not {action}")
+
+    def _lead(self, epoch: int) -> None:
+        self._leading = epoch
+        change = leader_change(self._me, self._voters)
+        encoded = encode_controls(
+            [change], base_offset=self.next_offset, epoch=epoch, timestamp_ms=self._now_ms()
+        )
+        self._write(encoded, (), self._me)
+
+    def _write(
+        self, encoded: bytes, records: Sequence[MetadataRecord], leader_id: NodeId | None = None
+    ) -> None:
+        header = self.store.append(encoded)
+        self._recent.append((header.base_offset, _committed(header, records, leader_id=leader_id)))
+        told = self._core.step(
+            Appended(header.next_offset, header.leader_epoch), trio.current_time()
+        )
+        if told:
+            raise InvariantError(f"an append is answered by {told}")
+        self._unsynced.set()
+
+    def _forget(self) -> None:
+        recent, committed = self._recent, self._committed.value
+        while len(recent) > _RECENT and recent[0][1].next_offset <= committed:
+            recent.popleft()
+
+    async def _read_snapshot(self) -> Sequence[Committed]:
+        snapshot = await self.store.read_snapshot()
+        if snapshot is None:
+            raise InvariantError("the metadata log has lost its snapshot")
+        return [
+            Committed(
+                next_offset=snapshot.id.offset,
+                epoch=snapshot.id.epoch,
+                timestamp_ms=snapshot.timestamp_ms,
+                records=snapshot.records,
+                size=snapshot.size,
+                snapshot=True,
+            )
+        ]
+
+    async def _read_log(self, offset: int) -> Sequence[Committed]:
+        found: list[Committed] = []
+        content, batches = await self.store.read_batches(offset, self._committed.value)
+        for position, header in batches[:_AT_ONCE]:
+            leader_id = None
+            records: list[MetadataRecord] = []
+            if header.is_control:
+                for control in read_controls(content, position, header):
+                    if isinstance(control, LeaderChangeMessage):
+                        leader_id = NodeId(control.leader_id)
+            else:
+                records.extend(read_metadata(content, position, header))
+            found.append(_committed(header, records, leader_id=leader_id))
+            await trio.lowlevel.checkpoint()
+        return found
+
+    def _now_ms(self) -> int:
+        return int(self.store.world.clock.wall() * 1000)
+
+    def _figures(self) -> Figures:
+        return {
+            "role": self._core.role.value,
+            "epoch": self._core.election.epoch,
+            "high_watermark": self._committed.value,
+            "end": self.next_offset,
+            "syncs": self.syncs,
+        }
+
+    @property
+    def role(self) -> Role:
+        """What this node is."""
+        return self._core.role
+
+
+def _committed(
+    header: BatchHeader, records: Sequence[MetadataRecord], *, leader_id: NodeId | None
+) -> Committed:
+    return Committed(
+        next_offset=header.next_offset,
+        epoch=header.leader_epoch,
+        timestamp_ms=header.max_timestamp,
+        records=records,
+        size=header.size,
+        leader_id=leader_id,
+    )
+
+
+async def open_quorum(
+    world: World,
+    root: Directory,
+    *,
+    node_id: NodeId,
+    directory_id: bytes,
+    config: LogConfig,
+    node: Node,
+    static: VoterSet | None = None,
+) -> RaftDriver:
+    """The metadata log in the log directory `root`.
+
+    directory_id: of its meta.properties. static: the voters in the settings, for kraft.version 0.
+    Raises UnsupportedQuorumError unless this node alone votes; LogDirError.
+    """
+    store = await open_store(world, root, config, static)
+    voters = store.voters
+    if voters is None:
+        raise UnsupportedQuorumError("nobody votes: no voters in the metadata log and none given")
+    voters.check_alone(node_id, directory_id)
+    bootstrap: Sequence[MetadataRecord] = ()
+    if store.directory.exists(BOOTSTRAP.name):
+        bootstrap = (await read_snapshot(store.directory, BOOTSTRAP)).records
+    return RaftDriver(store, voters, me=node_id, bootstrap=bootstrap, node=node)

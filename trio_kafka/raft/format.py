@@ -1,0 +1,57 @@
+"""What formatting writes for the metadata log: the directory, and the snapshot a cluster begins
+with.
+
+As `format --standalone` does: kraft.version 1 with this node as the one voter, and the features of
+a metadata.version. `meta.properties` is the log package's. Idempotent: a directory that has its
+snapshot is left alone.
+Source: record format facts of Apache Kafka 4.4.0, KIP-853.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from trio_kafka.metadata.features import (
+    KRAFT_VERSION,
+    LATEST_LEVEL,
+    bootstrap_features,
+    default_level,
+)
+from trio_kafka.model import METADATA_TOPIC, NodeId, TopicPartition
+from trio_kafka.raft.snapshot import BOOTSTRAP, write_snapshot
+from trio_kafka.raft.voters import Voter, VoterEndpoint, VoterSet
+from trio_kafka.world.protocols import Directory
+
+METADATA_PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
+
+
+async def format_metadata(
+    root: Directory,
+    *,
+    node_id: NodeId,
+    directory_id: bytes,
+    endpoints: Sequence[VoterEndpoint],
+    now_ms: int,
+    level: int = LATEST_LEVEL,
+) -> bool:
+    """Write into a log directory; False if it was there already.
+
+    directory_id: as in its meta.properties. endpoints: of this controller.
+    Raises KafkaError(INVALID_UPDATE_VERSION) for an unknown level; OSError.
+    """
+    features = bootstrap_features(level)
+    directory = root.directory(str(METADATA_PARTITION), create=True)
+    if directory.exists(BOOTSTRAP.name):
+        return False
+    me = Voter(node_id, directory_id, tuple(endpoints))
+    voters = VoterSet(default_level(KRAFT_VERSION, level), (me,))
+    await write_snapshot(
+        directory,
+        BOOTSTRAP,
+        features,
+        level=level,
+        voters=voters,
+        timestamp_ms=now_ms,
+        now_ms=now_ms,
+    )
+    await root.sync()
+    return True

@@ -1,0 +1,48 @@
+"""The file `quorum-state`: an election on the disk.
+
+Source: KIP-595, KIP-853 (version 1).
+"""
+
+from typing import Final
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.checkpoint import read_file, replace_file
+from trio_kafka.model import NodeId
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.stored.quorum_state import (
+    QuorumStateData,
+    Voter,
+    read_quorum_state,
+    write_quorum_state,
+)
+from trio_kafka.raft.values import Election
+from trio_kafka.raft.voters import VoterSet
+from trio_kafka.world.protocols import Directory
+
+NAME: Final = "quorum-state"
+
+
+async def load_election(directory: Directory) -> Election:
+    """What was saved last; epoch 0 where nothing was. Raises LogDirError, OSError."""
+    content = await read_file(directory, NAME)
+    if content is None:
+        return Election()
+    try:
+        found = read_quorum_state(content.decode())
+    except (DecodeError, UnicodeDecodeError) as error:
+        # To go on without it could be to vote twice in one epoch.
+        raise LogDirError(directory.path, str(error)) from error
+    return Election(found.leader_epoch, NodeId(found.leader_id), NodeId(found.voted_id))
+
+
+async def save_election(directory: Directory, election: Election, voters: VoterSet) -> None:
+    """Make it durable. OSError."""
+    version = min(voters.kraft_version, 1)
+    state = QuorumStateData(
+        leader_id=election.leader, leader_epoch=election.epoch, voted_id=election.voted
+    )
+    if version:
+        state.voted_directory_id = voters.directory_of(election.voted)
+    else:
+        state.current_voters = [Voter(voter_id=voter) for voter in voters.ids]
+    await replace_file(directory, NAME, write_quorum_state(state, version).encode())

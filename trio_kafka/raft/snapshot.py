@@ -1,0 +1,185 @@
+"""Snapshots of the metadata log: `<end offset>-<epoch>.checkpoint`, a log of batches with control
+records around.
+
+Header (with kraft.version 1 also the voters), records, footer. Written under `.part`, synced,
+renamed: a name without `.part` promises a whole file, and a power loss can still break the promise
+of a name; so a reader checks the footer. The one named 0-0 is what formatting wrote: it holds the
+first voters and the records a cluster begins with.
+Source: KIP-630.
+"""
+
+import re
+from collections.abc import Iterable
+from itertools import islice
+from typing import Final
+
+import trio
+from attrs import define, frozen
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.source import MetadataRecord
+from trio_kafka.protocol.stored.control import (
+    KRaftVersionRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+)
+from trio_kafka.raft.batches import (
+    Control,
+    encode_controls,
+    encode_records,
+    read_controls,
+    read_metadata,
+)
+from trio_kafka.raft.voters import VoterSet, voters_of, voters_record
+from trio_kafka.records.batch import BatchHeader, check_crc, iterate_headers
+from trio_kafka.world.protocols import Directory, File
+
+PART: Final = ".part"
+_NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+_BATCH: Final = 128  # records: encoded or decoded without letting others run
+
+
+@frozen(order=True)
+class SnapshotId:
+    """The end of the log that a snapshot stands for, and the epoch of the last record there."""
+
+    offset: int
+    epoch: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.offset:020}-{self.epoch:010}.checkpoint"
+
+
+BOOTSTRAP: Final = SnapshotId(0, 0)
+
+
+@define(kw_only=True)
+class Snapshot:
+    """One that was read. voters: None where it has none (kraft.version 0)."""
+
+    id: SnapshotId
+    timestamp_ms: int
+    voters: VoterSet | None
+    records: list[MetadataRecord]
+    size: int
+
+
+def snapshots_in(directory: Directory) -> list[SnapshotId]:
+    """All whole ones by name, ascending."""
+    found = (_NAME.fullmatch(name) for name in directory.names())
+    return sorted(SnapshotId(int(match[1]), int(match[2])) for match in found if match)
+
+
+async def write_snapshot(
+    directory: Directory,
+    at: SnapshotId,
+    records: Iterable[MetadataRecord],
+    *,
+    level: int,
+    voters: VoterSet | None,
+    timestamp_ms: int,
+    now_ms: int,
+) -> int:
+    """Write one, durably, in slices; its size in bytes. OSError.
+
+    timestamp_ms: of the last record below its offset. level: the metadata.version.
+    """
+    part = at.name + PART
+    if directory.exists(part):
+        await directory.unlink(part)
+    file = directory.create(part)
+    try:
+        offset = _append_controls(file, 0, at.epoch, now_ms, _opening(voters, timestamp_ms))
+        rest = iter(records)
+        while batch := list(islice(rest, _BATCH)):
+            encoded = encode_records(
+                batch, base_offset=offset, epoch=at.epoch, level=level, timestamp_ms=now_ms
+            )
+            file.append([encoded])
+            offset += len(batch)
+            await trio.lowlevel.checkpoint()
+        _append_controls(file, offset, at.epoch, now_ms, [SnapshotFooterRecord(version=0)])
+        await file.sync()
+        size = file.size
+    finally:
+        file.close()
+    directory.rename(part, at.name)
+    await directory.sync()
+    return size
+
+
+async def read_snapshot(directory: Directory, at: SnapshotId) -> Snapshot:
+    """Read a whole one. Raises KafkaError(CORRUPT_MESSAGE) if it is not whole; OSError."""
+    file = directory.open(at.name)
+    try:
+        content = bytearray(file.size)
+        size = await file.read(0, content)
+    finally:
+        file.close()
+    reading = _Reading(memoryview(content)[:size], at)
+    for position, header in iterate_headers(reading.content):
+        reading.take(position, header)
+        await trio.lowlevel.checkpoint()
+    return reading.done()
+
+
+def _opening(voters: VoterSet | None, timestamp_ms: int) -> list[Control]:
+    header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=timestamp_ms)
+    if voters is None or not voters.kraft_version:
+        return [header]
+    kraft = KRaftVersionRecord(version=0, k_raft_version=voters.kraft_version)
+    return [header, kraft, voters_record(voters)]
+
+
+def _append_controls(
+    file: File, offset: int, epoch: int, now_ms: int, controls: list[Control]
+) -> int:
+    encoded = encode_controls(controls, base_offset=offset, epoch=epoch, timestamp_ms=now_ms)
+    file.append([encoded])
+    return offset + len(controls)
+
+
+class _Reading:
+    """What has been read of a snapshot so far."""
+
+    def __init__(self, content: memoryview, at: SnapshotId) -> None:
+        self.content = content
+        self._at = at
+        self._records: list[MetadataRecord] = []
+        self._timestamp_ms: int | None = None
+        self._kraft_version = 0
+        self._voters: VotersRecord | None = None
+        self._end = -1  # where the footer's batch ends
+
+    def take(self, position: int, header: BatchHeader) -> None:
+        check_crc(self.content, position, header)
+        if not header.is_control:
+            self._records += read_metadata(self.content, position, header)
+            return
+        for control in read_controls(self.content, position, header):
+            match control:
+                case SnapshotHeaderRecord():
+                    self._timestamp_ms = control.last_contained_log_timestamp
+                case KRaftVersionRecord():
+                    self._kraft_version = control.k_raft_version
+                case VotersRecord():
+                    self._voters = control
+                case SnapshotFooterRecord():
+                    self._end = position + header.size
+
+    def done(self) -> Snapshot:
+        if self._timestamp_ms is None or self._end != len(self.content):
+            missing = "header" if self._timestamp_ms is None else "footer"
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self._at.name} has no {missing}")
+        voters = None
+        if self._voters is not None:
+            voters = VoterSet(self._kraft_version, voters_of(self._voters))
+        return Snapshot(
+            id=self._at,
+            timestamp_ms=self._timestamp_ms,
+            voters=voters,
+            records=self._records,
+            size=len(self.content),
+        )
