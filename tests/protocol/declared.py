@@ -100,5 +100,6 @@ def instances(cls: type[Any], version: int, *, flexible: bool) -> st.SearchStrat
     return st.builds(cls, **present)
 
 
+@cache
 def messages_of(cls: type[Any], version: int) -> st.SearchStrategy[Any]:
     return instances(cls, version, flexible=covers(message_of(cls).flexible, version))

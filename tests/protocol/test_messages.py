@@ -34,6 +34,7 @@ DECODED = recorded("wire-decoded.jsonl.gz")
 # librdkafka leaves bytes behind the body of these requests, which Kafka ignores: sample, bytes.
 TRAILING = {183: 3, 187: 3, 1075: 1}
 KINDS = {"bool": "boolean"}
+EXAMPLES = settings.default.max_examples // 16  # of each version of each message
 EVERY = [pytest.param(cls, v, id=f"{cls.__name__}-{v}") for cls, v in all_versions()]
 
 
@@ -209,7 +210,7 @@ def test_every_declared_message_is_as_kafka_defines_it(cls: type[Any]) -> None:
 
 
 @pytest.mark.parametrize(("cls", "version"), EVERY)
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(draw=st.data())
 def test_every_message_comes_back_as_it_went(cls: type[Any], version: int, draw: Any) -> None:
     message = draw.draw(messages_of(cls, version))
@@ -221,13 +222,14 @@ def test_every_message_comes_back_as_it_went(cls: type[Any], version: int, draw:
 
 
 @pytest.mark.parametrize(("cls", "version"), EVERY)
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(draw=st.data())
 def test_any_other_bytes_are_a_message_or_a_decode_error(
     cls: type[Any], version: int, draw: Any
 ) -> None:
     encoded = bytearray(to_bytes(draw.draw(messages_of(cls, version)), version))
-    for cut in range(len(encoded)):
+    step = len(encoded) // 40 + 1
+    for cut in range(draw.draw(st.integers(0, step - 1)), len(encoded), step):
         with pytest.raises(DecodeError):
             decoder(cls, version)(memoryview(encoded)[:cut])
     for place in draw.draw(st.lists(st.integers(0, max(len(encoded) - 1, 0)), max_size=4)):
