@@ -5,8 +5,7 @@ Source: message.timestamp.*, max.message.bytes, segment.bytes; KIP-98, KIP-937.
 """
 
 from collections.abc import Sequence
-
-from attrs import frozen
+from typing import NamedTuple
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.config import LogConfig
@@ -23,8 +22,7 @@ from trio_kafka.records.header import (
 )
 
 
-@frozen(slots=True)
-class Appended:
+class Appended(NamedTuple):
     """Where batches are now. append_time_ms is -1 with create times.
 
     duplicate: they were there already, appended before by the same producer.
@@ -56,9 +54,15 @@ def check_times(headers: Sequence[BatchHeader], config: LogConfig, now_ms: int) 
     oldest = now_ms - config.message_timestamp_before_max_ms
     newest = now_ms + config.message_timestamp_after_max_ms
     for header in headers:
-        if header.attributes & (LOG_APPEND_TIME | CONTROL):
-            if header.attributes & CONTROL:
-                continue
+        if (
+            oldest <= header.base_timestamp <= newest
+            and oldest <= header.max_timestamp <= newest
+            and not header.attributes & LOG_APPEND_TIME
+        ):
+            continue
+        if header.attributes & CONTROL:
+            continue
+        if header.attributes & LOG_APPEND_TIME:
             raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "log append time set by a producer")
         for time in (header.base_timestamp, header.max_timestamp):
             if time != NO_TIMESTAMP and not oldest <= time <= newest:

@@ -157,7 +157,9 @@ class Log:
         """
         config = self.config
         now_ms = int(self._wall() * 1000)
-        check_sizes(len(records), headers, config)
+        size = len(records)
+        if size > config.max_message_bytes or size > config.segment_bytes:
+            check_sizes(size, headers, config)
         append_time = config.message_timestamp_type == "LogAppendTime"
         if not append_time:
             check_times(headers, config, now_ms)

@@ -9,7 +9,7 @@ Source: KIP-98, KIP-185, KIP-360; Kafka's rules for sequences.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from attrs import define, field, frozen
 
@@ -22,13 +22,7 @@ _LAST_SEQUENCE: Final = (1 << 31) - 1
 _REMEMBERED: Final = 5
 
 
-def last_sequence(first: int, delta: int) -> int:
-    """The sequence `delta` after `first`; after 2147483647 comes 0."""
-    return (first + delta) & _LAST_SEQUENCE
-
-
-@frozen(kw_only=True)
-class ProducedBatch:
+class ProducedBatch(NamedTuple):
     """A batch as its producer's duplicates need it."""
 
     first_sequence: int
@@ -144,11 +138,11 @@ class ProducerState:
         batches = producer.batches
         batches.append(
             ProducedBatch(
-                first_sequence=sequence,
-                last_sequence=last_sequence(sequence, delta),
-                last_offset=first_offset + delta,
-                offset_delta=delta,
-                timestamp=timestamp,
+                sequence,
+                (sequence + delta) & _LAST_SEQUENCE,
+                first_offset + delta,
+                delta,
+                timestamp,
             )
         )
         if len(batches) > _REMEMBERED:

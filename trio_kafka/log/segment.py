@@ -161,7 +161,7 @@ class Segment:
         """Must a new segment begin before this append? By size, age, full indexes or offsets out of
         reach.
         """
-        size = self.size
+        size = self.file.size
         if (
             size > config.segment_bytes - size_of_append
             or last_offset - self.base_offset > _LAST_RELATIVE
@@ -175,6 +175,8 @@ class Segment:
                 waited = now_ms - self.created_ms
             if waited > config.segment_ms - jitter_ms:
                 return True
+        if self._since_index <= config.index_interval_bytes:
+            return False  # no entry is due: an index is found full by the append that needs one
         limit = config.segment_index_bytes
         return self.offsets.is_full(limit) or self.times.is_full(limit)
 
