@@ -141,6 +141,12 @@ def test_a_port_is_shared_where_the_system_chooses_and_by_an_address_of_each_fam
             "listeners",
             "SSL: SSL is not served yet, only PLAINTEXT is",
         ),
+        (
+            ("CONTROLLER://:2", "SSL://:1"),
+            {"controller_names": ("CONTROLLER",)},
+            "listeners",
+            "listener.security.protocol.map has no protocol for CONTROLLER",
+        ),
         (("PLAINTEXT://:1", "plaintext://:2"), {}, "listeners", "PLAINTEXT is named twice"),
         (
             ("PLAINTEXT://:1", "CONTROLLER://h:1"),

@@ -37,6 +37,5 @@ def read_settings(file: str | None, arguments: Sequence[str] | None) -> Loaded |
 
 
 def _read(file: str) -> str:
-    # newline="": the parser knows line ends, and an escaped one is no end.
-    with open(file, encoding="latin-1", newline="") as stream:
+    with open(file, encoding="latin-1") as stream:
         return stream.read()
