@@ -13,6 +13,7 @@ import trio
 
 from trio_kafka.world.protocols import Crashed
 from trio_kafka.world.simulated import SimulatedWorld, Universe
+from trio_kafka.world.simulated.universe import Verdict
 
 T = TypeVar("T")
 
@@ -29,6 +30,15 @@ def simulated_world(
 ) -> SimulatedWorld:
     """A machine in a universe of its own; `world.universe` has faults, links and other machines."""
     return Universe(seed, moody=moody).machine(name)
+
+
+def fault_on(call: str, verdict: Verdict, target: str = "") -> Callable[[str, str, str], Verdict]:
+    """A rule for `universe.fault`: `verdict` for that call on what has `target` in its name."""
+
+    def rule(machine: str, name: str, place: str) -> Verdict:  # noqa: ARG001 - a rule's signature
+        return verdict if name == call and target in place else None
+
+    return rule
 
 
 async def run_until_crash(

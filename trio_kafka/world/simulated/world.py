@@ -98,6 +98,8 @@ class SimulatedWorld:
         Not `power`: kill -9; the page cache stays and the kernel resets the peers. kept: see
         `disk`. Call it before the tasks are cancelled, so that no `finally` acts on the world.
         """
+        if not self.alive:
+            return
         self.universe.note(self.name, "crash", "power" if power else "kill")
         self.alive = False
         self.dark = power

@@ -1,0 +1,81 @@
+"""Simulated worlds for tests."""
+
+import pytest
+import trio
+
+from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash, simulated_world
+from trio_kafka.world.protocols import Crashed
+
+
+def test_a_simulated_run_gives_the_result_of_main_in_virtual_time():
+    async def main(universe):
+        await trio.sleep(1e6)
+        return universe.seed, trio.current_time()
+
+    assert run_simulated(main, seed=3) == (3, 1e6)
+
+
+async def test_a_simulated_world_works_inside_a_test(autojump_clock):
+    world = simulated_world("a")
+    other = world.universe.machine("b")
+    listener = await world.network.listen("", 0)
+
+    far = await other.network.connect("a", listener.address.port)
+
+    assert (await listener.accept()).peer == far.local
+
+
+@pytest.mark.parametrize("after_s", [1.0, 5.0])
+async def test_a_life_ends_by_a_crash_and_no_clean_up_acts_on_the_world(autojump_clock, after_s):
+    world = simulated_world()
+    seen = []
+
+    async def live(world):
+        root = world.directory("/d", create=True)
+        try:
+            await trio.sleep(3)
+            root.create("ended")
+            await root.sync()
+        finally:
+            seen.append(world.alive)
+            root.create("clean-up")
+
+    await run_until_crash(world, live, after_s, kept=0.0)
+
+    names = world.universe.machine("broker").directory("/d").names()
+    assert (seen, names) == (([False], []) if after_s < 3 else ([True], ["ended"]))
+
+
+async def test_what_a_life_raises_itself_comes_out(autojump_clock):
+    async def live(world):
+        await trio.sleep(0)
+        raise KeyError
+
+    with pytest.RaisesGroup(KeyError):
+        await run_until_crash(simulated_world(), live, 1.0)
+
+
+async def test_a_crash_by_the_life_itself_is_its_end(autojump_clock):
+    async def live(world):
+        await trio.sleep(0.1)
+        world.crash()
+        with pytest.raises(Crashed):
+            world.directory("/")
+        world.directory("/")
+
+    world = simulated_world()
+    await run_until_crash(world, live, 1.0)
+
+    assert not world.alive
+
+
+async def test_a_fault_is_on_one_call_and_on_what_has_the_target_in_its_name(autojump_clock):
+    world = simulated_world()
+    root = world.directory("/d", create=True)
+    world.universe.fault = fault_on("create", OSError("told to"), "a.")
+
+    root.create("b.log")
+    with pytest.raises(OSError, match="told to"):
+        root.create("a.log")
+
+    assert root.names() == ["b.log"]

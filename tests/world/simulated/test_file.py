@@ -1,0 +1,104 @@
+"""Simulated files: what is cold, what is full, what stays broken."""
+
+import errno
+
+import pytest
+
+from trio_kafka.testing.simulation import fault_on, run_simulated
+from trio_kafka.world.recent import WINDOW
+from trio_kafka.world.simulated import Universe
+from trio_kafka.world.simulated.universe import no_fault
+
+
+async def new_file(universe, content=b""):
+    file = universe.machine("m").directory("/d", create=True).create("f")
+    file.append([content])
+    return file
+
+
+def test_cold_bytes_get_warm_by_reading_them():
+    async def main(universe):
+        file = await new_file(universe, b"x" * 100)
+        file.chill(10)
+        buffer = bytearray(100)
+        before = file.try_read(0, buffer)
+        with pytest.raises(BlockingIOError):
+            file.try_read(10, buffer)
+        await file.read(5, memoryview(buffer)[:45])
+        return before, file.try_read(0, buffer)
+
+    assert run_simulated(main) == (10, 50)
+
+
+def test_in_a_mood_a_warm_read_is_refused_or_short():
+    async def main(universe):
+        file = await new_file(universe, b"x" * 10_000)
+        found = set()
+        for _ in range(200):
+            try:
+                found.add(file.try_read(0, bytearray(10_000)))
+            except BlockingIOError:
+                found.add(None)
+        return found
+
+    assert run_simulated(main) == {10_000}
+    assert len(run_simulated(main, moody=True) - {None, 10_000}) > 2
+
+
+def test_a_file_system_that_cannot_refuse_reads_only_what_was_written_lately():
+    async def main(universe):
+        file = await new_file(universe, b"x")
+        buffer = bytearray(1)
+        assert file.try_read(0, buffer) == 1
+        file.append([bytes(WINDOW)])
+        with pytest.raises(BlockingIOError):
+            file.try_read(0, buffer)
+        return await file.read(0, buffer)
+
+    assert Universe(nowait=False).run(main) == 1
+
+
+def test_a_full_disk_takes_all_or_nothing():
+    async def main(universe):
+        file = await new_file(universe, b"12345")
+        world = universe.machines["m"]
+        world.capacity = 8
+        with pytest.raises(OSError) as caught:
+            file.append([b"6789"])
+        file.append([b"678"])
+        return caught.value.errno, file.size, world.free_space()
+
+    assert run_simulated(main) == (errno.ENOSPC, 8, 0)
+
+
+def test_a_failed_sync_breaks_the_file_for_good():
+    async def main(universe):
+        file = await new_file(universe, b"x")
+        universe.fault = fault_on("sync", OSError(errno.EIO, "io"))
+        with pytest.raises(OSError, match="io"):
+            await file.sync()
+        universe.fault = no_fault
+        for wait in (file.sync, lambda: file.read(0, bytearray(1)), lambda: file.append_slow([])):
+            with pytest.raises(OSError, match="broken before"):
+                await wait()
+        for call in (lambda: file.append([b"x"]), lambda: file.truncate(0), lambda: file.lease(0)):
+            with pytest.raises(OSError, match="broken before"):
+                call()
+
+    run_simulated(main)
+
+
+def test_bytes_appended_while_a_sync_runs_are_not_covered_by_it():
+    async def main(universe):
+        file = await new_file(universe, b"x")
+        world = universe.machines["m"]
+        root = world.directory("/d")
+        await root.sync()
+        universe.at(1e-4, lambda: file.append([b"y"]))
+        await file.sync()
+        assert file.size == 2
+        world.crash(kept=0.0)
+        return universe.machine("m").directory("/d").open("f").size
+
+    assert {run_simulated(main, seed) for seed in range(10)} <= {1, 2}
+    assert 1 in {run_simulated(main, seed) for seed in range(10)}

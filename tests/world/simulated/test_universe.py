@@ -1,0 +1,265 @@
+"""One seed, one run: determinism, faults, links, crashes of whole machines."""
+
+import errno
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import trio
+
+from trio_kafka.testing.simulation import fault_on, run_simulated
+from trio_kafka.world.protocols import Crashed
+from trio_kafka.world.simulated import Universe
+from trio_kafka.world.simulated.universe import no_fault
+
+SCENARIO = pathlib.Path(__file__).with_name("scenario.py")
+_spec = importlib.util.spec_from_file_location("scenario", SCENARIO)
+scenario = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(scenario)
+
+
+def in_a_process(seed, hash_seed):
+    return subprocess.run(
+        [sys.executable, str(SCENARIO), str(seed)],
+        env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout.strip()
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_trace_whatever_the_hash_seed():
+    here = scenario.digest(7)
+
+    assert in_a_process(7, "0") == here
+    assert in_a_process(7, "1") == here
+
+
+def test_seeds_give_different_traces_and_each_the_same_in_any_order():
+    first = {seed: scenario.digest(seed) for seed in range(8)}
+
+    assert len(set(first.values())) == 8
+    assert {seed: scenario.digest(seed) for seed in reversed(range(8))} == first
+
+
+def lost_by(forgotten, seeds=12):
+    found = [
+        Universe(seed, moody=True).run(lambda universe: scenario.power_loss(universe, forgotten))
+        for seed in range(seeds)
+    ]
+    assert sum(acknowledged for acknowledged, _ in found) > seeds
+    return sum(lost for _, lost in found)
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_is_there_after_a_power_loss():
+    assert lost_by("") == 0
+
+
+@pytest.mark.parametrize("forgotten", ["file", "directory"])
+def test_a_forgotten_sync_is_found_by_some_seed(forgotten):
+    assert lost_by(forgotten) > 0
+
+
+async def pair(universe):
+    here = universe.machines.get("here") or universe.machine("here")
+    there = universe.machines.get("there") or universe.machine("there")
+    listener = await here.network.listen("", 0)
+    far = await there.network.connect("here", listener.address.port)
+    return await listener.accept(), far
+
+
+def test_a_cut_link_delays_what_is_sent_until_it_is_healed():
+    async def main(universe):
+        near, far = await pair(universe)
+        universe.cut("here", "there")
+        start = trio.current_time()
+        near.send(b"x")
+        universe.at(start + 30, lambda: universe.heal("here", "there"))
+        await far.wait_readable()
+        return trio.current_time() - start
+
+    assert 30 < run_simulated(main) < 30.5
+
+
+def test_connecting_over_a_cut_link_goes_on_once_it_is_healed_or_times_out():
+    async def main(universe):
+        await pair(universe)
+        here, there = universe.machines["here"], universe.machines["there"]
+        listener = await here.network.listen("", 9092)
+        universe.cut("here", "there")
+        universe.at(trio.current_time() + 10, lambda: universe.heal("here", "there"))
+        await there.network.connect("here", 9092)
+        healed = trio.current_time()
+        universe.cut("here", "there")
+        with pytest.raises(TimeoutError) as caught:
+            await there.network.connect("here", 9092)
+        listener.close()
+        return healed, trio.current_time() - healed, caught.value.errno
+
+    healed, waited, number = run_simulated(main)
+
+    assert 10 < healed < 20
+    assert 127 <= waited < 128
+    assert number == errno.ETIMEDOUT
+
+
+@pytest.mark.parametrize("call", ["create", "append", "try_read", "truncate", "rename", "names"])
+def test_any_call_on_a_disk_fails_when_it_is_told_to(call):
+    async def main(universe):
+        root = universe.machine("m").directory("/d", create=True)
+        file = root.create("f")
+        file.append([b"abc"])
+        universe.fault = fault_on(call, OSError(errno.EIO, "told to"))
+        calls = {
+            "create": lambda: root.create("g"),
+            "append": lambda: file.append([b"x"]),
+            "try_read": lambda: file.try_read(0, bytearray(1)),
+            "truncate": lambda: file.truncate(0),
+            "rename": lambda: root.rename("f", "g"),
+            "names": root.names,
+        }
+        with pytest.raises(OSError, match="told to"):
+            calls[call]()
+        universe.fault = no_fault
+        return root.names(), file.size
+
+    assert run_simulated(main) == (["f"], 3)
+
+
+def test_a_rule_knows_machine_call_and_target_and_a_number_is_time():
+    async def main(universe):
+        file = universe.machine("m").directory("/d", create=True).create("f")
+        asked = []
+
+        def slow(*call):
+            asked.append(call)
+            return 0.5
+
+        universe.fault = slow
+        before = trio.current_time()
+        file.append([b"x"])
+        return trio.current_time() - before, asked
+
+    assert run_simulated(main) == (0.5, [("m", "append", "/d/f")])
+
+
+def test_a_told_reset_reaches_both_ends():
+    async def main(universe):
+        near, far = await pair(universe)
+        universe.fault = fault_on("send", ConnectionResetError(errno.ECONNRESET, "told to"))
+        with pytest.raises(ConnectionResetError, match="told to"):
+            near.send(b"x")
+        universe.fault = no_fault
+        await far.wait_readable()
+        with pytest.raises(ConnectionResetError):
+            far.receive_into(bytearray(1))
+
+    run_simulated(main)
+
+
+def test_kill_keeps_the_page_cache_and_resets_the_peers():
+    async def main(universe):
+        _, far = await pair(universe)
+        here = universe.machines["here"]
+        here.directory("/").create("f").append([b"x"])
+        here.crash(power=False)
+        await far.wait_readable()
+        with pytest.raises(ConnectionResetError):
+            far.receive_into(bytearray(1))
+        return universe.machine("here").directory("/").names()
+
+    assert run_simulated(main) == ["f"]
+
+
+def test_power_loss_is_silent_until_the_next_life_answers_with_a_reset():
+    async def main(universe):
+        _, far = await pair(universe)
+        here = universe.machines["here"]
+        here.directory("/").create("f").append([b"x"])
+        here.crash(kept=0.0)
+        far.send(b"anyone?")
+        with trio.move_on_after(600) as silence:
+            await far.wait_readable()
+        names = universe.machine("here").directory("/").names()
+        far.send(b"anyone now?")
+        await far.wait_readable()
+        with pytest.raises(ConnectionResetError):
+            far.receive_into(bytearray(1))
+        return silence.cancelled_caught, names
+
+    assert run_simulated(main) == (True, [])
+
+
+def test_after_a_crash_every_call_of_that_life_raises_crashed():
+    async def main(universe):
+        near, _ = await pair(universe)
+        here = universe.machines["here"]
+        root = here.directory("/")
+        file = root.create("f")
+        selector = here.network.selector()
+        here.crash()
+        for call in (
+            root.names,
+            lambda: file.append([b"x"]),
+            lambda: file.lease(0),
+            lambda: near.send(b"x"),
+            lambda: near.receive_into(bytearray(1)),
+            near.close,
+            lambda: selector.poll(0, 1),
+            lambda: here.directory("/"),
+        ):
+            with pytest.raises(Crashed):
+                call()
+        for wait in (
+            file.sync,
+            root.sync,
+            near.wait_readable,
+            lambda: here.network.listen("", 1),
+            lambda: here.network.connect("there", 1),
+            lambda: here.run_in_thread(int),
+        ):
+            with pytest.raises(Crashed):
+                await wait()
+
+    run_simulated(main)
+
+
+def test_a_machine_has_one_life_at_a_time():
+    universe = Universe()
+    universe.machine("m")
+
+    with pytest.raises(ValueError, match="alive"):
+        universe.machine("m")
+
+
+def test_events_of_one_time_happen_in_the_order_in_which_they_were_asked_for():
+    async def main(universe):
+        seen = []
+        for number in range(5):
+            universe.at(1.0, lambda number=number: seen.append(number))
+        await trio.sleep(2)
+        return seen
+
+    assert run_simulated(main) == [0, 1, 2, 3, 4]
+
+
+async def test_slow_calls_need_a_clock_that_can_skip(autojump_clock):
+    universe = Universe()
+    world = universe.machine("m")
+    universe.fault = fault_on("directory", 0.5)
+
+    with pytest.raises(TypeError, match="need a SkippingClock"):
+        world.directory("/")
+
+
+async def test_a_universe_works_on_the_clock_of_any_test(autojump_clock):
+    near, far = await pair(Universe())
+
+    near.send(b"x")
+    await far.wait_readable()
+
+    assert far.receive_into(bytearray(1)) == 1
