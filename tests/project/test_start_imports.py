@@ -10,8 +10,10 @@ from tests.project.tree import ROOT
 
 pytestmark = pytest.mark.slow
 
-CLI = {"attr", "attrs", "cyclopts", "trio_kafka"}
+CLI = {"trio_kafka"}
 BROKER = CLI | {
+    "attr",
+    "attrs",
     "cattr",
     "cattrs",
     "cramjam",
