@@ -1,13 +1,45 @@
-"""The planes together: from a connection to an answer."""
+"""The planes together, over real sockets and simulated ones."""
 
+import resource
+import struct
+from typing import Any
+
+import pytest
 import trio
-from trio_kafka.testing.planes import running_plane
+from trio.testing import MockClock
 from trio_kafka_apis.k18_api_versions import api_versions
 
+from trio_kafka.network import items
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.plugin import Context, Delayed, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
-from trio_kafka.testing.scripted_client import connected
-from trio_kafka.world.clock import SkippingClock
+from trio_kafka.testing.planes import RunningPlane, running_plane, until
+from trio_kafka.testing.sample_apis import (
+    EchoRequest,
+    EchoResponse,
+    WaitRequest,
+    WaitResponse,
+)
+from trio_kafka.testing.scripted_client import (
+    ScriptedClient,
+    connect,
+    connected,
+    frame,
+    request_frame,
+)
+from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.real import RealWorld
+
+
+@api(EchoRequest)
+def echo(request: EchoRequest, context: Context) -> EchoResponse:
+    return EchoResponse(text=request.text, number=request.number)
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
 
 
 async def test_api_versions_is_answered_over_real_sockets() -> None:
@@ -19,3 +51,284 @@ async def test_api_versions_is_answered_over_real_sockets() -> None:
         answer = await client.ask(ApiVersionsRequest("trio", "1"), 3)
         assert answer.error_code == 0
         assert [one.api_key for one in answer.api_keys] == [18]
+
+
+async def test_a_thousand_pipelined_requests_over_real_sockets_keep_their_order() -> None:
+    world = RealWorld()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        data = b"".join(
+            request_frame(EchoRequest("x" * (number % 300), number), 1, correlation=number)
+            for number in range(1000)
+        )
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(client.send, data)
+            got = [(await client.receive_answer(EchoResponse, 1))[0] for _ in range(1000)]
+        assert got == list(range(1000))
+
+
+async def test_fifty_promises_of_90_megabytes_cost_what_was_sent() -> None:
+    world = RealWorld()
+    async with running_plane(world, [echo]) as plane:
+        async with connected(world, plane.endpoint) as other:
+            await other.ask(EchoRequest("x", 1), 0)
+        before = resident()
+        clients = [await connect(world.network, plane.endpoint) for _ in range(50)]
+        head = struct.pack(">ihhi", 90_000_000, 10100, 0, 1)
+        for client in clients:
+            await client.send(head + bytes(100_000))
+        await until(lambda: sum(one.framer.held > 90_000_000 for one in plane.connections) == 50)
+        await trio.sleep(0.01)
+
+        assert resident() - before < 2 * 50 * 100_000 + (8 << 20)
+        for client in clients:
+            client.close()
+
+
+async def test_two_hundred_readers_that_never_read_cost_little_and_hold_up_nobody() -> None:
+    @api(EchoRequest)
+    def much(request: EchoRequest, context: Context) -> EchoResponse:
+        return EchoResponse(text="z" * 20_000, number=request.number)
+
+    world = RealWorld()
+    settings = ListenerSettings(processors=2, send_buffer=4096, receive_buffer=4096)
+    async with running_plane(world, [much], listener=settings) as plane:
+        clients = [await connect(world.network, plane.endpoint) for _ in range(200)]
+        before = resident()
+        ask = request_frame(EchoRequest("x", 1), 0)
+        for client in clients:
+            client.socket.send(ask * 60)
+        await until(lambda: sum(one.out is not None for one in plane.connections) > 150)
+
+        async with connected(world, plane.endpoint) as other:
+            assert (await other.ask(EchoRequest("x", 1), 0)).number == 1
+        assert resident() - before < 200 * (64 << 10) + (24 << 20)
+        for client in clients:
+            client.socket.abort()
+        await until(lambda: not plane.connections)
+
+
+def parking(gate: trio.Event) -> Any:
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await context.parked(gate.wait)
+        return WaitResponse(outcome="parked")
+
+    return wait
+
+
+async def test_a_hundred_parked_requests_with_one_thread_do_not_hold_up_the_next(
+    autojump_clock: MockClock,
+) -> None:
+    gate = trio.Event()
+    world = simulated_world()
+    async with running_plane(world, [echo, parking(gate)], threads=1) as plane:
+        clients = [await connect(world.network, plane.endpoint) for _ in range(100)]
+        for client in clients:
+            await client.send(request_frame(WaitRequest(1), 0))
+        await until(lambda: plane.group.parked == 100)
+        async with connected(world, plane.endpoint) as other:
+            with trio.fail_after(0.01):
+                await other.ask(EchoRequest("next", 1), 0)
+
+        for client in clients[:40]:
+            client.close()
+        await until(lambda: plane.group.parked == 60)
+        assert plane.group.limiter.borrowed_tokens == 0
+
+        gate.set()
+        for client in clients[40:]:
+            assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "parked"
+        await until(lambda: plane.group.unparked == 1)
+        statistics = plane.group.limiter.statistics()
+        assert (statistics.borrowed_tokens, statistics.tasks_waiting) == (0, 0)
+        assert len(plane.connections) == 60
+        async with connected(world, plane.endpoint) as other:
+            await other.ask(EchoRequest("still there", 1), 0)
+        for client in clients[40:]:
+            client.close()
+
+
+async def test_a_turn_stays_short_beside_a_flood() -> None:
+    world = RealWorld()
+    async with (
+        running_plane(world, [echo]) as plane,
+        connected(world, plane.endpoint) as flood,
+        connected(world, plane.endpoint) as other,
+    ):
+        data = request_frame(EchoRequest("x" * 100, 1), 0) * 5000
+
+        async def swallow() -> None:
+            for _ in range(5000):
+                await flood.receive_frame()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(flood.send, data)
+            nursery.start_soon(swallow)
+            answered = plane.turn.passes
+            await other.ask(EchoRequest("x", 1), 0)
+            assert plane.turn.passes - answered < 40
+            assert plane.processor.connections
+        # 5000 requests of at least 5 µs are many turns: one task did not take them in one.
+        assert plane.turn.passes - answered > 20
+
+
+async def test_nothing_is_accepted_before_the_plane_is_opened(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo], opened=False) as plane:
+        async with connected(world, plane.endpoint) as client:
+            await client.send(request_frame(EchoRequest("x", 1), 0))
+            await trio.sleep(5)
+            assert not plane.connections
+
+            plane.plane.open()
+            await client.receive_answer(EchoResponse, 0)
+
+
+async def test_draining_answers_what_is_in_hand_and_ends_the_rest(
+    autojump_clock: MockClock,
+) -> None:
+    gate = trio.Event()
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await gate.wait()
+        return WaitResponse(outcome="done")
+
+    world = simulated_world()
+    async with running_plane(world, [echo, wait]) as plane:
+        idle, busy = [await connect(world.network, plane.endpoint) for _ in range(2)]
+        await idle.ask(EchoRequest("x", 1), 0)
+        await busy.send(request_frame(WaitRequest(1), 0) + request_frame(EchoRequest("no", 1), 0))
+        await trio.sleep(1)
+        drained: list[bool] = []
+
+        async def drain() -> None:
+            drained.append(await plane.plane.drain(trio.current_time() + 30))
+
+        plane.nursery.start_soon(drain)
+        await idle.wait_closed()
+        with pytest.raises(ConnectionError):
+            await connect(world.network, plane.endpoint)
+        assert drained == []
+        gate.set()
+
+        assert (await busy.receive_answer(WaitResponse, 0))[1].outcome == "done"
+        await busy.wait_closed()
+        await until(lambda: drained == [True])
+        assert plane.closed(items.DRAINED) == 2
+        for client in (idle, busy):
+            client.close()
+
+
+async def test_draining_ends_at_its_deadline(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with (
+        running_plane(world, [parking(trio.Event())]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(1)
+        began = trio.current_time()
+
+        assert not await plane.plane.drain(began + 3)
+        assert trio.current_time() == began + 3
+
+
+async def test_what_is_delayed_is_answered_when_its_purgatory_closes_while_draining(
+    autojump_clock: MockClock,
+) -> None:
+    planes: list[RunningPlane] = []
+
+    @api(WaitRequest)
+    def wait(request: WaitRequest, context: Context) -> Delayed:
+        return Delayed(
+            ("x",),
+            float("inf"),
+            lambda timed_out: WaitResponse(outcome="end") if timed_out else None,
+            purgatory=planes[0].purgatory,
+        )
+
+    world = simulated_world()
+    async with running_plane(world, [wait]) as plane, connected(world, plane.endpoint) as client:
+        planes.append(plane)
+        await client.send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(1)
+        plane.purgatory.close()
+
+        assert await plane.plane.drain(trio.current_time() + 3)
+        assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "end"
+
+
+async def test_an_address_in_use_is_an_error_of_the_plane(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane:
+        settings = ListenerSettings(port=plane.endpoint.port)
+        with pytest.raises(BaseException) as failure:
+            async with running_plane(world, [echo], listener=settings):
+                pass
+    assert failure.group_contains(OSError)
+
+
+async def test_the_tree_has_kafkas_names_and_leaves_nothing_behind(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    settings = ListenerSettings(name="CLIENTS", processors=2)
+    async with running_plane(world, [echo], listener=settings) as plane:
+        async with connected(world, plane.endpoint) as client:
+            await client.ask(EchoRequest("x", 1), 0)
+            names = [node.name for _, node in plane.node.walk()]
+            port = plane.endpoint.port
+            assert f"data-plane-kafka-socket-acceptor-CLIENTS-PLAINTEXT-{port}" in names
+            assert "data-plane-kafka-network-thread-0-CLIENTS-PLAINTEXT-1" in names
+            assert {"request-channel", "request-handlers", "num.io.threads", "Echo"} <= set(names)
+            kinds = [node.kind for _, node in plane.node.walk()]
+            assert kinds.count("connection") == 1
+            for _, node in plane.node.walk():
+                assert isinstance(dict(node.figures()), dict)
+        root = plane.node
+    kinds = {node.kind for _, node in root.walk()}
+    assert not kinds & {"connection", "selector", "task", "listener"}
+
+
+async def test_each_requests_times_are_summed_by_api(autojump_clock: MockClock) -> None:
+    gate = trio.Event()
+    world = simulated_world()
+    async with (
+        running_plane(world, [echo, parking(gate)]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.ask(EchoRequest("x", 1), 0)
+        await client.ask(EchoRequest("x", 2), 0)
+        await client.send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(5)
+        gate.set()
+        await client.receive_answer(WaitResponse, 0)
+
+        figures = {node.name: node.figures() for _, node in plane.node.walk()}
+        assert figures["Echo"]["count"] == 2
+        assert figures["Wait"]["count"] == 1
+        assert 4990 < figures["Wait"]["remote_max_ms"] < 5010
+        assert figures["Wait"]["local_ms"] == figures["Wait"]["send_ms"] == 0
+
+
+async def test_a_broken_peer_among_many_harms_no_other(autojump_clock: MockClock) -> None:
+    world = simulated_world(seed=11, moody=True)
+    async with running_plane(world, [echo], listener=ListenerSettings(processors=3)) as plane:
+
+        async def good(number: int) -> None:
+            async with connected(world, plane.endpoint) as client:
+                for turn in range(20):
+                    answer = await client.ask(EchoRequest(f"{number}", turn), turn % 2)
+                    assert (answer.text, answer.number) == (f"{number}", turn)
+
+        async def bad(number: int) -> None:
+            client: ScriptedClient = await connect(world.network, plane.endpoint)
+            await client.send([b"\xff" * 50, frame(9999, 0), b"\0\0\0\x50half"][number % 3])
+            await trio.sleep(0.01 * number)
+            client.socket.abort()
+
+        async with trio.open_nursery() as nursery:
+            for number in range(30):
+                nursery.start_soon(good, number)
+                nursery.start_soon(bad, number)

@@ -29,7 +29,6 @@ class Connection:
         "left",
         "muted",
         "node",
-        "number",
         "out",
         "parked",
         "peer",
@@ -43,13 +42,12 @@ class Connection:
         "software",
     )
 
-    def __init__(self, socket: Socket, processor: "Processor", framer: Framer, number: int) -> None:
+    def __init__(self, socket: Socket, processor: "Processor", framer: Framer) -> None:
         self.socket = socket
         self.key = socket.key
         self.peer: Endpoint = socket.peer
         self.processor = processor
         self.framer = framer
-        self.number = number  # of this processor's connections, from 0
         self.muted = 0  # bits of `items`
         self.readable = True  # bytes may have come before it was registered
         self.queued = False  # in the ready list

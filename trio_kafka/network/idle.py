@@ -29,12 +29,12 @@ async def close_idle(processor: "Processor") -> NoReturn:
     """Close the idle connections of one processor until cancelled."""
     idle_s = processor.listener.idle_s
     while True:
-        await processor.wait_occupied()
+        await processor.roster.wait_occupied()
         oldest = min(connection.progress for connection in processor.connections.values())
         await trio.sleep_until(max(oldest + idle_s, trio.current_time() + idle_s / 16))
         before = trio.current_time() - idle_s
         for number, connection in enumerate(list(processor.connections.values()), start=1):
             if is_idle(connection, before):
-                processor.close(connection, items.IDLE)
+                processor.roster.close(connection, items.IDLE)
             if not number % _A_SLICE:
                 await trio.lowlevel.checkpoint()

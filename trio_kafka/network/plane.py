@@ -117,15 +117,18 @@ class Plane:
         name = f"{self.name}-plane-kafka-socket-acceptor-{labels}-{address.port}"
 
         async def serve(*, task_status: trio.TaskStatus[Endpoint]) -> None:
-            await serve_listener(
-                listener,
-                processors,
-                self._shared.turn,
-                node,
-                name=name,
-                opened=self._opened,
-                accepting=accepting,
-                task_status=task_status,
-            )
+            try:
+                await serve_listener(
+                    listener,
+                    processors,
+                    self._shared.turn,
+                    node,
+                    name=name,
+                    opened=self._opened,
+                    accepting=accepting,
+                    task_status=task_status,
+                )
+            finally:
+                node.remove()
 
         return await nursery.start(serve, name=name)  # type: ignore[no-any-return]

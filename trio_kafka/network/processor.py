@@ -8,13 +8,12 @@ ever stops for a full request channel: a connection whose request found it full 
 """
 
 from collections import deque
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import trio
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_channel
-from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network import items
@@ -23,16 +22,14 @@ from trio_kafka.network.handlers import Shared
 from trio_kafka.network.idle import close_idle
 from trio_kafka.network.outgoing import Outgoing, Progress, release
 from trio_kafka.network.request import Request
+from trio_kafka.network.roster import Roster
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.waiting import WaitingRoom
 from trio_kafka.wire.frame import SMALL, Framer
 from trio_kafka.wire.server import HEAD, Segments
 from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, RangeCutError, Socket
 
-logger = get_logger(__name__)
-
-_EDGES_A_TURN = 64
-_QUIET = frozenset({items.LEFT, items.IDLE, items.DRAINED, items.STOPPED})
+_EDGES_A_TURN: Final = 64
 
 
 class Processor:
@@ -41,7 +38,6 @@ class Processor:
     def __init__(self, name: str, shared: Shared, listener: ListenerSettings, node: Node) -> None:
         self.name = name
         self.listener = listener
-        self.connections: dict[int, Connection] = {}
         self._shared = shared
         self._channel = shared.channel
         self._handlers = shared.handlers
@@ -49,6 +45,9 @@ class Processor:
         self._elapsed = shared.turn.elapsed
         self._selector = shared.world.network.selector()
         self._node = node.add(name, "selector", self.figures)
+        self.roster = Roster(self._selector, shared.counters, listener.name, self._node)
+        self.connections = self.roster.by_key
+        self._close = self.roster.close
         self._new: Sender[Socket]
         self._arrived: Receiver[Socket]
         self._new, self._arrived = open_channel(
@@ -64,9 +63,7 @@ class Processor:
         self._asleep = self._inline = False
         self._ends = 0.0  # of the part of the turn that whichever task runs has
         self._served = 0
-        self._accepted = 0
         self._draining = False
-        self._changed = trio.Event()  # the first connection came, or the last one went
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled, then close every connection; started when it can take some."""
@@ -134,19 +131,12 @@ class Processor:
         for connection in list(self.connections.values()):
             connection.muted |= items.DRAINING
             if not connection.muted & items.IN_HAND:
-                self.close(connection, items.DRAINED)
+                self._close(connection, items.DRAINED)
         self._ring()
 
     async def wait_drained(self) -> None:
-        while self.connections or self._arrived.counts.queued:
-            await self._changed.wait()
-        await trio.lowlevel.checkpoint()
-
-    async def wait_occupied(self) -> None:
-        """Until there is a connection."""
-        while not self.connections:
-            await self._changed.wait()
-        await trio.lowlevel.checkpoint()
+        """Until every connection has ended; new ones that wait end as the reader comes to them."""
+        await self.roster.wait_empty()
 
     # --- the reader
 
@@ -182,7 +172,7 @@ class Processor:
             return  # the bell
         if mask & (PEER_DONE | BROKEN):
             if mask & BROKEN:
-                self.close(connection, items.GONE, "reset")
+                self._close(connection, items.GONE, "reset")
                 return
             connection.left = connection.readable = True  # what it sent before it left still counts
             if connection.parked is not None:
@@ -201,19 +191,10 @@ class Processor:
             socket = self._arrived.receive_nowait()
             if self._draining:
                 socket.close()
-                self._change()
                 continue
             framer = Framer(self._shared.buffers, self.listener.largest_frame)
-            connection = Connection(socket, self, framer, self._accepted)
-            self._accepted += 1
-            connection.progress = trio.current_time()
-            self._selector.register(socket)
-            self.connections[connection.key] = connection
-            connection.node = self._node.add(
-                f"{connection.number}", "connection", connection.figures
-            )
-            if len(self.connections) == 1:
-                self._change()
+            connection = Connection(socket, self, framer)
+            self.roster.add(connection)
             connection.queued = True
             self._ready.append(connection)
             if self._elapsed() >= self._ends:
@@ -230,9 +211,9 @@ class Processor:
             connection.readable = False
             connection.framer.rest()
         except ProtocolError as error:
-            self.close(connection, items.BAD_FRAME, str(error))
+            self._close(connection, items.BAD_FRAME, str(error))
         except OSError as error:
-            self.close(connection, items.GONE, str(error))
+            self._close(connection, items.GONE, str(error))
         if frame is None:
             return None
         connection.muted = items.IN_HAND
@@ -251,7 +232,7 @@ class Processor:
             room = framer.room()
             n = connection.socket.receive_into(room)
             if not n:
-                self.close(connection, items.LEFT, "within a frame" if framer.pending else "")
+                self._close(connection, items.LEFT, "within a frame" if framer.pending else "")
                 return None
             framer.received(n)
             connection.progress = self._turn.time
@@ -311,7 +292,7 @@ class Processor:
                 connection.muted &= ~items.IN_HAND  # nobody reads its frame any more
                 if connection.closed:
                     connection.framer.drop()
-            self.close(connection, item.reason, item.detail)
+            self._close(connection, item.reason, item.detail)
         elif kind is items.Flush:
             connection.flushing = False
             if connection.out is not None:
@@ -335,7 +316,7 @@ class Processor:
             except BlockingIOError:
                 pass
             except OSError as error:
-                self.close(connection, items.GONE, str(error))
+                self._close(connection, items.GONE, str(error))
                 return
             if taken == len(data):
                 self._finish(connection, request)
@@ -355,10 +336,10 @@ class Processor:
         try:
             progress = out.flush(connection.socket)
         except RangeCutError as error:
-            self.close(connection, items.TRUNCATED, str(error), reset=True)
+            self._close(connection, items.TRUNCATED, str(error), reset=True)
             return
         except OSError as error:
-            self.close(connection, items.GONE, str(error))
+            self._close(connection, items.GONE, str(error))
             return
         if out.taken > before:
             connection.progress = self._turn.time
@@ -382,7 +363,7 @@ class Processor:
         connection.muted &= ~reason
         if connection.muted:
             if connection.muted & items.DRAINING and not connection.muted & items.IN_HAND:
-                self.close(connection, items.DRAINED)
+                self._close(connection, items.DRAINED)
             return
         if connection.closed or connection.queued:
             return
@@ -401,41 +382,9 @@ class Processor:
 
     # --- the end
 
-    def close(
-        self, connection: Connection, reason: str, detail: str = "", *, reset: bool = False
-    ) -> None:
-        """Close a connection now. Idempotent. A frame that a handler reads is given back with its
-        answer.
-        """
-        if connection.closed:
-            return
-        connection.closed = True
-        del self.connections[connection.key]
-        connection.node.remove()
-        self._selector.unregister(connection.socket)
-        if reset:
-            connection.socket.abort()
-        else:
-            connection.socket.close()
-        self._shared.counters.add("connections_closed", listener=self.listener.name, reason=reason)
-        tell = logger.debug if reason in _QUIET else logger.warning
-        tell("connection closed", peer=connection.peer, reason=reason, detail=detail)
-        sending = connection.out is not None
-        if connection.out is not None:
-            connection.out.release()
-            connection.out = None
-        if connection.parked is not None:
-            connection.parked()
-        waits_for_room = connection.muted & items.CHANNEL_FULL
-        if sending or waits_for_room or not connection.muted & items.IN_HAND:
-            connection.request = None
-            connection.framer.drop()
-        if not self.connections:
-            self._change()
-
     def _stop(self) -> None:
         for connection in list(self.connections.values()):
-            self.close(connection, items.STOPPED)
+            self._close(connection, items.STOPPED)
         while self._arrived.counts.queued:
             self._arrived.receive_nowait().close()
         while self._responding.queued:
@@ -448,14 +397,10 @@ class Processor:
             self._asleep = False
             self._selector.ring()
 
-    def _change(self) -> None:
-        self._changed.set()
-        self._changed = trio.Event()
-
     def figures(self) -> Figures:
         return {
             "connections": len(self.connections),
-            "accepted": self._accepted,
+            "accepted": self.roster.accepted,
             "served": self._served,
             "ready": len(self._ready),
             "waiting_for_room": len(self._waiting),

@@ -59,6 +59,7 @@ async def running_plane(
     threads: int = 8,
     queued: int = 500,
     listener: ListenerSettings | None = None,
+    opened: bool = True,
 ) -> AsyncIterator[RunningPlane]:
     registry = Registry()
     for handler in handlers:
@@ -77,7 +78,8 @@ async def running_plane(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(timers.run)
         (endpoint,) = await nursery.start(plane.run, [settings])
-        plane.open()
+        if opened:
+            plane.open()
         yield RunningPlane(
             world=world,
             plane=plane,

@@ -1,0 +1,165 @@
+"""Requests wait in order, completions go first, and nobody who waits is forgotten."""
+
+from collections import deque
+from typing import Any
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from trio.testing import wait_all_tasks_blocked
+
+from trio_kafka.introspect.tree import Node
+from trio_kafka.network.channel import RequestChannel
+from trio_kafka.purgatory import Delayed, Purgatory, Timers
+from trio_kafka.testing.requests import bare_request, numbers
+
+ROOT = Node("plane", "plane")
+PURGATORY = Purgatory("Test", Timers(ROOT), ROOT)
+
+
+def channel(bound: int = 3) -> RequestChannel:
+    return RequestChannel(bound, Node("plane", "plane"))
+
+
+def delayed() -> Delayed:
+    return Delayed((), 0.0, lambda timed_out: "x", purgatory=PURGATORY)
+
+
+async def test_requests_come_out_in_order_behind_completions() -> None:
+    lane = channel()
+    for number in range(3):
+        lane.offer(bare_request(number))
+    done = delayed()
+    lane.complete(done)
+
+    assert lane.take_nowait() is done
+    assert numbers([lane.take_nowait() for _ in range(3)]) == [0, 1, 2]
+    assert lane.take_nowait() is None
+
+
+async def test_a_full_channel_refuses_and_calls_when_there_is_room() -> None:
+    lane = channel(2)
+    lane.offer(bare_request(0))
+    lane.offer(bare_request(1))
+    with pytest.raises(trio.WouldBlock):
+        lane.offer(bare_request(2))
+    called: list[str] = []
+    lane.call_when_room(lambda: called.append("first"))
+    lane.call_when_room(lambda: called.append("second"))
+
+    lane.complete(delayed())
+    lane.take_nowait()
+    assert called == []
+    await lane.take()
+    assert called == ["first"]
+    lane.take_nowait()
+    assert called == ["first", "second"]
+
+
+async def test_room_that_one_does_not_use_is_passed_on() -> None:
+    lane = channel(1)
+    lane.offer(bare_request(0))
+    called: list[str] = []
+    lane.call_when_room(lane.call_next)
+    lane.call_when_room(lambda: called.append("second"))
+    lane.take_nowait()
+
+    assert called == ["second"]
+
+
+async def test_a_completion_wakes_an_idle_handler_though_the_channel_is_full(
+    nursery: trio.Nursery,
+) -> None:
+    lane = channel(1)
+    got: list[Any] = []
+
+    async def handler() -> None:
+        got.append(await lane.take())
+
+    nursery.start_soon(handler)
+    await wait_all_tasks_blocked()
+    assert lane.idle
+    lane.offer(bare_request(0))
+    assert not lane.idle
+    lane.offer(bare_request(1))
+    done = delayed()
+    lane.complete(done)
+    await wait_all_tasks_blocked()
+
+    assert numbers(got) == [0]
+    assert await lane.take() is done
+
+
+async def test_many_completions_wake_one_handler_and_none_is_lost(nursery: trio.Nursery) -> None:
+    lane = channel()
+    got: list[Any] = []
+
+    async def handler() -> None:
+        while True:
+            got.append(await lane.take())
+            await trio.lowlevel.checkpoint()
+
+    for _ in range(4):
+        nursery.start_soon(handler)
+    await wait_all_tasks_blocked()
+    for _ in range(20):
+        lane.complete(delayed())
+    await wait_all_tasks_blocked()
+
+    assert len(got) == 20
+    assert lane.idle
+    nursery.cancel_scope.cancel()
+
+
+async def test_a_cancelled_handler_is_not_counted_as_idle() -> None:
+    lane = channel()
+    with trio.move_on_after(0):
+        await lane.take()
+    async with trio.open_nursery() as inner:
+        inner.start_soon(lane.take)
+        await wait_all_tasks_blocked()
+        assert lane.statistics().idle == 1
+        inner.cancel_scope.cancel()
+
+    assert lane.statistics().idle == 0
+    lane.offer(bare_request(5))
+    assert lane.statistics().queued == 1
+    assert numbers([lane.take_nowait()]) == [5]
+
+
+async def test_statistics_tell_depth_and_high_water() -> None:
+    lane = channel(5)
+    for number in range(4):
+        lane.offer(bare_request(number))
+    lane.take_nowait()
+    now = lane.statistics()
+
+    assert (now.bound, now.queued, now.high_water, now.items) == (5, 3, 4, 4)
+
+
+@given(st.lists(st.sampled_from("oct"), max_size=40))
+def test_any_order_of_offers_and_completions_keeps_both_orders(events: list[str]) -> None:
+    async def main() -> None:
+        lane = channel(3)
+        requests: deque[Any] = deque()
+        completions: deque[Any] = deque()
+        for event in events:
+            if event == "o":
+                request = bare_request()
+                try:
+                    lane.offer(request)
+                except trio.WouldBlock:
+                    assert len(requests) == 3
+                else:
+                    requests.append(request)
+            elif event == "c":
+                completions.append(delayed())
+                lane.complete(completions[-1])
+            else:
+                want = completions or requests
+                assert lane.take_nowait() is (want.popleft() if want else None)
+            assert lane.statistics().queued == len(requests)
+        await trio.lowlevel.checkpoint()
+
+    trio.run(main)

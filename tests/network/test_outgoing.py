@@ -1,0 +1,129 @@
+"""Answers on their way out; leases end on every path."""
+
+import pytest
+import trio
+import trio.testing
+
+from trio_kafka.network.outgoing import Outgoing, Progress, release
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.protocols import RangeCutError, Socket
+from trio_kafka.world.simulated import SimulatedWorld
+
+
+async def pair(world: SimulatedWorld) -> tuple[Socket, Socket]:
+    listener = await world.network.listen("127.0.0.1", 0)
+    one = await world.network.connect("127.0.0.1", listener.address.port)
+    return one, await listener.accept()
+
+
+def received(socket: Socket) -> bytes:
+    buffer = bytearray(1 << 20)
+    try:
+        return bytes(buffer[: socket.receive_into(buffer)])
+    except BlockingIOError:
+        return b""
+
+
+async def drained(socket: Socket) -> bytes:
+    await trio.sleep(1)
+    return received(socket)
+
+
+async def test_bytes_and_ranges_arrive_in_order(autojump_clock: trio.testing.MockClock) -> None:
+    world = simulated_world()
+    near, far = await pair(world)
+    file = world.directory("/data", create=True).create("log")
+    file.append([b"0123456789"])
+    lease = file.lease(10)
+    out = Outgoing([b"head", FileRange(lease, 2, 5), b"", b"tail"])
+
+    assert out.left == 13
+    assert out.flush(near) is Progress.DONE
+    assert await drained(far) == b"head23456tail"
+    assert (out.left, out.taken) == (0, 13)
+
+
+async def test_a_full_socket_stops_it_and_it_goes_on_where_it_was(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    world = simulated_world()
+    near, far = await pair(world)
+    data = bytes(range(256)) * 2000
+    out = Outgoing([data[:200_000], data[200_000:]])
+
+    got = b""
+    while out.flush(near) is Progress.BLOCKED:
+        got += await drained(far)
+    got += await drained(far)
+
+    assert got == data
+
+
+async def test_a_turn_takes_a_share_of_file_bytes_and_no_more(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    world = simulated_world()
+    near, _ = await pair(world)
+    file = world.directory("/data", create=True).create("log")
+    file.append([bytes(1000)])
+    out = Outgoing([FileRange(file.lease(1000), 0, 1000)])
+
+    assert out.flush(near, share=300) is Progress.SHARE_USED
+    assert out.taken == 300
+    assert out.flush(near, share=700) is Progress.DONE
+
+
+async def test_what_was_sent_already_is_not_sent_again(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    world = simulated_world()
+    near, far = await pair(world)
+    out = Outgoing([b"abcdef"], taken=4)
+
+    assert out.flush(near) is Progress.DONE
+    assert await drained(far) == b"ef"
+
+
+async def test_a_truncated_file_is_an_error_and_its_lease_is_released(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    world = simulated_world()
+    near, _ = await pair(world)
+    file = world.directory("/data", create=True).create("log")
+    file.append([bytes(1000)])
+    out = Outgoing([FileRange(file.lease(1000), 0, 1000)])
+    file.truncate(500)
+
+    with pytest.raises(RangeCutError):
+        out.flush(near)
+    out.release()
+    out.release()
+    assert out.left == 0
+
+
+class CountedRange(FileRange):
+    """Tells whether it was released."""
+
+    released = 0
+
+    def release(self) -> None:
+        self.released += 1
+        super().release()
+
+
+async def test_leases_end_when_the_last_byte_is_taken_or_with_release(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    world = simulated_world()
+    near, _ = await pair(world)
+    file = world.directory("/data", create=True).create("log")
+    file.append([bytes(10)])
+    sent, empty, kept, unsent = (CountedRange(file.lease(10), 0, n) for n in (10, 0, 10, 10))
+
+    Outgoing([sent, b"x", empty]).flush(near)
+    waiting = Outgoing([kept, b"x"])
+    waiting.release()
+    release([b"x", unsent])
+
+    assert [one.released for one in (sent, empty, kept, unsent)] == [1, 1, 1, 1]

@@ -1,0 +1,551 @@
+"""What becomes of bytes, answers and peers at a processor; on the simulated world."""
+
+import struct
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from trio_kafka.network import items
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.plugin import Context, Delayed, Encoded, api
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.testing.planes import RunningPlane, running_plane, until
+from trio_kafka.testing.sample_apis import (
+    EchoRequest,
+    EchoResponse,
+    ReadRequest,
+    ReadResponse,
+    WaitRequest,
+    WaitResponse,
+)
+from trio_kafka.testing.scripted_client import (
+    ScriptedClient,
+    connect,
+    connected,
+    frame,
+    request_frame,
+)
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.protocols import World
+
+
+@api(EchoRequest)
+def echo(request: EchoRequest, context: Context) -> EchoResponse | None:
+    """Texts that begin with a dash get no answer."""
+    del context
+    if request.text.startswith("-"):
+        return None
+    return EchoResponse(text=request.text, number=request.number)
+
+
+def echoes(count: int, start: int = 0, text: str = "x") -> bytes:
+    return b"".join(
+        request_frame(EchoRequest(text, number), 0, correlation=number)
+        for number in range(start, start + count)
+    )
+
+
+async def numbers(client: ScriptedClient, count: int) -> list[int]:
+    return [(await client.receive_answer(EchoResponse, 0))[0] for _ in range(count)]
+
+
+async def test_pipelined_requests_are_answered_in_order(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(client.send, echoes(3000))
+            assert await numbers(client, 3000) == list(range(3000))
+        assert plane.channel.statistics().high_water == 0
+
+
+async def test_requests_of_a_moody_network_are_answered_in_order(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world(seed=3, moody=True)
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(client.send, echoes(500, text="y" * 400))
+            assert await numbers(client, 500) == list(range(500))
+
+
+async def test_a_frame_may_come_byte_by_byte(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        for byte in echoes(2):
+            await client.send(bytes([byte]))
+            await trio.sleep(0.01)
+        assert await numbers(client, 2) == [0, 1]
+
+
+async def test_a_request_without_an_answer_lets_the_next_one_through(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        await client.send(echoes(3, text="-") + echoes(1, start=9))
+
+        assert await numbers(client, 1) == [9]
+
+
+async def test_what_was_sent_before_the_end_of_the_stream_still_counts(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        await client.send(echoes(20))
+        client.socket.shutdown_write()
+
+        assert await numbers(client, 20) == list(range(20))
+        assert await client.wait_closed()
+        assert plane.closed(items.LEFT) == 1
+
+
+async def test_requests_without_answers_before_a_close_are_all_served(
+    autojump_clock: MockClock,
+) -> None:
+    seen: list[int] = []
+
+    @api(EchoRequest)
+    def note(request: EchoRequest, context: Context) -> None:
+        seen.append(request.number)
+
+    world = simulated_world()
+    async with running_plane(world, [note]) as plane:
+        client = await connect(world.network, plane.endpoint)
+        await client.send(echoes(30))
+        client.close()
+        await until(lambda: plane.closed(items.LEFT) == 1)
+
+    assert seen == list(range(30))
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\xff\xff\xff\xff", items.BAD_FRAME),
+        (struct.pack(">i", 5) + bytes(5), items.BAD_FRAME),
+        (struct.pack(">i", (100 << 20) + 1), items.BAD_FRAME),
+        (b"GET / HTTP/1.1\r\n\r\n", items.BAD_FRAME),
+        (frame(9999, 0), items.UNKNOWN_API),
+        (frame(10100, 7), items.UNKNOWN_API),
+        (frame(10100, -1), items.UNKNOWN_API),
+        (frame(10100, 0), items.UNDECODABLE),
+        (frame(10100, 0, b"\x00\x09abc"), items.UNDECODABLE),
+        (struct.pack(">ihhih", 12, 10100, 0, 1, 99) + b"ab", items.UNDECODABLE),
+        (frame(10100, 0, client_id="ab").replace(b"ab", b"\xff\xfe"), items.UNDECODABLE),
+        (frame(10100, 1), items.UNDECODABLE),
+    ],
+)
+async def test_what_is_no_request_ends_its_connection_and_is_counted(
+    autojump_clock: MockClock, data: bytes, reason: str
+) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        await client.send(data)
+        await client.wait_closed()
+
+        assert plane.closed(reason) == 1
+        assert not plane.connections
+        async with connected(world, plane.endpoint) as other:
+            assert (await other.ask(EchoRequest("fine", 1), 1)).text == "fine"
+
+
+async def test_bytes_behind_a_request_are_tolerated(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    body = struct.pack(">h", 1) + b"x" + struct.pack(">i", 5)
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        await client.send(frame(10100, 0, body + b"more", correlation=5))
+
+        assert await numbers(client, 1) == [5]
+
+
+async def test_a_truncated_frame_is_told_apart_from_an_orderly_end(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "trio_kafka")
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane:
+        client = await connect(world.network, plane.endpoint)
+        await client.send(echoes(1)[:-1])
+        await trio.sleep(1)
+        client.close()
+        await until(lambda: not plane.connections)
+
+    (record,) = [one for one in caplog.records if one.getMessage() == "connection closed"]
+    assert record.fields["reason"] == items.LEFT  # type: ignore[attr-defined]
+    assert record.fields["detail"] == "within a frame"  # type: ignore[attr-defined]
+
+
+async def test_a_giant_frame_is_received_whole_while_others_are_served(
+    autojump_clock: MockClock,
+) -> None:
+    sizes: list[int] = []
+
+    @api(EchoRequest)
+    def measure(request: EchoRequest, context: Context) -> EchoResponse:
+        assert context.request.frame is not None
+        sizes.append(len(context.request.frame))
+        return EchoResponse(number=request.number)
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [measure]) as plane,
+        connected(world, plane.endpoint) as giant,
+        connected(world, plane.endpoint) as other,
+    ):
+        body = struct.pack(">hi", 0, 1)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(giant.send, frame(10100, 0, body + bytes(3_000_000), correlation=1))
+            await trio.sleep(0.001)
+            await other.ask(EchoRequest("x", 2), 0)
+            assert len(sizes) == 1
+            assert await numbers(giant, 1) == [1]
+        assert max(sizes) > 3_000_000
+        await wait_all_tasks_blocked()
+        assert all(one.framer.held == 0 for one in plane.connections)
+
+
+async def test_half_the_frame_then_silence_is_closed_as_idle(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    settings = ListenerSettings(processors=1, idle_s=10.0)
+    async with (
+        running_plane(world, [echo], listener=settings) as plane,
+        connected(world, plane.endpoint) as slow,
+        connected(world, plane.endpoint) as quick,
+    ):
+        await slow.send(echoes(1)[:9])
+        for _ in range(4):
+            await trio.sleep(4.0)
+            await quick.ask(EchoRequest("x", 1), 0)
+
+        assert await slow.wait_closed() in {True, False}
+        assert plane.closed(items.IDLE) == 1
+        assert len(plane.connections) == 1
+
+
+async def test_a_peer_that_takes_nothing_is_closed_though_its_answer_is_pending(
+    autojump_clock: MockClock,
+) -> None:
+    @api(EchoRequest)
+    def much(request: EchoRequest, context: Context) -> EchoResponse:
+        return EchoResponse(text="z" * 30_000, number=request.number)
+
+    world = simulated_world()
+    settings = ListenerSettings(processors=1, idle_s=10.0)
+    async with running_plane(world, [much], listener=settings) as plane:
+        client = await connect(world.network, plane.endpoint)
+        await client.send(echoes(50))
+        await trio.sleep(9.0)
+        assert plane.connections[0].out is not None
+        await trio.sleep(4.0)
+
+        assert plane.closed(items.IDLE) == 1
+        client.close()
+
+
+async def test_a_slow_reader_gets_all_and_is_not_idle(autojump_clock: MockClock) -> None:
+    @api(EchoRequest)
+    def much(request: EchoRequest, context: Context) -> Encoded:
+        return Encoded(bytes(400_000))
+
+    world = simulated_world()
+    settings = ListenerSettings(processors=1, idle_s=20.0)
+    async with (
+        running_plane(world, [much], listener=settings) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(echoes(1))
+        for _ in range(20):
+            await client.receive(20_000)
+            await trio.sleep(2.0)
+        assert len(await client.receive(400_008 - 400_000)) == 8
+        assert plane.closed(items.IDLE) == 0
+
+
+async def test_nothing_ticks_while_nothing_is_connected(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane:
+        async with connected(world, plane.endpoint) as client:
+            await client.ask(EchoRequest("x", 1), 0)
+        await trio.sleep(2000)
+        passes = plane.turn.passes
+        await trio.sleep(100_000)
+
+        assert plane.turn.passes - passes < 5
+
+
+class Files:
+    """A file and the handler that answers with ranges of it."""
+
+    def __init__(self, world: World, size: int) -> None:
+        self.file = world.directory("/data", create=True).create("log")
+        self.file.append([bytes(range(256)) * (size // 256)])
+        self.ranges: list[FileRange] = []
+
+    def handler(self) -> Any:
+        @api(ReadRequest)
+        def read(request: ReadRequest, context: Context) -> ReadResponse:
+            lease = self.file.lease(request.position + request.size)
+            self.ranges.append(FileRange(lease, request.position, request.size))
+            return ReadResponse(self.ranges[-1])  # type: ignore[arg-type]
+
+        return read
+
+    @property
+    def leases(self) -> int:
+        return len(self.file._leases)  # type: ignore[attr-defined]
+
+
+async def test_a_file_range_arrives_whole_and_its_lease_ends(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    files = Files(world, 3 << 20)
+    async with (
+        running_plane(world, [files.handler()]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(ReadRequest(512, 2_500_000), 0, correlation=4))
+        data = await client.receive_frame()
+
+        assert data[8:] == (bytes(range(256)) * 12000)[512 : 512 + 2_500_000]
+        assert (await client.ask(ReadRequest(0, 256), 0)).data == bytes(range(256))
+
+
+async def test_a_slow_reader_of_a_deleted_file_gets_the_old_bytes(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    files = Files(world, 1 << 20)
+    async with (
+        running_plane(world, [files.handler()]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(ReadRequest(0, 1_000_000), 0))
+        await trio.sleep(1)
+        directory = world.directory("/data")
+        await directory.unlink("log")
+        files.file.close()
+        directory.create("log").append([b"OTHER" * 10_000])
+        data = await client.receive_frame()
+
+        assert data[8:] == (bytes(range(256)) * 4000)[:1_000_000]
+
+
+async def test_a_truncation_under_an_answer_resets_the_connection(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    files = Files(world, 1 << 20)
+    async with (
+        running_plane(world, [files.handler()]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(ReadRequest(0, 1_000_000), 0))
+        await trio.sleep(1)
+        files.file.truncate(500_000)
+        files.file.append([b"OTHER" * 200_000])
+
+        with pytest.raises((EOFError, ConnectionError)):
+            await client.receive_frame()
+        assert plane.closed(items.TRUNCATED) == 1
+
+
+@pytest.mark.parametrize("how", ["close", "reset", "cancel"])
+async def test_leases_end_however_the_answer_ends(autojump_clock: MockClock, how: str) -> None:
+    world = simulated_world()
+    released: list[bool] = []
+
+    class Told(FileRange):
+        def release(self) -> None:
+            released.append(True)
+            super().release()
+
+    file = world.directory("/data", create=True).create("log")
+    file.append([bytes(1 << 20)])
+
+    @api(ReadRequest)
+    def read(request: ReadRequest, context: Context) -> ReadResponse:
+        return ReadResponse(Told(file.lease(1 << 20), 0, 1 << 20))  # type: ignore[arg-type]
+
+    async with running_plane(world, [read]) as plane:
+        client = await connect(world.network, plane.endpoint)
+        await client.send(request_frame(ReadRequest(0, 1), 0))
+        await trio.sleep(1)
+        assert released == []
+        if how == "close":
+            client.close()
+            await trio.sleep(1)
+        elif how == "reset":
+            client.socket.abort()
+            await trio.sleep(1)
+        else:
+            plane.nursery.cancel_scope.cancel()
+            client.close()
+
+    assert released == [True]
+
+
+async def test_a_throttled_connection_is_read_again_when_the_throttle_ends(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        await client.ask(EchoRequest("x", 1), 0)
+        (connection,) = plane.connections
+        plane.processor.post(items.StartThrottle(connection))
+        await wait_all_tasks_blocked()
+        await client.send(echoes(2))
+        await trio.sleep(5)
+        assert connection.requests == 1
+
+        plane.processor.post(items.EndThrottle(connection))
+        assert await numbers(client, 2) == [0, 1]
+
+
+async def test_a_reset_while_throttled_closes_at_once(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane:
+        client = await connect(world.network, plane.endpoint)
+        await client.ask(EchoRequest("x", 1), 0)
+        plane.processor.post(items.StartThrottle(plane.connections[0]))
+        await wait_all_tasks_blocked()
+        client.socket.abort()
+        await trio.sleep(1)
+
+        assert not plane.connections
+        assert plane.closed(items.GONE) == 1
+
+
+def stuck(plane: RunningPlane) -> int:
+    return sum(one.muted & items.CHANNEL_FULL > 0 for one in plane.connections)
+
+
+async def test_a_full_request_channel_loses_nothing_and_stops_nobody(
+    autojump_clock: MockClock,
+) -> None:
+    gate = trio.Event()
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await gate.wait()
+        return WaitResponse(outcome="after")
+
+    world = simulated_world()
+    async with running_plane(world, [echo, wait], threads=1, queued=2) as plane:
+        clients = [await connect(world.network, plane.endpoint) for _ in range(60)]
+        for client in clients:
+            ask = request_frame(WaitRequest(1), 0, correlation=100)
+            await client.send(ask + echoes(19))
+        await trio.sleep(1)
+        assert stuck(plane) == 57
+        assert plane.channel.statistics().queued == 2
+
+        gate.set()
+        for client in clients:
+            assert (await client.receive_answer(WaitResponse, 0))[0] == 100
+            assert await numbers(client, 19) == list(range(19))
+            client.close()
+        assert plane.channel.statistics().high_water == 2
+
+
+async def test_processors_share_the_room_of_a_full_channel(autojump_clock: MockClock) -> None:
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await trio.sleep(1)
+        return WaitResponse()
+
+    world = simulated_world()
+    settings = ListenerSettings(processors=3)
+    async with running_plane(world, [wait], threads=1, queued=1, listener=settings) as plane:
+        clients = [await connect(world.network, plane.endpoint) for _ in range(12)]
+        for client in clients:
+            await client.send(request_frame(WaitRequest(1), 0))
+        clients[5].close()
+        for number, client in enumerate(clients):
+            if number != 5:
+                await client.receive_answer(WaitResponse, 0)
+                client.close()
+
+
+async def test_a_connection_that_closes_while_it_waits_for_room_leaves_no_buffer(
+    autojump_clock: MockClock,
+) -> None:
+    gate = trio.Event()
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await gate.wait()
+        return WaitResponse()
+
+    world = simulated_world()
+    async with running_plane(world, [wait], threads=1, queued=1) as plane:
+        clients = [await connect(world.network, plane.endpoint) for _ in range(5)]
+        for client in clients:
+            await client.send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(1)
+        for client in clients:
+            client.socket.abort()
+        await trio.sleep(1)
+        assert not plane.connections
+        gate.set()
+        await trio.sleep(1)
+
+        async with connected(world, plane.endpoint) as other:
+            await other.ask(WaitRequest(1), 0)
+        await wait_all_tasks_blocked()
+        assert plane.processor._shared.buffers.kept == plane.processor._shared.buffers.fresh << 16
+
+
+async def test_a_parked_request_is_dropped_when_its_peer_leaves_and_never_after_it_has_left(
+    autojump_clock: MockClock,
+) -> None:
+    planes: list[RunningPlane] = []
+
+    @api(WaitRequest)
+    def wait(request: WaitRequest, context: Context) -> Delayed:
+        return Delayed(
+            ("event",),
+            trio.current_time() + request.timeout_ms / 1000,
+            lambda timed_out: WaitResponse(outcome="time" if timed_out else "mark"),
+            purgatory=planes[0].purgatory,
+        )
+
+    world = simulated_world()
+    async with running_plane(world, [wait], threads=1) as plane:
+        planes.append(plane)
+        clients = [await connect(world.network, plane.endpoint) for _ in range(50)]
+        for number, client in enumerate(clients):
+            await client.send(request_frame(WaitRequest(60_000), 0))
+            if number >= 40:
+                client.close()
+        await trio.sleep(1)
+        assert plane.purgatory.waiting == 40
+        for client in clients[:20]:
+            client.close()
+        await trio.sleep(1)
+        assert plane.purgatory.waiting == 20
+        assert all(one.framer.held == 0 for one in plane.connections)
+
+        plane.purgatory.mark("event")
+        for client in clients[20:40]:
+            assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "mark"
+        assert plane.purgatory.watched == plane.purgatory.waiting == plane.timers.waiting == 0
+
+        assert (await clients[20].ask(WaitRequest(500), 0)).outcome == "time"
+        for client in clients[20:40]:
+            client.close()
+
+
+async def test_the_answers_of_a_connection_are_applied_in_their_order(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        await client.ask(EchoRequest("x", 1), 0)
+        (connection,) = plane.connections
+        plane.processor.post(items.Close(connection, items.DRAINED, "one"))
+        plane.processor.post(items.Close(connection, items.GONE, "two"))
+        await client.wait_closed()
+
+        assert (plane.closed(items.DRAINED), plane.closed(items.GONE)) == (1, 0)

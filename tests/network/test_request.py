@@ -1,0 +1,50 @@
+"""A request and the one answer it gets."""
+
+from typing import Any
+
+from trio_kafka.testing.requests import bare_request
+from trio_kafka.wire.server import code_of
+
+
+class Post:
+    """Where answers go, as far as a request is concerned."""
+
+    def __init__(self) -> None:
+        self.processor = self.framer = self
+        self.said: list[Any] = []
+
+    def answer(self, request: object, segments: object) -> None:
+        self.said.append(("answer", segments))
+
+    def refuse(self, request: object, reason: str, detail: str) -> None:
+        self.said.append(("refuse", reason, detail))
+
+    def done(self) -> None:
+        self.said.append("done")
+
+
+def test_a_request_knows_its_key_and_version() -> None:
+    request = bare_request()
+    request.code = code_of(3, 12)
+
+    assert (request.key, request.version) == (3, 12)
+
+
+def test_its_frame_is_given_back_once_and_its_answer_still_goes_out() -> None:
+    post = Post()
+    request = bare_request(7, post)
+    request.give_back()
+    request.give_back()
+    request.respond([b"x"])
+
+    assert request.frame is None
+    assert post.said == ["done", ("answer", [b"x"])]
+
+
+def test_a_refused_request_lets_go_of_its_frame() -> None:
+    post = Post()
+    request = bare_request(7, post)
+    request.refuse("undecodable", "why")
+
+    assert request.frame is None
+    assert post.said == [("refuse", "undecodable", "why")]

@@ -1,0 +1,229 @@
+"""What waits is completed once, by a mark or by time, and leaves nothing behind."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from trio_kafka.errors import InvariantError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.purgatory import Delayed, Purgatory, Timers
+
+
+class Bench:
+    """A purgatory whose lane is a list."""
+
+    def __init__(self) -> None:
+        self.node = Node("plane", "plane")
+        self.timers = Timers(self.node)
+        self.purgatory = Purgatory("Fetch", self.timers, self.node)
+        self.lane: list[Delayed] = []
+        self.answers: list[Any] = []
+
+    def delay(
+        self,
+        *keys: str,
+        deadline: float = float("inf"),
+        try_complete: Callable[[bool], Any] = lambda timed_out: "late" if timed_out else None,
+    ) -> Delayed:
+        delayed = Delayed(keys, deadline, try_complete, purgatory=self.purgatory)
+        self.purgatory.watch(delayed, self.lane.append, self.answers.append)
+        return delayed
+
+    def serve(self) -> None:
+        while self.lane:
+            self.purgatory.look(self.lane.pop(0))
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.purgatory.waiting or self.purgatory.watched or self.timers.waiting)
+
+
+def test_a_mark_completes_nothing_itself_and_enters_the_lane_once() -> None:
+    bench = Bench()
+    delayed = bench.delay("a", "b", try_complete=lambda timed_out: "done")
+
+    bench.purgatory.mark("a")
+    bench.purgatory.mark("b")
+    bench.purgatory.mark("other")
+
+    assert bench.lane == [delayed]
+    assert bench.answers == []
+    bench.serve()
+    assert bench.answers == ["done"]
+    assert bench.is_empty
+
+
+def test_what_is_not_done_yet_stays_and_can_be_marked_again() -> None:
+    bench = Bench()
+    outcomes = [None, None, "now"]
+    bench.delay("a", deadline=9.0, try_complete=lambda timed_out: outcomes.pop(0))
+
+    for left in (1, 1, 0):
+        bench.purgatory.mark("a")
+        bench.serve()
+        assert bench.purgatory.waiting == left
+
+    assert bench.answers == ["now"]
+    assert bench.is_empty
+
+
+def test_what_fails_is_finished_with_its_error_and_gone() -> None:
+    bench = Bench()
+    bench.delay("a", try_complete=lambda timed_out: 1 // 0)
+    bench.purgatory.mark("a")
+    bench.serve()
+
+    assert isinstance(bench.answers[0], ZeroDivisionError)
+    assert bench.is_empty
+
+
+def test_no_answer_at_the_deadline_is_an_error() -> None:
+    bench = Bench()
+    delayed = bench.delay("a", try_complete=lambda timed_out: None)
+    bench.purgatory.close()
+    bench.serve()
+
+    assert delayed.done
+    assert isinstance(bench.answers[0], InvariantError)
+
+
+def test_a_dropped_one_is_finished_without_an_answer_once_also_from_the_lane() -> None:
+    bench = Bench()
+    delayed = bench.delay("a", deadline=9.0)
+    bench.purgatory.mark("a")
+
+    bench.purgatory.drop(delayed)
+    bench.purgatory.drop(delayed)
+    bench.serve()
+
+    assert bench.answers == [None]
+    assert bench.is_empty
+    assert bench.purgatory.figures()["dropped"] == 1
+
+
+def test_closing_answers_all_with_what_there_is() -> None:
+    bench = Bench()
+    for _ in range(3):
+        bench.delay("a")
+    bench.purgatory.close()
+    bench.serve()
+
+    assert bench.answers == ["late"] * 3
+    assert bench.is_empty
+
+
+def test_a_session_hears_of_its_keys_from_poll_to_poll() -> None:
+    bench = Bench()
+    dirty: list[object] = []
+
+    class Session:
+        def marked(self, key: object) -> None:
+            dirty.append(key)
+
+    session = Session()
+    bench.purgatory.attach("a", session)
+    bench.purgatory.attach("b", session)
+    bench.purgatory.mark("b")
+    bench.purgatory.detach("b", session)
+    bench.purgatory.detach("b", session)
+    bench.purgatory.mark("b")
+
+    assert dirty == ["b"]
+    assert bench.purgatory.watched == 1
+
+
+@given(st.lists(st.tuples(st.sampled_from("wmsdc"), st.integers(0, 3)), max_size=60))
+def test_no_order_of_events_completes_twice_or_leaves_something_behind(
+    events: list[tuple[str, int]],
+) -> None:
+    bench = Bench()
+    registered = 0
+    waiting: list[Delayed] = []
+    for event, which in events:
+        if event == "w":
+            keys = [str(which), str(which + 1)]
+            waiting.append(bench.delay(*keys, deadline=1e9, try_complete=lambda timed_out: which))
+            registered += 1
+        elif event == "m":
+            bench.purgatory.mark(str(which))
+        elif event == "s":
+            bench.serve()
+        elif event == "d" and waiting:
+            bench.purgatory.drop(waiting[which % len(waiting)])
+        elif event == "c":
+            bench.purgatory.close()
+    bench.purgatory.close()
+    bench.serve()
+
+    assert len(bench.answers) == registered
+    assert bench.is_empty
+    assert all(one.done for one in waiting)
+
+
+async def test_time_answers_what_nobody_marked(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    bench = Bench()
+    nursery.start_soon(bench.timers.run)
+    await wait_all_tasks_blocked()
+    bench.delay("a", deadline=trio.current_time() + 5.0)
+    bench.delay("a", deadline=trio.current_time() + 2.0)
+
+    await trio.sleep(2.1)
+    assert len(bench.lane) == 1
+    bench.serve()
+    await trio.sleep(3.0)
+    bench.serve()
+
+    assert bench.answers == ["late", "late"]
+    assert bench.purgatory.figures()["expired"] == 2
+    assert bench.is_empty
+
+
+async def test_timers_are_called_in_order_and_an_earlier_one_wakes_the_task(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    timers = Timers(Node("plane", "plane"))
+    nursery.start_soon(timers.run)
+    called: list[tuple[str, float]] = []
+
+    def call(name: str) -> Callable[[], None]:
+        return lambda: called.append((name, trio.current_time()))
+
+    start = trio.current_time()
+    timers.at(start + 3.0, call("late"))
+    await trio.sleep(0.5)
+    timers.at(start + 1.0, call("early"))
+    cancelled = timers.at(start + 2.0, call("never"))
+    timers.cancel(cancelled)
+    timers.cancel(cancelled)
+    await trio.sleep(5.0)
+
+    assert [name for name, _ in called] == ["early", "late"]
+    assert [round(when - start, 6) for _, when in called] == [1.0, 3.0]
+    assert timers.figures() == {"waiting": 0, "dead": 0, "next": None}
+
+
+def test_a_heap_that_is_mostly_dead_is_compacted() -> None:
+    bench = Bench()
+    kept = [bench.delay("a", deadline=1e6) for _ in range(50)]
+    for _ in range(10_000):
+        bench.purgatory.drop(bench.delay("b", deadline=1e5))
+
+    assert len(bench.timers._heap) < 200
+    assert bench.timers.waiting == len(kept)
+
+
+@pytest.mark.parametrize("keys", [1, 100])
+def test_registering_and_completing_leaves_no_key_watched(keys: int) -> None:
+    bench = Bench()
+    delayed = bench.delay(*map(str, range(keys)), try_complete=lambda timed_out: "x")
+    assert bench.purgatory.watched == keys
+    delayed.marked()
+    bench.serve()
+    assert bench.is_empty

@@ -1,0 +1,156 @@
+"""Frames out of bytes in any portions, and buffers that go round."""
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.wire.frame import LARGE, SMALL, Buffers, Framer, FrameSizeError
+
+MOST = 4 << 20
+
+
+def buffers() -> Buffers:
+    return Buffers(lambda size: memoryview(bytearray(size)))
+
+
+def framed(payload: bytes) -> bytes:
+    return struct.pack(">i", len(payload)) + payload
+
+
+def feed(framer: Framer, data: bytes, portion: int = 1 << 30) -> list[bytes]:
+    """Receive `data` as a processor does: one frame in hand at a time."""
+    got = []
+    position = 0
+    while True:
+        while (frame := framer.next()) is not None:
+            got.append(bytes(frame))
+            framer.done()
+        if position == len(data):
+            framer.rest()
+            return got
+        room = framer.room()
+        n = min(len(room), portion, len(data) - position)
+        room[:n] = data[position : position + n]
+        framer.received(n)
+        position += n
+
+
+@given(
+    st.lists(st.binary(min_size=10, max_size=300), max_size=8),
+    st.integers(min_value=1, max_value=97),
+)
+def test_frames_come_out_as_they_went_in_whatever_the_portions(
+    payloads: list[bytes], portion: int
+) -> None:
+    pool = buffers()
+    framer = Framer(pool, MOST)
+
+    assert feed(framer, b"".join(map(framed, payloads)), portion) == payloads
+    assert framer.held == 0
+
+
+@pytest.mark.parametrize("size", [SMALL - 4, SMALL - 3, SMALL, LARGE - 4, LARGE, LARGE + 1, MOST])
+def test_a_large_frame_comes_out_whole_and_so_does_the_small_one_behind_it(size: int) -> None:
+    framer = Framer(buffers(), MOST)
+    large, small = bytes(size - 1) + b"!", b"0123456789"
+
+    assert feed(framer, framed(small) + framed(large) + framed(small)) == [small, large, small]
+    assert framer.held == 0
+
+
+def test_a_frame_that_crosses_the_end_of_the_buffer_is_moved_down() -> None:
+    framer = Framer(buffers(), MOST)
+    first, second = bytes(40_000), bytes(range(256)) * 150
+
+    assert feed(framer, framed(first) + framed(second)) == [first, second]
+
+
+def test_a_large_frame_is_received_up_to_its_end_and_no_further() -> None:
+    framer = Framer(buffers(), MOST)
+    framer.room()[:4] = struct.pack(">i", 200_000)
+    framer.received(4)
+
+    assert framer.next() is None
+    assert len(framer.room()) == 200_000
+
+
+@pytest.mark.parametrize("size", [-1, 0, 9, MOST + 1, 2**31 - 1, -(2**31)])
+def test_a_size_that_is_never_read_is_refused_as_soon_as_it_is_known(size: int) -> None:
+    framer = Framer(buffers(), MOST)
+    framer.room()[:4] = struct.pack(">i", size)
+    framer.received(4)
+
+    assert framer.whole or size > 0
+    with pytest.raises(FrameSizeError, match=str(size)):
+        framer.next()
+
+
+def test_a_promise_takes_a_buffer_of_its_size_only_when_it_is_heard() -> None:
+    taken = []
+
+    def allocate(size: int) -> memoryview:
+        taken.append(size)
+        return memoryview(bytearray(size))
+
+    framer = Framer(Buffers(allocate), MOST)
+    framer.room()
+    assert taken == [SMALL]
+    framer.room()[:4] = struct.pack(">i", MOST)
+    framer.received(4)
+    assert framer.next() is None
+    framer.room()
+
+    assert taken == [SMALL, MOST + 4]
+
+
+def test_a_connection_without_bytes_owns_no_buffer() -> None:
+    pool = buffers()
+    framer = Framer(pool, MOST)
+    feed(framer, framed(bytes(10)))
+    feed(framer, framed(bytes(100_000)))
+
+    assert framer.held == 0
+    assert pool.kept == SMALL + LARGE
+    assert pool.fresh == 2
+
+
+def test_the_next_frame_is_received_into_a_buffer_of_the_last_ones_size() -> None:
+    pool = buffers()
+    framer = Framer(pool, MOST)
+    feed(framer, framed(bytes(500_000)))
+
+    assert len(framer.room()) == 500_004
+
+
+def test_a_frame_stays_until_it_is_done_and_its_buffer_with_it() -> None:
+    pool = buffers()
+    framer = Framer(pool, MOST)
+    data = framed(b"first bytes") + framed(b"later bytes")
+    framer.room()[: len(data)] = data
+    framer.received(len(data))
+
+    first = framer.next()
+    assert first is not None
+    framer.rest()
+    assert bytes(first) == b"first bytes"
+    assert framer.pending
+    framer.done()
+    second = framer.next()
+    assert second is not None
+    assert bytes(second) == b"later bytes"
+    framer.drop()
+    assert framer.held == 0
+    framer.drop()
+    assert pool.kept == SMALL
+
+
+def test_only_so_many_buffers_are_kept() -> None:
+    pool = Buffers(lambda size: memoryview(bytearray(size)), small=2, large=1)
+    views = [pool.take(1) for _ in range(4)] + [pool.take(LARGE) for _ in range(3)]
+    for view in views:
+        pool.give(view)
+
+    assert pool.kept == 2 * SMALL + LARGE
+    assert pool.take(5) is views[1]

@@ -1,0 +1,99 @@
+"""Heads of requests and segments of answers."""
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.errors import ProtocolError
+from trio_kafka.protocol.primitives import Buffer
+from trio_kafka.wire.server import (
+    HEAD,
+    JOINED,
+    answer,
+    body_position,
+    code_of,
+    key_of,
+    raw_client_id,
+    small_answer,
+    version_of,
+)
+
+
+class Range:
+    """What is no bytes."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def head(client: bytes | None, rest: bytes = b"") -> memoryview:
+    size = -1 if client is None else len(client)
+    return memoryview(struct.pack(">hhih", 3, 12, 77, size) + (client or b"") + rest)
+
+
+@given(st.integers(-32768, 32767), st.integers(-32768, 32767))
+def test_key_and_version_are_one_number_and_come_apart_again(key: int, version: int) -> None:
+    code, _, _ = HEAD(struct.pack(">hhih", key, version, 0, 0))
+
+    assert code == code_of(key, version)
+    assert (key_of(code), version_of(code)) == (key, version)
+
+
+def test_a_client_id_may_be_text_empty_or_null() -> None:
+    assert raw_client_id(head(b"me"), 2) == b"me"
+    assert raw_client_id(head(b""), 0) == b""
+    assert raw_client_id(head(None), -1) is None
+    with pytest.raises(ProtocolError, match="client id of 7 bytes"):
+        raw_client_id(head(b"me"), 7)
+
+
+def test_the_body_begins_behind_client_id_and_tagged_fields() -> None:
+    assert body_position(head(b"me", b"body"), 2, flexible=False) == 12
+    assert body_position(head(None, b"body"), -1, flexible=False) == 10
+    assert body_position(head(b"me", b"\0body"), 2, flexible=True) == 13
+    tagged = b"\x02\x05\x03abc\x81\x01\x00"
+    assert body_position(head(b"me", tagged + b"body"), 2, flexible=True) == 12 + len(tagged)
+
+
+@pytest.mark.parametrize("rest", [b"", b"\x01", b"\x01\x00\x05ab", b"\xff\xff\xff\xff\xff\xff\x01"])
+def test_a_head_that_ends_too_early_is_an_error(rest: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        body_position(head(b"me", rest), 2, flexible=True)
+
+
+def test_a_small_answer_has_length_correlation_and_header() -> None:
+    assert small_answer(7, b"body", flexible=False) == struct.pack(">ii", 8, 7) + b"body"
+    assert small_answer(7, b"body", flexible=True) == struct.pack(">iib", 9, 7, 0) + b"body"
+
+
+@given(st.lists(st.one_of(st.binary(max_size=50), st.integers(0, 99)), max_size=9), st.booleans())
+def test_the_length_counts_all_and_neighbours_are_joined(
+    shape: list[bytes | int], flexible: bool
+) -> None:
+    parts: list[Buffer | Range] = [Range(one) if isinstance(one, int) else one for one in shape]
+
+    segments = answer(9, parts, flexible=flexible)
+
+    size = sum(map(len, segments)) - 4
+    assert segments[0][:8] == struct.pack(">ii", size, 9)
+    assert [one for one in segments if isinstance(one, Range)] == [
+        one for one in parts if isinstance(one, Range)
+    ]
+    bytes_only = b"".join(one for one in segments if isinstance(one, bytes))
+    body = b"".join(one for one in parts if not isinstance(one, Range))
+    assert bytes_only[9 if flexible else 8 :] == body
+    for one, other in zip(segments, segments[1:], strict=False):
+        assert isinstance(one, Range) or isinstance(other, Range)
+
+
+def test_large_neighbours_are_not_copied() -> None:
+    large = bytes(JOINED)
+
+    segments = answer(1, [b"a", large, b"b"], flexible=False)
+
+    assert any(one is large for one in segments)
