@@ -79,6 +79,7 @@ class RaftDriver:
         self._leading = -1
         self._elected = trio.Event()
         self._committed = Progress()
+        self._answered = Progress()  # the same for committers, who learn of a lost epoch
         self._unsynced = trio.Event()
         self._recent: deque[tuple[int, Committed]] = deque()  # with base offsets
 
@@ -116,7 +117,7 @@ class RaftDriver:
         return self.next_offset
 
     async def wait_committed(self, offset: int) -> None:
-        await self._committed.wait(offset)
+        await self._answered.wait(offset)
 
     async def read(self, offset: int) -> Sequence[Committed]:
         await self._committed.wait(offset + 1)
@@ -156,6 +157,7 @@ class RaftDriver:
                     await self._sync()
             except Exception as error:
                 self._committed.fail(error)
+                self._answered.fail(error)
                 raise
             finally:
                 self._leading = -1
@@ -192,6 +194,7 @@ class RaftDriver:
                 case Commit(high_watermark):
                     self.store.log.high_watermark = high_watermark
                     self._committed.advance(high_watermark)
+                    self._answered.advance(high_watermark)
                     self._forget()
                     if self._leading >= 0:
                         self._elected.set()
@@ -199,7 +202,7 @@ class RaftDriver:
                     self._leading = -1
                     self._elected = trio.Event()
                     lost = f"node {self._me} does not lead the metadata log any more"
-                    self._committed.fail(KafkaError(ErrorCode.NOT_CONTROLLER, lost))
+                    self._answered.fail(KafkaError(ErrorCode.NOT_CONTROLLER, lost))
                 case _:
                     raise InvariantError(f"a quorum of one does not {action}")
 

@@ -1,0 +1,112 @@
+"""Metadata logs on simulated disks: formatted ones, and those that Kafka wrote."""
+
+import gzip
+import json
+import re
+import tarfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+from attrs import frozen
+
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.config import LogConfig
+from trio_kafka.metadata.publisher import Loader, Publisher
+from trio_kafka.model import NodeId
+from trio_kafka.raft.driver import RaftDriver, open_quorum
+from trio_kafka.raft.format import format_metadata
+from trio_kafka.raft.voters import Voter, VoterEndpoint, VoterSet
+from trio_kafka.world.protocols import World
+
+DATA = Path(__file__).parent / "data"
+ROOT = "/kafka"
+ONE = NodeId(1)
+DIRECTORY_ID = bytes(range(16))
+STATIC = VoterSet(0, (Voter(ONE),))
+CONFIG = LogConfig(segment_bytes=8 << 20)
+
+
+async def format_root(world: World, level: int = 33) -> None:
+    """What `format` does for the metadata log."""
+    await format_metadata(
+        world.directory(ROOT, create=True),
+        node_id=ONE,
+        directory_id=DIRECTORY_ID,
+        endpoints=[VoterEndpoint("CONTROLLER", "localhost", 9093)],
+        now_ms=1_000,
+        level=level,
+    )
+
+
+async def put_sample(world: World, name: str, *, without: str = "-") -> None:
+    """The `__cluster_metadata-0` of a sample, durable, but for files whose names end so."""
+    root = world.directory(ROOT, create=True)
+    with tarfile.open(DATA / f"{name}.tar.gz") as archive:
+        for member in archive:
+            folder, _, file_name = member.name.partition("/")
+            found = archive.extractfile(member)
+            if not file_name or found is None or file_name.endswith(without):
+                continue
+            directory = root.directory(folder, create=True)
+            file = directory.create(file_name)
+            file.append([found.read()])
+            await file.sync()
+            file.close()
+            await directory.sync()
+    await root.sync()
+
+
+@asynccontextmanager
+async def running_quorum(
+    world: World, *, config: LogConfig = CONFIG, publishers: tuple[Publisher, ...] = ()
+) -> AsyncIterator[tuple[RaftDriver, Loader]]:
+    """Driver and loader of a directory, both started."""
+    node = Node("broker", "broker")
+    driver = await open_quorum(
+        world,
+        world.directory(ROOT),
+        node_id=ONE,
+        directory_id=DIRECTORY_ID,
+        config=config,
+        node=node,
+        static=STATIC,
+    )
+    loader = Loader(driver, publishers, cluster_id="c", node=node)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(driver.run)
+        await nursery.start(loader.run)
+        yield driver, loader
+        nursery.cancel_scope.cancel()
+
+
+@frozen
+class Dumped:
+    """A metadata record as Kafka's own tool prints it."""
+
+    offset: int
+    type: str
+    version: int
+    data: dict[str, object]
+
+
+_OFFSET = re.compile(r"\| offset: (\d+) .* payload: (\{.*\})$")
+
+
+def dumped(name: str) -> dict[str, list[Dumped]]:
+    """The metadata records of a sample by file, from the tool's text."""
+    files: dict[str, list[Dumped]] = {}
+    for line in _lines(name):
+        if line.startswith("Dumping "):
+            records = files.setdefault(line.rpartition("/")[2], [])
+        elif found := _OFFSET.match(line):
+            made = json.loads(found[2])
+            records.append(Dumped(int(found[1]), made["type"], made["version"], made["data"]))
+    return files
+
+
+def _lines(name: str) -> Iterator[str]:
+    with gzip.open(DATA / f"{name}.txt.gz", "rt") as text:
+        for line in text:
+            yield line.rstrip("\n")

@@ -1,0 +1,258 @@
+"""A quorum of one: elections, commits, what Kafka wrote, what a power loss leaves."""
+
+import pytest
+import trio
+
+from tests.raft.kit import (
+    CONFIG,
+    DIRECTORY_ID,
+    ONE,
+    ROOT,
+    STATIC,
+    dumped,
+    format_root,
+    put_sample,
+    running_quorum,
+)
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.metadata.source import Committed
+from trio_kafka.model import NodeId
+from trio_kafka.protocol.plain import to_data
+from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
+from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
+from trio_kafka.raft.driver import RaftDriver, open_quorum
+from trio_kafka.raft.values import Role
+from trio_kafka.raft.voters import UnsupportedQuorumError
+from trio_kafka.testing.simulation import run_simulated, run_until_crash
+from trio_kafka.world.simulated import SimulatedWorld, Universe
+
+
+def setting(value: object, name: str = "retention.ms") -> ConfigRecord:
+    return ConfigRecord(resource_type=2, resource_name="t", name=name, value=str(value))
+
+
+async def test_a_new_log_begins_with_a_leader_and_gives_its_bootstrap_records(world) -> None:
+    await format_root(world)
+
+    async with running_quorum(world) as (driver, _):
+        epoch = await driver.elect()
+        first = (await driver.read(0))[0]
+
+    assert epoch == 1
+    assert first.leader_id == ONE
+    assert first.next_offset == 1
+    assert [record.name for record in driver.bootstrap()][:2] == [
+        "metadata.version",
+        "eligible.leader.replicas.version",
+    ]
+    assert driver.role is Role.LEADER
+
+
+async def test_each_life_leads_an_epoch_of_its_own(world) -> None:
+    await format_root(world)
+
+    for life in range(1, 4):
+        async with running_quorum(world) as (driver, loader):
+            assert await driver.elect() == life
+            assert loader.image.offset == life
+            assert loader.image.leader_id == ONE
+
+
+async def test_commit_returns_when_the_batch_is_synced(world) -> None:
+    await format_root(world)
+    async with running_quorum(world) as (driver, loader):
+        end = driver.append([setting(1), setting(2, "segment.ms")], driver.epoch, 33)
+        assert driver.committed_offset < end
+
+        await driver.wait_committed(end)
+        await loader.wait_published(end)
+
+    assert driver.store.log.recovery_point >= end
+    assert loader.image.configs[2, "t"] == {"retention.ms": "1", "segment.ms": "2"}
+
+
+async def test_what_is_appended_during_a_sync_goes_with_the_next_one(world) -> None:
+    await format_root(world)
+    async with running_quorum(world) as (driver, _):
+        before = driver.syncs
+
+        async def commit(number: int) -> None:
+            await driver.wait_committed(driver.append([setting(number)], driver.epoch, 33))
+
+        async with trio.open_nursery() as nursery:
+            for number in range(100):
+                nursery.start_soon(commit, number)
+
+        assert driver.syncs - before <= 3
+
+
+async def test_an_old_epoch_may_not_append(world) -> None:
+    await format_root(world)
+    async with running_quorum(world) as (driver, _):
+        with pytest.raises(KafkaError) as caught:
+            driver.append([setting(1)], driver.epoch - 1, 33)
+
+    assert caught.value.code is ErrorCode.NOT_CONTROLLER
+
+
+async def test_who_waits_when_the_leader_resigns_is_told(world) -> None:
+    await format_root(world)
+    async with running_quorum(world) as (driver, _):
+        end = driver.append([setting(1)], driver.epoch, 33)
+        await driver.resign()
+
+        with pytest.raises(KafkaError) as caught:
+            await driver.wait_committed(end)
+
+    assert caught.value.code is ErrorCode.NOT_CONTROLLER
+
+
+async def test_a_reader_that_is_behind_reads_the_log_itself(world) -> None:
+    await format_root(world)
+    async with running_quorum(world) as (driver, _):
+        for number in range(400):
+            end = driver.append([setting(number)], driver.epoch, 33)
+        await driver.wait_committed(end)
+
+        found = await read_all(driver)
+
+    values = [record.value for batch in found for record in batch.records]
+    assert values == [str(number) for number in range(400)]
+    assert [batch.next_offset for batch in found] == list(range(1, 402))
+
+
+async def read_all(driver: RaftDriver) -> list[Committed]:
+    found: list[Committed] = []
+    offset = 0
+    while offset < driver.committed_offset:
+        found += await driver.read(offset)
+        offset = found[-1].next_offset
+    return found
+
+
+async def test_a_log_that_kafka_wrote_is_read_record_by_record(world) -> None:
+    await put_sample(world, "cluster_metadata", without=".checkpoint")
+    expected = dumped("cluster_metadata")["00000000000000000000.log"]
+    async with running_quorum(world) as (driver, _):
+        found: list[Committed] = []
+        offset = 0
+        while offset < driver.committed_offset:
+            found += await driver.read(offset)
+            offset = found[-1].next_offset
+
+    records = [
+        (batch.next_offset - len(batch.records) + at, record)
+        for batch in found
+        for at, record in enumerate(batch.records)
+    ]
+    assert [offset for offset, _ in records] == [record.offset for record in expected]
+    for (_, record), dump in zip(records, expected, strict=True):
+        name = "".join(part.capitalize() for part in dump.type.split("_"))
+        assert type(record).__name__.lower() == name.lower()
+        made = to_data(record, names="kafka", version=dump.version)
+        assert {key: made[key] for key in dump.data} == dump.data
+
+
+async def test_the_image_of_kafkas_log_is_that_of_its_newest_snapshot_and_what_follows(
+    world,
+) -> None:
+    await put_sample(world, "cluster_metadata")
+    snapshot = dumped("cluster_metadata")["00000000000000000269-0000000003.checkpoint"]
+    topics = {
+        record.data["name"]: record.data["topicId"]
+        for record in snapshot
+        if record.type == "TOPIC_RECORD"
+    }
+
+    async with running_quorum(world) as (driver, loader):
+        image = loader.image
+
+    assert driver.store.snapshot is not None
+    assert driver.store.snapshot.offset == 269
+    assert set(image.topics) == set(topics)
+    assert "todelete" not in image.topics
+    assert image.features["metadata.version"] == 33
+    assert image.epoch == 4
+    assert image.next_producer_id > 0
+    assert image.configs[2, "compacted"]["cleanup.policy"] == "compact"
+    assert image.brokers[ONE].endpoints[0].port == 30592
+
+
+async def test_a_quorum_of_more_than_one_is_refused_with_its_voters_named(world) -> None:
+    await put_sample(world, "dynamic_quorum")
+
+    with pytest.raises(UnsupportedQuorumError, match=r"voters are \[1, 2"):
+        async with running_quorum(world):
+            pass
+
+
+async def test_a_directory_of_another_voter_is_refused(world) -> None:
+    await format_root(world)
+
+    with pytest.raises(UnsupportedQuorumError, match="belongs to another directory"):
+        await open_quorum(
+            world,
+            world.directory(ROOT),
+            node_id=ONE,
+            directory_id=bytes(16),
+            config=CONFIG,
+            node=Node("broker", "broker"),
+        )
+
+
+async def test_a_directory_that_was_not_formatted_is_refused(world) -> None:
+    world.directory(ROOT, create=True)
+
+    with pytest.raises(LogDirError, match="format it first"):
+        async with running_quorum(world):
+            pass
+
+
+async def test_without_voters_anywhere_nobody_leads(world) -> None:
+    await format_root(world, level=20)
+
+    with pytest.raises(UnsupportedQuorumError, match="nobody votes"):
+        await open_quorum(
+            world,
+            world.directory(ROOT),
+            node_id=ONE,
+            directory_id=DIRECTORY_ID,
+            config=CONFIG,
+            node=Node("broker", "broker"),
+        )
+
+
+async def test_with_an_old_metadata_version_the_voters_come_from_the_settings(world) -> None:
+    await format_root(world, level=20)
+
+    async with running_quorum(world) as (driver, _):
+        assert driver.epoch == 1
+
+    assert STATIC.ids == (NodeId(1),)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(25))
+def test_what_was_committed_survives_a_power_loss(seed: int) -> None:
+    async def main(universe: Universe) -> None:
+        committed: list[int] = []
+        world = universe.machine("broker")
+        await format_root(world)
+
+        async def life(world: SimulatedWorld) -> None:
+            async with running_quorum(world) as (driver, loader):
+                found = loader.image.configs.get((2, "t"), {})
+                assert set(committed) <= {int(value) for value in found.values()}
+                for number in range(1000 * world.life, 1000 * world.life + 200):
+                    record = ProducerIdsRecord(broker_id=1, next_producer_id=number)
+                    end = driver.append([setting(number, str(number)), record], driver.epoch, 33)
+                    await driver.wait_committed(end)
+                    committed.append(number)
+
+        for _ in range(4):
+            after = universe.chance("crash").uniform(0.01, 1.0)
+            await run_until_crash(world, life, after)
+            world = universe.machine("broker")
+
+    run_simulated(main, seed, moody=True)
