@@ -18,6 +18,7 @@ def recompress(
     header: BatchHeader,
     codec: Codec,
     level: int | None = None,
+    *,
     limit: int = DECOMPRESSED_LIMIT,
 ) -> tuple[memoryview, BatchHeader]:
     """The whole batch anew with `codec`, writable, and its header; all but size, codec and CRC

@@ -44,7 +44,14 @@ def append(
     if header.length + 12 != len(batch):  # the cut end of another batch follows
         batch = batch[: header.size]
     if settings.walk or settings.need_keys:
-        check_records(batch, header, settings.limits, now_ms=now_ms, need_keys=settings.need_keys)
+        check_records(
+            batch,
+            header,
+            settings.limits,
+            now_ms=now_ms,
+            need_keys=settings.need_keys,
+            decompressed_limit=settings.decompressed_limit,
+        )
     if settings.codec is not None and settings.codec != header.codec:
         batch, header = _recompressed(batch, header, settings)
     return _append(partition, batch, [header])
@@ -54,7 +61,13 @@ def _recompressed(
     batch: memoryview, header: BatchHeader, settings: PartitionSettings
 ) -> tuple[memoryview, BatchHeader]:
     try:
-        return recompress(batch, header, settings.codec or Codec.NONE, settings.level)
+        return recompress(
+            batch,
+            header,
+            settings.codec or Codec.NONE,
+            settings.level,
+            limit=settings.decompressed_limit,
+        )
     except KafkaError as error:  # not CORRUPT_MESSAGE: a client would send the same again
         raise KafkaError(ErrorCode.INVALID_RECORD, error.message) from error
 

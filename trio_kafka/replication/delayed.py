@@ -55,11 +55,10 @@ class ProduceWait:
         self.parts = parts
         for part in parts:
             part.pending = isinstance(part.result, Appended)
-        self.look()
 
     @property
     def keys(self) -> list[Partition]:
-        """What to watch: the partitions that are not acknowledged yet."""
+        """What to watch: the partitions that were not acknowledged when `look` looked."""
         return [
             part.partition for part in self.parts if part.pending and part.partition is not None
         ]

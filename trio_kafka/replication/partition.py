@@ -16,6 +16,7 @@ from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.log import Log
 from trio_kafka.metadata.image import PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
+from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.validate import DEFAULT_LIMITS, Limits
 from trio_kafka.replication.isr import committed_end, effective_minimum
@@ -37,6 +38,7 @@ class PartitionSettings:
     level: int | None = None
     walk: bool = False
     need_keys: bool = False
+    decompressed_limit: int = DECOMPRESSED_LIMIT
 
 
 DEFAULT_SETTINGS: Final = PartitionSettings()

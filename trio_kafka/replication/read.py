@@ -9,11 +9,12 @@ Source: KIP-320 (leader epochs), KIP-595 (diverging epochs), KIP-98 (read commit
 from enum import IntEnum
 from typing import Final
 
+import trio
 from attrs import define, frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.log import Log
-from trio_kafka.log.read import Found
+from trio_kafka.log.reading import Steps, run_cold, run_warm
 from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.replication.partition import NO_EPOCH, Partition
@@ -54,9 +55,9 @@ class EpochEnd:
 
 @define(kw_only=True)
 class PartitionRead:
-    """The answer for one partition.
+    """The answer for one partition. Offsets are -1 with an error.
 
-    Offsets are -1 with an error. range: must be sent or released.
+    range: must be sent or released. more: something may be seen at the offset that was asked for.
     """
 
     range: FileRange | None = None
@@ -66,6 +67,12 @@ class PartitionRead:
     error: KafkaError | None = None
     diverging: EpochEnd | None = None
     aborted: tuple[AbortedTransaction, ...] = ()
+    more: bool = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing to say until the partition changes."""
+        return not (self.more or self.range or self.error or self.diverging)
 
     @property
     def size(self) -> int:
@@ -101,15 +108,22 @@ def read(
     `read_cold`.
     """
     log = partition.local_log(wanted.leader_epoch)
-    answer = _around(log)
+    answer = around(log)
     if wanted.last_fetched_epoch != NO_EPOCH and _diverges(log, wanted, answer):
         return answer
     end = visible_end(log, isolation)
+    answer.more = wanted.offset < end
     try:
         found = log.read(wanted.offset, max_bytes, end, at_least_one)
     except LogDirError as error:
         raise partition.storage_error(error) from error
     answer.range = found.range
+    if isolation is Isolation.READ_COMMITTED and found.range is not None:
+        try:
+            answer.aborted = run_warm(_aborted(log, wanted.offset, end))
+        except BlockingIOError:
+            answer.release()
+            raise
     return answer
 
 
@@ -121,29 +135,41 @@ async def read_cold(
     What is around is as of now.
     """
     log = partition.local_log(wanted.leader_epoch)
-    answer = _around(log)
+    answer = around(log)
+    end = visible_end(log, isolation)
+    answer.more = wanted.offset < end
     if wanted.last_fetched_epoch != NO_EPOCH and _diverges(log, wanted, answer):
+        await trio.lowlevel.checkpoint()
         return answer
-    found: Found | None = None
     try:
-        found = await log.locate(wanted.offset, max_bytes, visible_end(log, isolation))
-        if isolation is Isolation.READ_COMMITTED and found.range is not None:
-            end = visible_end(log, isolation)
-            aborted = await log.aborted_transactions(wanted.offset, end)
-            answer.aborted = tuple(aborted)
+        if isolation is Isolation.READ_COMMITTED:
+            # First, so that nothing is held while it waits.
+            answer.aborted = await run_cold(_aborted(log, wanted.offset, end))
+        answer.range = (await log.locate(wanted.offset, max_bytes, end)).range
     except LogDirError as error:
-        if found is not None and found.range is not None:
-            found.range.release()
         raise partition.storage_error(error) from error
-    except BaseException:  # also cancelled: nobody else would release it
-        if found is not None and found.range is not None:
-            found.range.release()
-        raise
-    answer.range = found.range
     return answer
 
 
-def _around(log: Log) -> PartitionRead:
+def _aborted(log: Log, first: int, end: int) -> Steps[tuple[AbortedTransaction, ...]]:
+    """The aborted transactions that a reader of the segment of `first` must know, below `end`."""
+    segments = log.segments
+    number = segments.floor(first)
+    end = min(end, segments.end_of(number, end))
+    found = []
+    while (segment := segments.at(number)) is not None:
+        entries = yield from segment.transactions.all()
+        for aborted in entries:
+            if aborted.last_offset >= first and aborted.first_offset < end:
+                found.append(aborted)
+            if aborted.last_stable_offset >= end:
+                return tuple(found)
+        number += 1
+    return tuple(found)
+
+
+def around(log: Log) -> PartitionRead:
+    """An answer without bytes, as of now."""
     return PartitionRead(
         high_watermark=log.high_watermark,
         last_stable_offset=log.last_stable_offset,

@@ -1,0 +1,332 @@
+"""All replicas of this broker: made and unmade as the metadata say, found by name or id, waited
+for.
+
+A publisher: topics that come get their logs, topics that go lose them, new leaders and settings are
+taken over, and whoever waits for one of these partitions is woken. What cannot be made because a
+directory is broken stays in the list and answers KAFKA_STORAGE_ERROR. With the first image,
+directories of partitions that are not this broker's become strays: their files stay, their names
+are free.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn, TypeVar
+
+import trio
+
+from trio_kafka.config.topic import TopicConfig
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.log import Log
+from trio_kafka.log.manager import LogManager
+from trio_kafka.log.partition_metadata import format_id
+from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
+from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType
+from trio_kafka.model import NodeId, TopicId, TopicPartition
+from trio_kafka.purgatory import Delayed, Purgatory, Timers
+from trio_kafka.replication.cold import ColdReads
+from trio_kafka.replication.delayed import Produced, ProduceWait
+from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
+from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.read import Wanted
+from trio_kafka.replication.session_cache import SessionCache
+from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
+from trio_kafka.replication.settings import log_config, partition_settings
+from trio_kafka.world.protocols import World
+
+T = TypeVar("T")
+TopicSettings = Callable[[MetadataImage, str], TopicConfig]
+_logger = get_logger(__name__)
+
+
+class ReplicaManager:
+    """produce, fetch.
+
+    The purgatories of requests that wait for a Partition. sessions: of fetches.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        broker: NodeId,
+        logs: LogManager,
+        timers: Timers,
+        node: Node,
+        *,
+        settings_of: TopicSettings,
+        session_slots: int = 1000,
+        full_validation: bool = False,
+    ) -> None:
+        """settings_of.
+
+        The settings in force for a topic of an image, those of the broker included.
+        """
+        self.image = MetadataImage()
+        self._broker = broker
+        self._logs = logs
+        self._settings_of = settings_of
+        self._full_validation = full_validation
+        self._node = node.add("replica-manager", "part", self.figures)
+        self.produce = Purgatory("Produce", timers, self._node)
+        self.fetch = Purgatory("Fetch", timers, self._node)
+        self.sessions = SessionCache(
+            session_slots, world.random.randrange, self.fetch.attach, self.fetch.detach
+        )
+        self._node.add("fetch-sessions", "part", self.sessions.figures)
+        self.cold = ColdReads(self._node)
+        self._started = False
+        self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
+        self._nodes: dict[Partition, Node] = {}
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Serve cold fetches until cancelled."""
+        await self.cold.run(task_status=task_status)
+
+    # Looking up
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """The replicas of this broker."""
+        return tuple(self._nodes)
+
+    def partition(self, topic: TopicId | str, number: int) -> Partition:
+        """The replica here; it may be offline or led elsewhere, which its use tells.
+
+        Raises KafkaError: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER (no
+        replica here).
+        """
+        found = self._partitions.get((topic, number))
+        return found if found is not None else self._miss(topic, number)
+
+    def partition_with_id(self, topic_id: TopicId, at: TopicPartition) -> Partition:
+        """As `partition` by name; INCONSISTENT_TOPIC_ID where that name has another id now."""
+        found = self.partition(at.topic, at.partition)
+        if found.topic_id != topic_id:
+            raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{at} has another topic id")
+        return found
+
+    def _miss(self, topic: TopicId | str, number: int) -> NoReturn:
+        known = self.image.topic(topic)
+        if known is None and not isinstance(topic, str):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        if known is None or number not in known.partitions:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        raise KafkaError(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{known.name}-{number} has no replica here"
+        )
+
+    # Requests that may wait
+
+    def begin_fetch(
+        self,
+        wanted: Mapping[FetchKey, Wanted],
+        limits: FetchLimits,
+        make: Callable[[FetchAnswer], T],
+        *,
+        session_id: int = NO_SESSION,
+        session_epoch: int = FINAL_EPOCH,
+        forget: Sequence[FetchKey] = (),
+        uses_ids: bool = True,
+        max_wait_s: float = 0.0,
+        resolve: Callable[[FetchKey], Partition] | None = None,
+    ) -> T | Delayed:
+        """One Fetch: its answer, as `make` makes it, or what to park.
+
+        wanted, forget: what the request adds, changes and drops. resolve: finds a partition for
+        this client, raises KafkaError where it may not read; None: all may be read.
+        A session error is an answer (`FetchAnswer.error`).
+        """
+        now = trio.current_time()
+        try:
+            session = self.sessions.poll(
+                session_id,
+                session_epoch,
+                wanted,
+                forget,
+                uses_ids=uses_ids,
+                privileged=limits.follower is not None,
+                now=now,
+            )
+        except KafkaError as error:
+            return make(FetchAnswer(session_id=NO_SESSION, error=error))
+        full = session_epoch <= FIRST_EPOCH or session.id == NO_SESSION
+        fetch = Fetch(session, limits, resolve or self._resolve, full=full)
+        answer = fetch.look()
+        if answer is not None:
+            return make(answer)
+
+        def try_complete(timed_out: bool) -> T | None:
+            answer = fetch.try_complete(timed_out)
+            return None if answer is None else make(answer)
+
+        delayed = Delayed(fetch.keys, now + max_wait_s, try_complete, purgatory=self.fetch)
+        if session.id:
+            session.waiting = delayed
+        if fetch.cold:
+            self.cold.submit(fetch, delayed)
+        return delayed
+
+    def acknowledge(
+        self, parts: Sequence[Produced], make: Callable[[Sequence[Produced]], T], timeout_s: float
+    ) -> T | Delayed:
+        """The end of a Produce with acks=all.
+
+        Its answer, or what to park until the replicas have it.
+        """
+        wait = ProduceWait(parts)
+        if wait.look():
+            return make(parts)
+
+        def try_complete(timed_out: bool) -> T | None:
+            done = wait.try_complete(timed_out)
+            return None if done is None else make(done)
+
+        deadline = trio.current_time() + timeout_s
+        return Delayed(wait.keys, deadline, try_complete, purgatory=self.produce)
+
+    def _resolve(self, key: FetchKey) -> Partition:
+        return self.partition(*key)
+
+    # Following the metadata
+
+    def start(self, image: MetadataImage) -> None:
+        """Take over the first image: open what is here, make what is missing, set strays aside."""
+        self._started = True
+        self.image = image
+        for log in self._logs.logs:
+            topic = image.topics.get(log.partition.topic)
+            state = image.partition(log.partition)
+            other_id = topic is not None and log.topic_id not in (None, topic.id)
+            if state is None or other_id or self._broker not in state.replicas:
+                _logger.warning("stray partition", partition=str(log.partition))
+                self._logs.make_stray(log.partition)
+        for topic in image.topics.values():
+            for number, state in topic.partitions.items():
+                if self._broker in state.replicas:
+                    self._add(topic.id, TopicPartition(topic.name, number), state)
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> None:
+        """Take over what has changed."""
+        if not self._started:
+            self.start(image)
+            return
+        before, self.image = self.image, image
+        for name in delta.deleted_topics.values():
+            gone = before.topics.get(name)
+            for number in gone.partitions if gone is not None else ():
+                self._remove(TopicPartition(name, number))
+        for topic in delta.topics.values():
+            self._follow(topic)
+        self._follow_settings(delta)
+
+    def _follow(self, topic: TopicDelta) -> None:
+        for number in topic.changed:
+            state = topic.partitions[number]
+            at = TopicPartition(topic.name, number)
+            known = self._partitions.get((topic.id, number))
+            if self._broker not in state.replicas:
+                if known is not None:
+                    self._remove(at)
+            elif known is None:
+                self._add(topic.id, at, state)
+            else:
+                known.update(state)
+
+    def _follow_settings(self, delta: MetadataDelta) -> None:
+        topics = {name for kind, name in delta.configs if kind == ResourceType.TOPIC}
+        all_topics = any(kind == ResourceType.BROKER for kind, _ in delta.configs)
+        if not topics and not all_topics:
+            return
+        for partition in self.partitions:
+            if all_topics or partition.at.topic in topics:
+                self._configure(partition)
+
+    def _configure(self, partition: Partition) -> None:
+        topic = self._settings_of(self.image, partition.at.topic)
+        partition.settings = partition_settings(topic, full_validation=self._full_validation)
+        if partition.log is not None:
+            partition.log.config = log_config(topic)
+        partition.advance()
+        self._changed(partition)
+
+    # Partitions
+
+    def _add(self, topic_id: TopicId, at: TopicPartition, state: PartitionState) -> None:
+        topic = self._settings_of(self.image, at.topic)
+        settings = partition_settings(topic, full_validation=self._full_validation)
+        partition = Partition(
+            topic_id, at, self._broker, state, changed=self._changed, settings=settings
+        )
+        self._partitions[topic_id, at.partition] = partition
+        self._partitions[at.topic, at.partition] = partition
+        self._nodes[partition] = self._node.add(str(at), "part", partition.figures)
+        try:
+            partition.open(self._log(topic_id, at, state, topic))
+        except LogDirError as error:
+            _logger.warning("replica offline", partition=str(at), reason=str(error))
+            partition.fail(error)
+
+    def _log(
+        self, topic_id: TopicId, at: TopicPartition, state: PartitionState, topic: TopicConfig
+    ) -> Log:
+        config = log_config(topic)
+        log = self._logs.get(at)
+        if log is None:
+            log = self._logs.create(at, topic_id, config, self._directory(state))
+            log.wants_sync(log)
+        elif log.failed is not None:
+            raise LogDirError(log.failed.path, str(log.failed))
+        log.config = config
+        return log
+
+    def _directory(self, state: PartitionState) -> LogDirectory | None:
+        """The directory that the metadata say, where it is one of ours and online (KIP-858)."""
+        wanted = format_id(state.directory(self._broker))
+        for directory in self._logs.directories:
+            properties = directory.properties
+            if properties and properties.directory_id == wanted and not directory.offline:
+                return directory
+        return None
+
+    def _remove(self, at: TopicPartition) -> None:
+        partition = self._partitions.pop((at.topic, at.partition), None)
+        if partition is None:
+            return
+        del self._partitions[partition.topic_id, at.partition]
+        self._nodes.pop(partition).remove()
+        try:
+            self._logs.delete(at)
+        except LogDirError as error:
+            _logger.warning("replica not deleted", partition=str(at), reason=str(error))
+        partition.delete()
+
+    def directory_offline(self, directory: LogDirectory) -> None:
+        """For LogManager's `on_offline`: every replica in it is offline."""
+        error = directory.offline
+        if error is None:
+            return
+        for partition in self.partitions:
+            if partition.at in directory.logs and partition.failed is None:
+                partition.fail(error)
+
+    def _changed(self, partition: Partition) -> None:
+        self.produce.mark(partition)
+        self.fetch.mark(partition)
+
+    def figures(self) -> Figures:
+        partitions = self.partitions
+        return {
+            "partitions": len(partitions),
+            "leaders": sum(partition.is_leader for partition in partitions),
+            "offline": sum(partition.failed is not None for partition in partitions),
+            "under_replicated": sum(
+                len(partition.isr) < len(partition.replicas) for partition in partitions
+            ),
+            "under_minimum": sum(
+                len(partition.isr) < partition.minimum for partition in partitions
+            ),
+            "image_offset": self.image.offset,
+        }

@@ -1,0 +1,162 @@
+"""The places for fetch sessions: who gets one, and whose is taken away (KIP-227).
+
+When all are taken, a session that was not used for two minutes goes; else the cheapest one that may
+go, if the new one is worth more: followers more than consumers, more partitions more than fewer. A
+consumer's session is safe from other consumers while it is young, a follower's from all. Looking
+for a victim costs a pass over all places.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Final
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.replication.read import Wanted
+from trio_kafka.replication.sessions import (
+    FINAL_EPOCH,
+    FIRST_EPOCH,
+    NO_SESSION,
+    FetchKey,
+    Session,
+    next_epoch,
+)
+
+EVICTABLE_AFTER_S: Final = 120.0
+_IDS: Final = (1 << 31) - 1
+
+Attach = Callable[[Hashable, Session], None]
+
+
+class SessionCache:
+    """Sessions by id, the least recently used first.
+
+    slots: max.incremental.fetch.session.cache.slots. draw: World's `random.randrange`.
+    """
+
+    def __init__(
+        self,
+        slots: int,
+        draw: Callable[[int, int], int],
+        attach: Attach,
+        detach: Attach,
+        evictable_after_s: float = EVICTABLE_AFTER_S,
+    ) -> None:
+        self.slots = slots
+        self.evictions = 0
+        self._draw = draw
+        self._attach = attach
+        self._detach = detach
+        self._evictable_after_s = evictable_after_s
+        self._sessions: dict[int, Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def poll(
+        self,
+        session_id: int,
+        epoch: int,
+        wanted: Mapping[FetchKey, Wanted],
+        forget: Sequence[FetchKey],
+        *,
+        uses_ids: bool,
+        privileged: bool,
+        now: float,
+    ) -> Session:
+        """The session that a request goes on with, begins, or has for itself alone (id NO_SESSION).
+
+        privileged: of a follower. now: `trio.current_time()`.
+        Raises KafkaError: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH,
+        FETCH_SESSION_TOPIC_ID_ERROR.
+        """
+        if epoch in (FIRST_EPOCH, FINAL_EPOCH):
+            if session_id != NO_SESSION:
+                self.remove(session_id)
+            if epoch == FINAL_EPOCH or not self._make_room(privileged, len(wanted), now):
+                return self._private(wanted, uses_ids)
+            return self._begin(wanted, uses_ids, privileged, now)
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"session {session_id}")
+        if session.epoch != epoch:
+            raise KafkaError(
+                ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"epoch {epoch}, want {session.epoch}"
+            )
+        if session.uses_ids != uses_ids:
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+                "a session names its topics by id or by name, not both",
+            )
+        session.update(wanted, forget)
+        if not session.partitions:
+            self.remove(session_id)
+            return self._private(wanted, uses_ids)
+        session.epoch = next_epoch(session.epoch)
+        session.used = now
+        self._sessions[session_id] = self._sessions.pop(session_id)
+        return session
+
+    def remove(self, session_id: int) -> None:
+        """End a session. Idempotent."""
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.close()
+
+    def figures(self) -> Figures:
+        return {
+            "sessions": len(self._sessions),
+            "slots": self.slots,
+            "partitions": sum(len(session.partitions) for session in self._sessions.values()),
+            "dirty": sum(len(session.dirty) for session in self._sessions.values()),
+            "evictions": self.evictions,
+        }
+
+    def _private(self, wanted: Mapping[FetchKey, Wanted], uses_ids: bool) -> Session:
+        session = Session(uses_ids=uses_ids, attach=self._attach, detach=self._detach)
+        session.update(wanted, [])
+        return session
+
+    def _begin(
+        self, wanted: Mapping[FetchKey, Wanted], uses_ids: bool, privileged: bool, now: float
+    ) -> Session:
+        session_id = NO_SESSION
+        while session_id == NO_SESSION or session_id in self._sessions:
+            session_id = self._draw(1, _IDS)
+        session = Session(
+            id=session_id,
+            privileged=privileged,
+            uses_ids=uses_ids,
+            created=now,
+            used=now,
+            epoch=next_epoch(FIRST_EPOCH),
+            attach=self._attach,
+            detach=self._detach,
+        )
+        session.update(wanted, [])
+        self._sessions[session_id] = session
+        return session
+
+    def _make_room(self, privileged: bool, size: int, now: float) -> bool:
+        if len(self._sessions) < self.slots:
+            return True
+        oldest = next(iter(self._sessions.values()), None)
+        if oldest is None:
+            return False
+        if now - oldest.used <= self._evictable_after_s:
+            victims = [s for s in self._sessions.values() if self._may_go(s, privileged)]
+            if not victims:
+                return False
+            oldest = min(victims, key=_worth)
+            if (privileged, size, 0) < _worth(oldest):
+                return False
+        self.remove(oldest.id)
+        self.evictions += 1
+        return True
+
+    def _may_go(self, session: Session, for_privileged: bool) -> bool:
+        old = session.used - session.created > self._evictable_after_s
+        return old or (for_privileged and not session.privileged)
+
+
+def _worth(session: Session) -> tuple[bool, int, int]:
+    return session.privileged, len(session.partitions), session.id

@@ -1,0 +1,152 @@
+"""Fetch sessions: what a client fetches from poll to poll, without naming it each time (KIP-227).
+
+A session knows its partitions and what it told last about each. It watches them from poll to poll:
+a mark adds the partition to `dirty`, and only dirty partitions are looked at, so that a poll over a
+thousand idle ones costs next to nothing. A partition stays dirty until it was looked at and had
+neither bytes nor an error.
+Pure: no I/O, no clock, no messages.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Final
+
+from attrs import define, field
+
+from trio_kafka.model import TopicId
+from trio_kafka.purgatory import Delayed
+from trio_kafka.replication.read import PartitionRead, Wanted
+
+NO_SESSION: Final = 0
+FIRST_EPOCH: Final = 0  # of a request that wants a new session
+FINAL_EPOCH: Final = -1  # of a request that wants none
+_EPOCHS: Final = (1 << 31) - 1
+
+# A partition as a fetch names it: by topic id from version 13 on, by name before.
+FetchKey = tuple[TopicId | str, int]
+
+
+def next_epoch(epoch: int) -> int:
+    """Epochs of requests go from 1 to 2**31 - 1 and on with 1."""
+    if epoch < 0:
+        return FINAL_EPOCH
+    return 1 if epoch == _EPOCHS else epoch + 1
+
+
+@define(eq=False)
+class SessionPartition:
+    """What a session knows of one partition.
+
+    -1: nothing was told yet. watched: the key that it watches.
+    """
+
+    key: FetchKey
+    wanted: Wanted
+    high_watermark: int = -1
+    start_offset: int = -1
+    watched: Hashable | None = None
+
+    def is_news(self, read: PartitionRead) -> bool:
+        """Whether an incremental answer must name it; remembers what it tells."""
+        news = read.size > 0 or read.diverging is not None
+        if self.high_watermark != read.high_watermark:
+            self.high_watermark = read.high_watermark
+            news = True
+        if self.start_offset != read.start_offset:
+            self.start_offset = read.start_offset
+            news = True
+        if read.error is not None:
+            self.high_watermark = -1  # tell it again when the error is gone
+            news = True
+        return news
+
+
+@define(eq=False, kw_only=True)
+class Session:
+    """The partitions of one client, in the order in which they are served next.
+
+    id: NO_SESSION for a request that has none: then it lives as long as the request. times in
+    seconds.
+    attach, detach: begin and end to be told of marks of a key, by `marked`.
+    """
+
+    id: int = NO_SESSION
+    privileged: bool = False
+    uses_ids: bool = True
+    created: float = 0.0
+    used: float = 0.0
+    epoch: int = FIRST_EPOCH
+    attach: "Callable[[Hashable, Session], None]"
+    detach: "Callable[[Hashable, Session], None]"
+    partitions: dict[FetchKey, SessionPartition] = field(factory=dict)
+    dirty: dict[SessionPartition, None] = field(factory=dict)
+    fresh: dict[SessionPartition, None] = field(factory=dict)
+    waiting: Delayed | None = None
+    by_watched: dict[Hashable, SessionPartition] = field(factory=dict)
+
+    def marked(self, key: Hashable) -> None:
+        """A watched partition has changed: note it, and wake the poll that waits."""
+        partition = self.by_watched.get(key)
+        if partition is not None:
+            self.dirty[partition] = None
+            self.fresh[partition] = None
+            if self.waiting is not None:
+                self.waiting.marked(key)
+
+    def watch(self, partition: SessionPartition, key: Hashable | None) -> None:
+        """Watch `key` for a partition; None: nothing."""
+        if partition.watched is key:
+            return
+        if partition.watched is not None:
+            self.by_watched.pop(partition.watched, None)
+            self.detach(partition.watched, self)
+        partition.watched = key
+        if key is not None:
+            self.by_watched[key] = partition
+            self.attach(key, self)
+
+    def update(self, wanted: Mapping[FetchKey, Wanted], forget: Sequence[FetchKey]) -> None:
+        """Take what a poll asks for: new and changed partitions, and those that it drops."""
+        for key, ask in wanted.items():
+            partition = self.partitions.get(key)
+            if partition is None:
+                partition = self.partitions[key] = SessionPartition(key, ask)
+            else:
+                partition.wanted = ask
+            self.dirty[partition] = None
+        for key in forget:
+            gone = self.partitions.pop(key, None)
+            if gone is not None:
+                self.watch(gone, None)
+                self.dirty.pop(gone, None)
+                self.fresh.pop(gone, None)
+
+    def answer(
+        self, reads: "list[tuple[SessionPartition, PartitionRead]]", *, full: bool
+    ) -> "list[tuple[SessionPartition, PartitionRead]]":
+        """What to tell of `reads`, which are of all dirty partitions; remembers that it was told.
+
+        Partitions that had bytes are served last next time; those without bytes and errors are
+        clean now. full: an answer that names every partition.
+        """
+        told = []
+        for partition, read in reads:
+            news = partition.is_news(read)
+            if news or full:
+                told.append((partition, read))
+            if partition not in self.dirty:  # forgotten in the meantime
+                continue
+            if read.size or read.is_idle:
+                del self.dirty[partition]
+            if read.size:
+                self.dirty[partition] = None
+                self.partitions[partition.key] = self.partitions.pop(partition.key)
+        return told
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        for partition in self.partitions.values():
+            self.watch(partition, None)
+        self.partitions.clear()
+        self.dirty.clear()
+        self.fresh.clear()
+        self.waiting = None

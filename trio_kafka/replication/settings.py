@@ -1,0 +1,52 @@
+"""A topic's settings as its logs and its partitions take them."""
+
+from typing import Final
+
+from attrs import fields
+
+from trio_kafka.config.topic import TopicConfig
+from trio_kafka.log.config import LogConfig
+from trio_kafka.records.batch import DECOMPRESSED_LIMIT
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.validate import Limits
+from trio_kafka.replication.partition import PartitionSettings
+
+_CODECS: Final = {
+    "producer": None,
+    "uncompressed": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
+_SHARED: Final = tuple(one.name for one in fields(LogConfig) if one.name != "cleanup_policy")
+
+
+def log_config(topic: TopicConfig) -> LogConfig:
+    """What a log obeys."""
+    shared = {name: getattr(topic, name) for name in _SHARED}
+    return LogConfig(cleanup_policy=frozenset(topic.cleanup_policy), **shared)
+
+
+def partition_settings(topic: TopicConfig, *, full_validation: bool) -> PartitionSettings:
+    """What a leader obeys. full_validation: `trio.record.validation=full`."""
+    codec = _CODECS[topic.compression_type]
+    levels = {
+        Codec.GZIP: topic.compression_gzip_level,
+        Codec.LZ4: topic.compression_lz4_level,
+        Codec.ZSTD: topic.compression_zstd_level,
+    }
+    return PartitionSettings(
+        limits=Limits(
+            max_message_bytes=topic.max_message_bytes,
+            log_append_time=topic.message_timestamp_type == "LogAppendTime",
+            before_max_ms=topic.message_timestamp_before_max_ms,
+            after_max_ms=topic.message_timestamp_after_max_ms,
+        ),
+        min_insync_replicas=topic.min_insync_replicas,
+        codec=codec,
+        level=None if codec is None else levels.get(codec),
+        walk=full_validation,
+        need_keys="compact" in topic.cleanup_policy,
+        decompressed_limit=min(topic.max_decompressed_message_bytes, DECOMPRESSED_LIMIT),
+    )
