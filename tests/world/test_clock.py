@@ -1,5 +1,6 @@
 """Time that can be moved."""
 
+import threading
 import time
 
 import pytest
@@ -81,6 +82,28 @@ def test_advance_waits_for_threads_at_each_step():
     clock = SkippingClock()
 
     assert trio.run(main, clock=clock) == (60, 6)
+
+
+def test_advance_does_not_pass_a_deadline_while_a_thread_works():
+    async def main():
+        gate = threading.Event()
+        threading.Timer(0.02, gate.set).start()
+        seen = []
+
+        async def look():
+            await trio.sleep(50)
+            seen.append(gate.is_set())
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(RealWorld(clock).run_in_thread, gate.wait)
+            nursery.start_soon(look)
+            await trio.sleep(0.001)
+            await clock.advance(100)
+        return seen
+
+    clock = SkippingClock()
+
+    assert trio.run(main, clock=clock) == [True]
 
 
 def test_sockets_are_served_between_the_steps_of_advance():

@@ -38,6 +38,18 @@ async def test_the_hot_calls_are_the_bound_c_methods(pair):
     assert type(near.receive_into).__name__ == "builtin_function_or_method"
 
 
+async def test_the_kernel_holds_back_what_more_follows(pair):
+    near, far = pair
+
+    near.send_more(b"head")
+    with pytest.raises(BlockingIOError):
+        far.receive_into(bytearray(8))
+    near.send(b"body")
+
+    await far.wait_readable()
+    assert far.receive_into(bytearray(9)) == 8
+
+
 async def test_a_file_that_somebody_else_has_cut_is_a_cut_range(pair, tmp_path):
     near, _ = pair
     root = RealWorld().directory(str(tmp_path))
