@@ -102,6 +102,7 @@ class Lists:
     numbers: list[int] | None = array(int32, nullable="0+")
     points: list[Point] = array(Point)
     empty: list[Empty] = array(Empty)
+    uuids: list[bytes] = array(uuid)
 
 
 def test_every_kind_is_read_with_plain_lengths() -> None:
@@ -185,6 +186,7 @@ def test_an_error_names_the_message_the_version_and_the_field(encoded: bytes, pl
         "00000000 7fffffff 00000000",
         "00000000 00000000 7fffffff",
         f"00000000 00000000 {EMPTY_ELEMENTS + 1:08x}",
+        "00000000 00000000 00000000 00100000",
         "fffffffe 00000000 00000000",
         "00000000 ffffffff 00000000",
     ],
@@ -201,11 +203,11 @@ def test_a_count_that_cannot_be_costs_no_memory(encoded: str) -> None:
 
 
 def test_items_without_a_size_are_read_but_not_without_end() -> None:
-    encoded = bytes.fromhex(f"ffffffff 00000000 {EMPTY_ELEMENTS:08x}")
+    encoded = bytes.fromhex(f"ffffffff 00000000 {EMPTY_ELEMENTS:08x} 00000000")
 
     message, end = decoder(Lists, 0)(encoded)
 
-    assert (message.numbers, len(message.empty), end) == (None, EMPTY_ELEMENTS, 12)
+    assert (message.numbers, len(message.empty), end) == (None, EMPTY_ELEMENTS, 16)
 
 
 @pytest.mark.parametrize("length", [0, 1, 126, 127, 128, 16382, 16383, 40_000])

@@ -34,6 +34,7 @@ DECODED = recorded("wire-decoded.jsonl.gz")
 # librdkafka leaves bytes behind the body of these requests, which Kafka ignores: sample, bytes.
 TRAILING = {183: 3, 187: 3, 1075: 1}
 KINDS = {"bool": "boolean"}
+RECORDS = {"records", "unalignedRecords"}
 EXAMPLES = settings.default.max_examples // 16  # of each version of each message
 EVERY = [pytest.param(cls, v, id=f"{cls.__name__}-{v}") for cls, v in all_versions()]
 
@@ -86,7 +87,7 @@ def without_records(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     return {
-        name: "" if name == "records" and value is not None else without_records(value)
+        name: "" if name in RECORDS and value is not None else without_records(value)
         for name, value in data.items()
     }
 
@@ -194,7 +195,8 @@ def test_every_declared_message_is_as_kafka_defines_it(cls: type[Any]) -> None:
     definition = DEFINITIONS[cls.__name__]
     message = message_of(cls)
     common = {struct["name"]: struct for struct in definition.get("commonStructs", [])}
-    kinds = {"metadata": "record", "header": "data"}
+    stored = ("metadata", "coordinator-key", "coordinator-value")
+    kinds = {"header": "data"} | dict.fromkeys(stored, "record")
 
     assert message.kind == kinds.get(definition["type"], definition["type"])
     assert message.key == definition.get("apiKey")

@@ -1,0 +1,18 @@
+"""SaslHandshake (key 17): choose a SASL mechanism; version 1 goes on with SaslAuthenticate."""
+
+from trio_kafka.protocol.schema import array, int16, request, response, string
+
+
+@request(key=17, versions="0-1")
+class SaslHandshakeRequest:
+    """The mechanism that the client wants."""
+
+    mechanism: str = string()
+
+
+@response(SaslHandshakeRequest)
+class SaslHandshakeResponse:
+    """The mechanisms that are enabled."""
+
+    error_code: int = int16()
+    mechanisms: list[str] = array(string)

@@ -1,0 +1,52 @@
+"""AlterConfigs (key 33): replace all settings of resources; IncrementalAlterConfigs is its
+successor.
+"""
+
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    int8,
+    int16,
+    int32,
+    request,
+    response,
+    string,
+    struct,
+)
+
+
+@struct
+class AlterableConfig:
+    name: str = string()
+    value: str | None = string(nullable="0+")
+
+
+@struct
+class AlterConfigsResource:
+    resource_type: int = int8()
+    resource_name: str = string()
+    configs: list[AlterableConfig] = array(AlterableConfig)
+
+
+@request(key=33, versions="0-2", flexible="2+")
+class AlterConfigsRequest:
+    """All settings of each resource; those that are left out go back to their defaults."""
+
+    resources: list[AlterConfigsResource] = array(AlterConfigsResource)
+    validate_only: bool = boolean()
+
+
+@struct
+class AlterConfigsResourceResponse:
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+")
+    resource_type: int = int8()
+    resource_name: str = string()
+
+
+@response(AlterConfigsRequest)
+class AlterConfigsResponse:
+    """An error for each resource."""
+
+    throttle_time_ms: int = int32()
+    responses: list[AlterConfigsResourceResponse] = array(AlterConfigsResourceResponse)

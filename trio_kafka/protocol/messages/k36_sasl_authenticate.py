@@ -1,0 +1,20 @@
+"""SaslAuthenticate (key 36): exchange the bytes of a SASL mechanism, after SaslHandshake 1."""
+
+from trio_kafka.protocol.schema import bytes_, int16, int64, request, response, string
+
+
+@request(key=36, versions="0-2", flexible="2+")
+class SaslAuthenticateRequest:
+    """What the client's mechanism says."""
+
+    auth_bytes: bytes = bytes_()
+
+
+@response(SaslAuthenticateRequest)
+class SaslAuthenticateResponse:
+    """What the server's mechanism says, and how long the session lasts."""
+
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+")
+    auth_bytes: bytes = bytes_()
+    session_lifetime_ms: int = int64("1+", ignorable=True)

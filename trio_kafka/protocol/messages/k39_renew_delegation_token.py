@@ -1,0 +1,20 @@
+"""RenewDelegationToken (key 39): renew a delegation token."""
+
+from trio_kafka.protocol.schema import bytes_, int16, int32, int64, request, response
+
+
+@request(key=39, versions="1-2", flexible="2+")
+class RenewDelegationTokenRequest:
+    """The token's HMAC, and for how long."""
+
+    hmac: bytes = bytes_()
+    renew_period_ms: int = int64()
+
+
+@response(RenewDelegationTokenRequest)
+class RenewDelegationTokenResponse:
+    """When it now expires."""
+
+    error_code: int = int16()
+    expiry_timestamp_ms: int = int64()
+    throttle_time_ms: int = int32()

@@ -1,0 +1,20 @@
+"""ExpireDelegationToken (key 40): let a delegation token expire."""
+
+from trio_kafka.protocol.schema import bytes_, int16, int32, int64, request, response
+
+
+@request(key=40, versions="1-2", flexible="2+")
+class ExpireDelegationTokenRequest:
+    """The token's HMAC, and after how long; less than 0 is now."""
+
+    hmac: bytes = bytes_()
+    expiry_time_period_ms: int = int64()
+
+
+@response(ExpireDelegationTokenRequest)
+class ExpireDelegationTokenResponse:
+    """When it now expires."""
+
+    error_code: int = int16()
+    expiry_timestamp_ms: int = int64()
+    throttle_time_ms: int = int32()

@@ -1,0 +1,55 @@
+"""AlterClientQuotas (key 49): change client quotas."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    float64,
+    int16,
+    int32,
+    request,
+    response,
+    string,
+    struct,
+)
+
+
+@struct
+class EntityData:
+    entity_type: str = string()
+    entity_name: str | None = string(nullable="0+")
+
+
+@struct
+class OpData:
+    key: str = string()
+    value: float = float64()
+    remove: bool = boolean()
+
+
+@struct
+class EntryData:
+    entity: list[EntityData] = array(EntityData)
+    ops: list[OpData] = array(OpData)
+
+
+@request(key=49, versions="0-1", flexible="1+")
+class AlterClientQuotasRequest:
+    """Operations by entity; a null name is the default entity."""
+
+    entries: list[EntryData] = array(EntryData)
+    validate_only: bool = boolean()
+
+
+@struct
+class EntryResult:
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+")
+    entity: list[EntityData] = array(EntityData)
+
+
+@response(AlterClientQuotasRequest)
+class AlterClientQuotasResponse:
+    """An error for each entity."""
+
+    throttle_time_ms: int = int32()
+    entries: list[EntryResult] = array(EntryResult)

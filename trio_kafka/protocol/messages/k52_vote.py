@@ -1,0 +1,73 @@
+"""Vote (key 52): a candidate of the metadata quorum asks for votes."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    int16,
+    int32,
+    int64,
+    request,
+    response,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
+
+
+@struct
+class PartitionData:
+    partition_index: int = int32()
+    replica_epoch: int = int32()
+    replica_id: int = int32()
+    replica_directory_id: bytes = uuid("1+", ignorable=True)
+    voter_directory_id: bytes = uuid("1+", ignorable=True)
+    last_offset_epoch: int = int32()
+    last_offset: int = int64()
+    pre_vote: bool = boolean("2+")
+
+
+@struct
+class TopicData:
+    topic_name: str = string(cached=True)
+    partitions: list[PartitionData] = array(PartitionData)
+
+
+@request(key=52, versions="0-2", flexible="0+")
+class VoteRequest:
+    """Candidate, epoch and the end of its log."""
+
+    cluster_id: str | None = string(nullable="0+", default=None)
+    voter_id: int = int32("1+", default=-1, ignorable=True)
+    topics: list[TopicData] = array(TopicData)
+
+
+@struct
+class PartitionResult:
+    partition_index: int = int32()
+    error_code: int = int16()
+    leader_id: int = int32()
+    leader_epoch: int = int32()
+    vote_granted: bool = boolean()
+
+
+@struct
+class TopicResult:
+    topic_name: str = string(cached=True)
+    partitions: list[PartitionResult] = array(PartitionResult)
+
+
+@struct
+class NodeEndpoint:
+    node_id: int = int32()
+    host: str = string()
+    port: int = uint16()
+
+
+@response(VoteRequest)
+class VoteResponse:
+    """Whether the vote is granted."""
+
+    error_code: int = int16()
+    topics: list[TopicResult] = array(TopicResult)
+    node_endpoints: list[NodeEndpoint] = array(NodeEndpoint, "1+", tag=0)

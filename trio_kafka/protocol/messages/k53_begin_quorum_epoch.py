@@ -1,0 +1,74 @@
+"""BeginQuorumEpoch (key 53): a new leader of the metadata quorum tells its voters."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    int16,
+    int32,
+    request,
+    response,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
+
+
+@struct
+class PartitionData:
+    partition_index: int = int32()
+    voter_directory_id: bytes = uuid("1+", ignorable=True)
+    leader_id: int = int32()
+    leader_epoch: int = int32()
+
+
+@struct
+class TopicData:
+    topic_name: str = string(cached=True)
+    partitions: list[PartitionData] = array(PartitionData)
+
+
+@struct
+class LeaderEndpoint:
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
+
+
+@request(key=53, versions="0-1", flexible="1+")
+class BeginQuorumEpochRequest:
+    """The leader and its epoch."""
+
+    cluster_id: str | None = string(nullable="0+", default=None)
+    voter_id: int = int32("1+", default=-1, ignorable=True)
+    topics: list[TopicData] = array(TopicData)
+    leader_endpoints: list[LeaderEndpoint] = array(LeaderEndpoint, "1+", ignorable=True)
+
+
+@struct
+class PartitionResult:
+    partition_index: int = int32()
+    error_code: int = int16()
+    leader_id: int = int32()
+    leader_epoch: int = int32()
+
+
+@struct
+class TopicResult:
+    topic_name: str = string(cached=True)
+    partitions: list[PartitionResult] = array(PartitionResult)
+
+
+@struct
+class NodeEndpoint:
+    node_id: int = int32()
+    host: str = string()
+    port: int = uint16()
+
+
+@response(BeginQuorumEpochRequest)
+class BeginQuorumEpochResponse:
+    """What the voter knows of leader and epoch."""
+
+    error_code: int = int16()
+    topics: list[TopicResult] = array(TopicResult)
+    node_endpoints: list[NodeEndpoint] = array(NodeEndpoint, "1+", tag=0)

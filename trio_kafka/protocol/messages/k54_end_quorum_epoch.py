@@ -1,0 +1,80 @@
+"""EndQuorumEpoch (key 54): a leader of the metadata quorum resigns."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    int16,
+    int32,
+    request,
+    response,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
+
+
+@struct
+class ReplicaInfo:
+    candidate_id: int = int32()
+    candidate_directory_id: bytes = uuid()
+
+
+@struct
+class PartitionData:
+    partition_index: int = int32()
+    leader_id: int = int32()
+    leader_epoch: int = int32()
+    preferred_successors: list[int] = array(int32, "0", ignorable=True)
+    preferred_candidates: list[ReplicaInfo] = array(ReplicaInfo, "1+", ignorable=True)
+
+
+@struct
+class TopicData:
+    topic_name: str = string(cached=True)
+    partitions: list[PartitionData] = array(PartitionData)
+
+
+@struct
+class LeaderEndpoint:
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
+
+
+@request(key=54, versions="0-1", flexible="1+")
+class EndQuorumEpochRequest:
+    """The leader, its epoch, and who should follow it, best first."""
+
+    cluster_id: str | None = string(nullable="0+", default=None)
+    topics: list[TopicData] = array(TopicData)
+    leader_endpoints: list[LeaderEndpoint] = array(LeaderEndpoint, "1+", ignorable=True)
+
+
+@struct
+class PartitionResult:
+    partition_index: int = int32()
+    error_code: int = int16()
+    leader_id: int = int32()
+    leader_epoch: int = int32()
+
+
+@struct
+class TopicResult:
+    topic_name: str = string(cached=True)
+    partitions: list[PartitionResult] = array(PartitionResult)
+
+
+@struct
+class NodeEndpoint:
+    node_id: int = int32()
+    host: str = string()
+    port: int = uint16()
+
+
+@response(EndQuorumEpochRequest)
+class EndQuorumEpochResponse:
+    """What the voter knows of leader and epoch."""
+
+    error_code: int = int16()
+    topics: list[TopicResult] = array(TopicResult)
+    node_endpoints: list[NodeEndpoint] = array(NodeEndpoint, "1+", tag=0)

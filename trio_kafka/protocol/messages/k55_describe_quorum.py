@@ -1,0 +1,82 @@
+"""DescribeQuorum (key 55): describe the metadata quorum."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    int16,
+    int32,
+    int64,
+    request,
+    response,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
+
+
+@struct
+class PartitionData:
+    partition_index: int = int32()
+
+
+@struct
+class TopicData:
+    topic_name: str = string(cached=True)
+    partitions: list[PartitionData] = array(PartitionData)
+
+
+@request(key=55, versions="0-2", flexible="0+")
+class DescribeQuorumRequest:
+    """Partitions; there is one."""
+
+    topics: list[TopicData] = array(TopicData)
+
+
+@struct
+class ReplicaState:
+    replica_id: int = int32()
+    replica_directory_id: bytes = uuid("2+")
+    log_end_offset: int = int64()
+    last_fetch_timestamp: int = int64("1+", default=-1, ignorable=True)
+    last_caught_up_timestamp: int = int64("1+", default=-1, ignorable=True)
+
+
+@struct
+class PartitionResult:
+    partition_index: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string("2+", nullable="2+", ignorable=True)
+    leader_id: int = int32()
+    leader_epoch: int = int32()
+    high_watermark: int = int64()
+    current_voters: list[ReplicaState] = array(ReplicaState)
+    observers: list[ReplicaState] = array(ReplicaState)
+
+
+@struct
+class TopicResult:
+    topic_name: str = string(cached=True)
+    partitions: list[PartitionResult] = array(PartitionResult)
+
+
+@struct
+class Listener:
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
+
+
+@struct
+class Node:
+    node_id: int = int32()
+    listeners: list[Listener] = array(Listener)
+
+
+@response(DescribeQuorumRequest)
+class DescribeQuorumResponse:
+    """Leader, epoch, high watermark, and how far voters and observers are."""
+
+    error_code: int = int16()
+    error_message: str | None = string("2+", nullable="2+", ignorable=True)
+    topics: list[TopicResult] = array(TopicResult)
+    nodes: list[Node] = array(Node, "2+")

@@ -1,0 +1,54 @@
+"""BrokerRegistration (key 62): a broker registers with the controller."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    int16,
+    int32,
+    int64,
+    request,
+    response,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
+
+
+@struct
+class Listener:
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
+    security_protocol: int = int16()
+
+
+@struct
+class Feature:
+    name: str = string()
+    min_supported_version: int = int16()
+    max_supported_version: int = int16()
+
+
+@request(key=62, versions="0-4", flexible="0+")
+class BrokerRegistrationRequest:
+    """The broker, its incarnation, endpoints, features and log directories."""
+
+    broker_id: int = int32()
+    cluster_id: str = string()
+    incarnation_id: bytes = uuid()
+    listeners: list[Listener] = array(Listener)
+    features: list[Feature] = array(Feature)
+    rack: str | None = string(nullable="0+")
+    is_migrating_zk_broker: bool = boolean("1+")
+    log_dirs: list[bytes] = array(uuid, "2+", ignorable=True)
+    previous_broker_epoch: int = int64("3+", default=-1, ignorable=True)
+
+
+@response(BrokerRegistrationRequest)
+class BrokerRegistrationResponse:
+    """The broker's epoch."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    broker_epoch: int = int64(default=-1)

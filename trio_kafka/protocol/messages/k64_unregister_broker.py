@@ -1,0 +1,19 @@
+"""UnregisterBroker (key 64): take a broker out of the cluster."""
+
+from trio_kafka.protocol.schema import int16, int32, request, response, string
+
+
+@request(key=64, versions="0", flexible="0+")
+class UnregisterBrokerRequest:
+    """The broker."""
+
+    broker_id: int = int32()
+
+
+@response(UnregisterBrokerRequest)
+class UnregisterBrokerResponse:
+    """An error."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+")

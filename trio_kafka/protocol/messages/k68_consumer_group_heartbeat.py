@@ -1,0 +1,57 @@
+"""ConsumerGroupHeartbeat (key 68): a member of a consumer group (KIP-848) says that it is alive;
+what changed rides along.
+"""
+
+from trio_kafka.protocol.schema import (
+    array,
+    int16,
+    int32,
+    request,
+    response,
+    string,
+    struct,
+    struct_,
+    uuid,
+)
+
+
+@struct
+class TopicPartitions:
+    topic_id: bytes = uuid()
+    partitions: list[int] = array(int32)
+
+
+@request(key=68, versions="0-1", flexible="0+")
+class ConsumerGroupHeartbeatRequest:
+    """The member's epoch: 0 joins, -1 leaves, -2 leaves for a while; null: as before."""
+
+    group_id: str = string()
+    member_id: str = string()
+    member_epoch: int = int32()
+    instance_id: str | None = string(nullable="0+", default=None)
+    rack_id: str | None = string(nullable="0+", default=None)
+    rebalance_timeout_ms: int = int32(default=-1)
+    subscribed_topic_names: list[str] | None = array(string, nullable="0+", default=None)
+    subscribed_topic_regex: str | None = string("1+", nullable="1+", default=None)
+    server_assignor: str | None = string(nullable="0+", default=None)
+    topic_partitions: list[TopicPartitions] | None = array(
+        TopicPartitions, nullable="0+", default=None
+    )
+
+
+@struct
+class Assignment:
+    topic_partitions: list[TopicPartitions] = array(TopicPartitions)
+
+
+@response(ConsumerGroupHeartbeatRequest)
+class ConsumerGroupHeartbeatResponse:
+    """The member's epoch, and its assignment where it is new."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+", default=None)
+    member_id: str | None = string(nullable="0+", default=None)
+    member_epoch: int = int32()
+    heartbeat_interval_ms: int = int32()
+    assignment: Assignment | None = struct_(Assignment, nullable="0+", default=None)

@@ -1,0 +1,35 @@
+"""GetTelemetrySubscriptions (key 71): a client asks which metrics to push (KIP-714)."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    int8,
+    int16,
+    int32,
+    request,
+    response,
+    string,
+    uuid,
+)
+
+
+@request(key=71, versions="0", flexible="0+")
+class GetTelemetrySubscriptionsRequest:
+    """The client's instance id: zero to get one."""
+
+    client_instance_id: bytes = uuid()
+
+
+@response(GetTelemetrySubscriptionsRequest)
+class GetTelemetrySubscriptionsResponse:
+    """The metrics, how often, and how to compress them."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    client_instance_id: bytes = uuid()
+    subscription_id: int = int32()
+    accepted_compression_types: list[int] = array(int8)
+    push_interval_ms: int = int32()
+    telemetry_max_bytes: int = int32()
+    delta_temporality: bool = boolean()
+    requested_metrics: list[str] = array(string)

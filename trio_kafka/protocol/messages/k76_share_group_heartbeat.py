@@ -1,0 +1,48 @@
+"""ShareGroupHeartbeat (key 76): a member of a share group says that it is alive (KIP-932)."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    int16,
+    int32,
+    request,
+    response,
+    string,
+    struct,
+    struct_,
+    uuid,
+)
+
+
+@request(key=76, versions="1", flexible="0+")
+class ShareGroupHeartbeatRequest:
+    """The member's epoch: 0 joins, -1 leaves; null is what has not changed."""
+
+    group_id: str = string()
+    member_id: str = string()
+    member_epoch: int = int32()
+    rack_id: str | None = string(nullable="0+", default=None)
+    subscribed_topic_names: list[str] | None = array(string, nullable="0+", default=None)
+
+
+@struct
+class TopicPartitions:
+    topic_id: bytes = uuid()
+    partitions: list[int] = array(int32)
+
+
+@struct
+class Assignment:
+    topic_partitions: list[TopicPartitions] = array(TopicPartitions)
+
+
+@response(ShareGroupHeartbeatRequest)
+class ShareGroupHeartbeatResponse:
+    """The member's epoch, and its assignment where it is new."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+", default=None)
+    member_id: str | None = string(nullable="0+", default=None)
+    member_epoch: int = int32()
+    heartbeat_interval_ms: int = int32()
+    assignment: Assignment | None = struct_(Assignment, nullable="0+", default=None)

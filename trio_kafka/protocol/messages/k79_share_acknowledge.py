@@ -1,0 +1,86 @@
+"""ShareAcknowledge (key 79): acknowledge records as a member of a share group (KIP-932)."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    int8,
+    int16,
+    int32,
+    int64,
+    request,
+    response,
+    string,
+    struct,
+    struct_,
+    uuid,
+)
+
+
+@struct
+class AcknowledgementBatch:
+    first_offset: int = int64()
+    last_offset: int = int64()
+    acknowledge_types: list[int] = array(int8)
+
+
+@struct
+class AcknowledgePartition:
+    partition_index: int = int32()
+    acknowledgement_batches: list[AcknowledgementBatch] = array(AcknowledgementBatch)
+
+
+@struct
+class AcknowledgeTopic:
+    topic_id: bytes = uuid()
+    partitions: list[AcknowledgePartition] = array(AcknowledgePartition)
+
+
+@request(key=79, versions="1-2", flexible="0+")
+class ShareAcknowledgeRequest:
+    """Acknowledgements by partition, in batches of offsets."""
+
+    group_id: str | None = string(nullable="0+", default=None)
+    member_id: str | None = string(nullable="0+")
+    share_session_epoch: int = int32()
+    is_renew_ack: bool = boolean("2+")
+    topics: list[AcknowledgeTopic] = array(AcknowledgeTopic)
+
+
+@struct
+class LeaderIdAndEpoch:
+    leader_id: int = int32()
+    leader_epoch: int = int32()
+
+
+@struct
+class PartitionData:
+    partition_index: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+", default=None)
+    current_leader: LeaderIdAndEpoch = struct_(LeaderIdAndEpoch)
+
+
+@struct
+class ShareAcknowledgeTopicResponse:
+    topic_id: bytes = uuid()
+    partitions: list[PartitionData] = array(PartitionData)
+
+
+@struct
+class NodeEndpoint:
+    node_id: int = int32()
+    host: str = string()
+    port: int = int32()
+    rack: str | None = string(nullable="0+", default=None)
+
+
+@response(ShareAcknowledgeRequest)
+class ShareAcknowledgeResponse:
+    """An error for each partition."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+", default=None)
+    acquisition_lock_timeout_ms: int = int32("2+", ignorable=True)
+    responses: list[ShareAcknowledgeTopicResponse] = array(ShareAcknowledgeTopicResponse)
+    node_endpoints: list[NodeEndpoint] = array(NodeEndpoint)

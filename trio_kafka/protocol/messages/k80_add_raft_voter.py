@@ -1,0 +1,42 @@
+"""AddRaftVoter (key 80): add a voter to the metadata quorum (KIP-853)."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    int16,
+    int32,
+    request,
+    response,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
+
+
+@struct
+class Listener:
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
+
+
+@request(key=80, versions="0-1", flexible="0+")
+class AddRaftVoterRequest:
+    """The voter, its directory and endpoints."""
+
+    cluster_id: str | None = string(nullable="0+")
+    timeout_ms: int = int32()
+    voter_id: int = int32()
+    voter_directory_id: bytes = uuid()
+    listeners: list[Listener] = array(Listener)
+    ack_when_committed: bool = boolean("1+", default=True)
+
+
+@response(AddRaftVoterRequest)
+class AddRaftVoterResponse:
+    """An error."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+", ignorable=True)

@@ -1,0 +1,58 @@
+"""UpdateRaftVoter (key 82): a voter of the metadata quorum tells its endpoints and versions
+(KIP-853).
+"""
+
+from trio_kafka.protocol.schema import (
+    array,
+    int16,
+    int32,
+    request,
+    response,
+    string,
+    struct,
+    struct_,
+    uint16,
+    uuid,
+)
+
+
+@struct
+class Listener:
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
+
+
+@struct
+class KRaftVersionFeature:
+    min_supported_version: int = int16()
+    max_supported_version: int = int16()
+
+
+@request(key=82, versions="0", flexible="0+")
+class UpdateRaftVoterRequest:
+    """The voter, its directory and endpoints."""
+
+    cluster_id: str | None = string(nullable="0+")
+    current_leader_epoch: int = int32()
+    voter_id: int = int32()
+    voter_directory_id: bytes = uuid()
+    listeners: list[Listener] = array(Listener)
+    k_raft_version_feature: KRaftVersionFeature = struct_(KRaftVersionFeature)
+
+
+@struct
+class CurrentLeader:
+    leader_id: int = int32(default=-1)
+    leader_epoch: int = int32(default=-1)
+    host: str = string()
+    port: int = int32()
+
+
+@response(UpdateRaftVoterRequest)
+class UpdateRaftVoterResponse:
+    """An error, and who leads."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    current_leader: CurrentLeader = struct_(CurrentLeader, tag=0)

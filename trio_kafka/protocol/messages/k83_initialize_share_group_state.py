@@ -1,0 +1,54 @@
+"""InitializeShareGroupState (key 83): begin the state of a share group's partitions (KIP-932)."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    int16,
+    int32,
+    int64,
+    request,
+    response,
+    string,
+    struct,
+    uuid,
+)
+
+
+@struct
+class PartitionData:
+    partition: int = int32()
+    state_epoch: int = int32()
+    start_offset: int = int64()
+
+
+@struct
+class InitializeStateData:
+    topic_id: bytes = uuid()
+    partitions: list[PartitionData] = array(PartitionData)
+
+
+@request(key=83, versions="0", flexible="0+")
+class InitializeShareGroupStateRequest:
+    """Partitions with their start offsets."""
+
+    group_id: str = string()
+    topics: list[InitializeStateData] = array(InitializeStateData)
+
+
+@struct
+class PartitionResult:
+    partition: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+", default=None)
+
+
+@struct
+class InitializeStateResult:
+    topic_id: bytes = uuid()
+    partitions: list[PartitionResult] = array(PartitionResult)
+
+
+@response(InitializeShareGroupStateRequest)
+class InitializeShareGroupStateResponse:
+    """An error for each partition."""
+
+    results: list[InitializeStateResult] = array(InitializeStateResult)

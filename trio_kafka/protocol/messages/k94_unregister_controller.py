@@ -1,0 +1,19 @@
+"""UnregisterController (key 94): take a controller out of the cluster."""
+
+from trio_kafka.protocol.schema import int16, int32, request, response, string
+
+
+@request(key=94, versions="0", flexible="0+")
+class UnregisterControllerRequest:
+    """The controller."""
+
+    controller_id: int = int32()
+
+
+@response(UnregisterControllerRequest)
+class UnregisterControllerResponse:
+    """An error."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+")
