@@ -1,0 +1,60 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.batch import Record, check_crc, encode_batch, read_header, read_records
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.recompress import recompress
+
+CODECS = st.sampled_from(Codec)
+
+
+@given(CODECS, CODECS)
+def test_records_are_the_same_in_another_codec(before: Codec, after: Codec) -> None:
+    records = [Record(key=b"k", value=b"v" * n, timestamp=n) for n in range(20)]
+    batch = memoryview(
+        encode_batch(
+            records,
+            codec=before,
+            producer_id=5,
+            producer_epoch=1,
+            base_sequence=3,
+            transactional=True,
+        )
+    )
+
+    changed, header = recompress(batch, read_header(batch), after)
+
+    check_crc(changed, 0, header)
+    assert header == read_header(changed)
+    assert header.codec is after
+    assert header.size == len(changed)
+    assert header.is_transactional
+    assert (header.producer_id, header.base_sequence, header.count) == (5, 3, 20)
+    expected = list(read_records(batch, 0, read_header(batch)))
+    assert list(read_records(changed, 0, header)) == expected
+    assert changed == memoryview(
+        encode_batch(
+            records,
+            codec=after,
+            producer_id=5,
+            producer_epoch=1,
+            base_sequence=3,
+            transactional=True,
+        )
+    )
+
+
+def test_the_result_can_be_stamped() -> None:
+    batch = memoryview(encode_batch([Record()]))
+
+    assert not recompress(batch, read_header(batch), Codec.LZ4)[0].readonly
+
+
+def test_records_over_the_limit_are_not_unpacked() -> None:
+    batch = memoryview(encode_batch([Record(value=bytes(10_000))], codec=Codec.ZSTD))
+
+    with pytest.raises(KafkaError) as caught:
+        recompress(batch, read_header(batch), Codec.NONE, limit=5_000)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE

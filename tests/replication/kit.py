@@ -1,0 +1,175 @@
+"""Partitions on simulated disks, and what producers send them."""
+
+from collections.abc import Mapping
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.topic import TopicConfig, topic_config
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.manager import LogManager, new_directory_id
+from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
+from trio_kafka.log.recovery import create_log
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType
+from trio_kafka.model import NodeId, TopicId, TopicPartition
+from trio_kafka.purgatory import Delayed, Timers
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.partition import Partition, PartitionSettings
+from trio_kafka.replication.read import PartitionRead, Wanted
+from trio_kafka.world.protocols import World
+
+ME = NodeId(1)
+PEER = NodeId(2)
+TOPIC_ID = TopicId(b"t" * 16)
+AT = TopicPartition("t", 0)
+
+
+def state(*isr: int, leader: int = 1, epoch: int = 0, replicas: tuple = ()) -> PartitionState:
+    """A partition in sync on these brokers."""
+    return PartitionState(
+        replicas=tuple(map(NodeId, replicas or isr)),
+        isr=tuple(map(NodeId, isr)),
+        leader=NodeId(leader),
+        leader_epoch=epoch,
+    )
+
+
+class Marks(list):
+    """What `changed` was called with."""
+
+    def __call__(self, partition: Partition) -> None:
+        self.append(partition)
+
+
+def new_partition(
+    world: World,
+    *isr: int,
+    leader: int = 1,
+    epoch: int = 0,
+    settings: PartitionSettings | None = None,
+    at: TopicPartition = AT,
+    **config,
+) -> tuple[Partition, Marks]:
+    """A partition with an empty log; nothing is marked yet."""
+    marks = Marks()
+    partition = Partition(
+        TOPIC_ID,
+        at,
+        ME,
+        state(*(isr or (1,)), leader=leader, epoch=epoch),
+        changed=marks,
+        settings=settings or PartitionSettings(),
+    )
+    root = world.directory(f"/{at}", create=True)
+    partition.open(create_log(world, root, at, LogConfig(**config)))
+    marks.clear()
+    return partition, marks
+
+
+def batch(count: int = 1, *, size: int = 10, **fields) -> memoryview:
+    """A batch as a producer sends it; without times."""
+    records = [Record(key=b"k", value=bytes(size)) for _ in range(count)]
+    return memoryview(bytearray(encode_batch(records, **fields)))
+
+
+def want(offset: int = 0, max_bytes: int = 1 << 20, **fields) -> Wanted:
+    return Wanted(offset=offset, max_bytes=max_bytes, **fields)
+
+
+def content(read: PartitionRead) -> int:
+    """How many bytes there are; gives them back."""
+    size = read.size
+    read.release()
+    return size
+
+
+class Cluster:
+    """A replica manager and the metadata that it follows."""
+
+    def __init__(self, world: World, logs: LogManager, replicas: ReplicaManager) -> None:
+        self.world = world
+        self.logs = logs
+        self.replicas = replicas
+        self.image = MetadataImage()
+
+    def change(self, **topics: Mapping[int, PartitionState] | None) -> None:
+        """Create or change topics by name; None deletes. Then publish."""
+        delta = MetadataDelta(self.image)
+        for name, partitions in topics.items():
+            topic_id = delta.topic_id(name)
+            if partitions is None:
+                delta.delete_topic(delta.topic(topic_id))
+                continue
+            if topic_id is None:
+                topic_id = TopicId(self.world.random_bytes(16))
+                delta.create_topic(name, topic_id)
+            for number, one in partitions.items():
+                delta.set_partition(delta.topic(topic_id), number, one)
+        self._publish(delta)
+
+    def configure(self, topic: str, **settings: str) -> None:
+        delta = MetadataDelta(self.image)
+        config = delta.config((ResourceType.TOPIC, topic))
+        config.update({name.replace("_", "."): text for name, text in settings.items()})
+        self._publish(delta)
+
+    def _publish(self, delta: MetadataDelta) -> None:
+        self.image = delta.apply(self.image.offset + 1, 0, 0)
+        self.replicas.publish(delta, self.image)
+
+    def topic_id(self, name: str) -> TopicId:
+        return self.image.topics[name].id
+
+
+def settings_of(image: MetadataImage, topic: str) -> TopicConfig:
+    return topic_config(image.config(ResourceType.TOPIC, topic), BROKER)
+
+
+BROKER = BrokerConfig(
+    node_id=1, process_roles=("broker", "controller"), controller_listener_names=("CONTROLLER",)
+)
+
+
+async def open_cluster(
+    world: World, image: MetadataImage | None = None, *, paths: tuple[str, ...] = ("/data",)
+) -> Cluster:
+    """A broker's logs and replicas; what was on the disks before is there again."""
+    node = Node("broker", "broker")
+    identity = MetaProperties(node_id=ME, cluster_id="c", directory_id=None)
+    for path in paths:
+        root = world.directory(path, create=True)
+        if not root.exists("meta.properties"):
+            mine = MetaProperties(node_id=ME, cluster_id="c", directory_id=new_directory_id(world))
+            await write_meta_properties(root, mine)
+    replicas: ReplicaManager | None = None
+
+    def offline(directory) -> None:
+        if replicas is not None:
+            replicas.directory_offline(directory)
+
+    logs = LogManager(world, paths, node, offline)
+    await logs.start(identity, lambda _: LogConfig())
+    replicas = ReplicaManager(world, ME, logs, Timers(node), node, settings_of=settings_of)
+    cluster = Cluster(world, logs, replicas)
+    if image is not None:
+        cluster.image = image
+        replicas.start(image)
+    return cluster
+
+
+def park(delayed: Delayed) -> list:
+    """Watch it, with a lane that is served at once when the caller is done: see `serve`."""
+    done: list = []
+    delayed.purgatory.watch(delayed, LANE.append, done.append)
+    return done
+
+
+LANE: list[Delayed] = []
+
+
+def serve() -> None:
+    """Look at whatever was marked."""
+    while LANE:
+        delayed = LANE.pop(0)
+        delayed.purgatory.look(delayed)
