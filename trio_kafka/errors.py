@@ -1,7 +1,7 @@
-"""What can go wrong: Kafka's error codes, and the four roots of exceptions by where a failure stops.
+"""What can go wrong: Kafka's error codes, and four roots of exceptions by where a failure stops.
 
-`ProtocolError` ends a connection, `KafkaError` is an answer, `LogDirError` takes a directory offline,
-`InvariantError` stops the broker. Anything else that is raised is a bug in one request.
+`ProtocolError` ends a connection, `KafkaError` is an answer, `LogDirError` takes a directory
+offline, `InvariantError` stops the broker. Anything else that is raised is a bug in one request.
 Source: Errors of Apache Kafka 4.4.0.
 """
 
@@ -218,7 +218,7 @@ _REFRESHES_METADATA: Final = frozenset(
 
 
 class ProtocolError(Exception):
-    """Bytes that are not Kafka's protocol: the connection ends, with this reason logged and counted."""
+    """Bytes that are not Kafka's protocol: the connection ends; the reason is logged and counted."""
 
 
 class KafkaError(Exception):

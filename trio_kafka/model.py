@@ -1,7 +1,8 @@
 """Values without behaviour, shared by all layers.
 
-Offsets and epochs are plain ints: an offset is absolute, an *end* offset exclusive; an epoch starts at 0.
-Times are milliseconds since 1970 in messages and files (`_ms`), seconds as float in code (`_s`).
+Offsets and epochs are plain ints: an offset is absolute, an *end* offset exclusive; an epoch starts
+at 0. Times are milliseconds since 1970 in messages and files (`_ms`), seconds as float in code
+(`_s`).
 """
 
 from typing import Final, NewType
