@@ -6,6 +6,6 @@ from trio_kafka.testing.simulation import simulated_world
 
 
 @pytest.fixture
-async def world(autojump_clock):
-    """Its clock is the test's; asked for by every test that waits."""
+async def world():
+    """On the clock of the test, which asks for `autojump_clock` itself: only so it is used."""
     return simulated_world()

@@ -21,7 +21,7 @@ def error(caught):
     return caught.value.code
 
 
-async def test_offsets_and_epoch_are_stamped_in_place(world):
+async def test_offsets_and_epoch_are_stamped_in_place(autojump_clock, world):
     log = new_log(world)
     append(log, batch(3), epoch=4)
     content = batch(2)
@@ -37,7 +37,7 @@ async def test_offsets_and_epoch_are_stamped_in_place(world):
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-async def test_log_append_time_is_written_into_the_header_and_its_crc(world, codec):
+async def test_log_append_time_is_written_into_the_header_and_its_crc(autojump_clock, world, codec):
     log = new_log(world, message_timestamp_type="LogAppendTime")
     content = batch(3, timestamp=1, codec=codec)
 
@@ -50,7 +50,7 @@ async def test_log_append_time_is_written_into_the_header_and_its_crc(world, cod
     assert (await log.offset_for_timestamp(1)).timestamp == header.max_timestamp
 
 
-async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(world):
+async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(autojump_clock, world):
     log = new_log(world, segment_bytes=300)
     for _ in range(7):
         append(log, batch(size=10))
@@ -60,10 +60,8 @@ async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(world):
     assert offsets(await read_all(log)) == list(range(7))
 
 
-async def test_a_segment_is_begun_when_the_first_record_is_too_old(world):
-    log = new_log(
-        world, segment_ms=1000, message_timestamp_before_max_ms=1 << 62
-    )
+async def test_a_segment_is_begun_when_the_first_record_is_too_old(autojump_clock, world):
+    log = new_log(world, segment_ms=1000, message_timestamp_before_max_ms=1 << 62)
     append(log, batch(timestamp=log.now_ms() - 2000))
     append(log, batch(timestamp=log.now_ms() - 1000))
     append(log, batch(timestamp=log.now_ms() - 999))
@@ -71,7 +69,7 @@ async def test_a_segment_is_begun_when_the_first_record_is_too_old(world):
     assert [segment.base_offset for segment in log.segments] == [0, 2]
 
 
-async def test_a_segment_is_begun_when_an_index_is_full(world):
+async def test_a_segment_is_begun_when_an_index_is_full(autojump_clock, world):
     log = new_log(world, index_interval_bytes=0, segment_index_bytes=36)
     for number in range(5):
         append(log, batch(timestamp=log.now_ms() + number))
@@ -79,7 +77,7 @@ async def test_a_segment_is_begun_when_an_index_is_full(world):
     assert [segment.base_offset for segment in log.segments] == [0, 3]
 
 
-async def test_a_segment_is_begun_when_offsets_are_out_of_reach(world):
+async def test_a_segment_is_begun_when_offsets_are_out_of_reach(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     far = batch(base_offset=1 << 31)
@@ -97,7 +95,9 @@ async def test_a_segment_is_begun_when_offsets_are_out_of_reach(world):
         ({"message_timestamp_before_max_ms": 1}, batch(timestamp=1), ErrorCode.INVALID_TIMESTAMP),
     ],
 )
-async def test_what_the_topic_does_not_allow_is_not_written(world, settings, content, code):
+async def test_what_the_topic_does_not_allow_is_not_written(
+    autojump_clock, world, settings, content, code
+):
     log = new_log(world, **settings)
 
     with pytest.raises(KafkaError) as caught:
@@ -107,7 +107,7 @@ async def test_what_the_topic_does_not_allow_is_not_written(world, settings, con
     assert (log.end_offset, log.size) == (0, 0)
 
 
-async def test_a_repeated_batch_is_answered_as_the_first_time(world):
+async def test_a_repeated_batch_is_answered_as_the_first_time(autojump_clock, world):
     log = new_log(world)
     sent = [
         batch(2, producer_id=5, producer_epoch=0, base_sequence=2 * number) for number in range(6)
@@ -124,7 +124,7 @@ async def test_a_repeated_batch_is_answered_as_the_first_time(world):
     assert error(caught) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-async def test_a_follower_takes_offsets_as_they_are_and_refuses_those_it_has(world):
+async def test_a_follower_takes_offsets_as_they_are_and_refuses_those_it_has(autojump_clock, world):
     log = new_log(world)
     content = batch(2, base_offset=10, leader_epoch=3)
     log.append_as_follower(memoryview(content), headers(content))
@@ -136,7 +136,7 @@ async def test_a_follower_takes_offsets_as_they_are_and_refuses_those_it_has(wor
     assert error(caught) is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-async def test_reads_end_below_the_end_offset_at_a_batch(world):
+async def test_reads_end_below_the_end_offset_at_a_batch(autojump_clock, world):
     log = new_log(world)
     for _ in range(5):
         append(log, batch(2))
@@ -147,7 +147,7 @@ async def test_reads_end_below_the_end_offset_at_a_batch(world):
     assert log.read(4, 1 << 20, 4).range is None
 
 
-async def test_a_first_batch_comes_whole_or_not_at_all(world):
+async def test_a_first_batch_comes_whole_or_not_at_all(autojump_clock, world):
     log = new_log(world)
     append(log, batch(size=500))
     size = log.size
@@ -160,7 +160,7 @@ async def test_a_first_batch_comes_whole_or_not_at_all(world):
     assert log.read(0, size, 1, at_least_one=False).range is not None
 
 
-async def test_an_offset_outside_of_the_log_is_an_error(world):
+async def test_an_offset_outside_of_the_log_is_an_error(autojump_clock, world):
     log = new_log(world)
     append(log, batch(5))
     log.set_start_offset(2)
@@ -172,7 +172,7 @@ async def test_an_offset_outside_of_the_log_is_an_error(world):
     assert log.read(5, 100, 5).range is None
 
 
-async def test_a_cold_read_says_so_and_is_located_then(world):
+async def test_a_cold_read_says_so_and_is_located_then(autojump_clock, world):
     log = new_log(world, segment_bytes=5000)
     for _ in range(20):
         append(log, batch(size=500))
@@ -188,7 +188,9 @@ async def test_a_cold_read_says_so_and_is_located_then(world):
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
 @pytest.mark.parametrize("drop", ["", "index"])
-async def test_lookups_by_offset_are_those_of_a_full_scan(world, archive, folder, drop):
+async def test_lookups_by_offset_are_those_of_a_full_scan(
+    autojump_clock, world, archive, folder, drop
+):
     log = await sample_log(world, archive, folder, clean=not drop, drop=drop)
     batches = await scan(log)
 
@@ -201,7 +203,7 @@ async def test_lookups_by_offset_are_those_of_a_full_scan(world, archive, folder
 
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
-async def test_lookups_by_time_are_those_of_a_full_scan(world, archive, folder):
+async def test_lookups_by_time_are_those_of_a_full_scan(autojump_clock, world, archive, folder):
     log = await sample_log(world, archive, folder)
     timed = []
     for base, at, header in await scan(log):
@@ -220,11 +222,11 @@ async def test_lookups_by_time_are_those_of_a_full_scan(world, archive, folder):
     assert await log.largest_timestamp() == next(one for one in timed if one[1] == largest)
 
 
-async def test_an_empty_log_has_no_largest_timestamp(world):
+async def test_an_empty_log_has_no_largest_timestamp(autojump_clock, world):
     assert await new_log(world).largest_timestamp() is None
 
 
-async def test_a_deleted_log_still_serves_its_leases(world):
+async def test_a_deleted_log_still_serves_its_leases(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     found = log.read(0, 1 << 20, 1)
@@ -238,7 +240,7 @@ async def test_a_deleted_log_still_serves_its_leases(world):
         log.read(0, 1, 1)
 
 
-async def test_an_append_that_fails_leaves_nothing_and_fails_the_log(world):
+async def test_an_append_that_fails_leaves_nothing_and_fails_the_log(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     failures = []
@@ -257,7 +259,7 @@ async def test_an_append_that_fails_leaves_nothing_and_fails_the_log(world):
         log.read(0, 1, 1)
 
 
-async def test_a_failed_sync_is_never_tried_again(world):
+async def test_a_failed_sync_is_never_tried_again(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     world.universe.fault = lambda machine, call, target: (
@@ -272,7 +274,7 @@ async def test_a_failed_sync_is_never_tried_again(world):
     assert log.recovery_point == 0
 
 
-async def test_a_sealed_segment_and_enough_messages_ask_for_a_sync(world):
+async def test_a_sealed_segment_and_enough_messages_ask_for_a_sync(autojump_clock, world):
     log = new_log(world, segment_bytes=200, flush_messages=4)
     asked = []
     log.wants_sync = lambda one: asked.append(one.end_offset)
@@ -284,7 +286,7 @@ async def test_a_sealed_segment_and_enough_messages_ask_for_a_sync(world):
     assert log.recovery_point == 4
 
 
-async def test_last_stable_offset_stays_before_an_open_transaction(world):
+async def test_last_stable_offset_stays_before_an_open_transaction(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     append(log, batch(2, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True))

@@ -32,7 +32,9 @@ RECORDS = {
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
 @pytest.mark.parametrize("clean", [True, False])
-async def test_every_record_of_kafkas_directories_is_read(world, archive, folder, clean):
+async def test_every_record_of_kafkas_directories_is_read(
+    autojump_clock, world, archive, folder, clean
+):
     log = await sample_log(world, archive, folder, clean=clean)
 
     found = offsets(await read_all(log))
@@ -45,7 +47,7 @@ async def test_every_record_of_kafkas_directories_is_read(world, archive, folder
 
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
-async def test_indexes_built_anew_are_kafkas_byte_for_byte(world, archive, folder):
+async def test_indexes_built_anew_are_kafkas_byte_for_byte(autojump_clock, world, archive, folder):
     log = await sample_log(world, archive, folder, clean=False, drop="index")
     bases = [segment.base_offset for segment in log.segments]
     await log.close()
@@ -65,7 +67,7 @@ async def test_indexes_built_anew_are_kafkas_byte_for_byte(world, archive, folde
         assert ours == content, name
 
 
-async def test_start_and_epochs_come_from_the_files(world):
+async def test_start_and_epochs_come_from_the_files(autojump_clock, world):
     epochs = await sample_log(world, "epochs", "epochs-0")
     trimmed = await sample_log(world, "trimmed", "trimmed-0", start=25)
 
@@ -75,16 +77,16 @@ async def test_start_and_epochs_come_from_the_files(world):
     assert offsets(await read_all(trimmed)) == list(range(25, 40))
 
 
-async def test_an_unclean_start_finds_the_epochs_in_the_batches(world):
-    log = await sample_log(
-        world, "epochs", "epochs-0", clean=False, drop="leader-epoch-checkpoint"
-    )
+async def test_an_unclean_start_finds_the_epochs_in_the_batches(autojump_clock, world):
+    log = await sample_log(world, "epochs", "epochs-0", clean=False, drop="leader-epoch-checkpoint")
 
     assert log.epochs.rows == [(0, 0), (2, 4), (4, 8)]
 
 
 @pytest.mark.parametrize("drop", ["", ".snapshot"])
-async def test_transactions_are_the_same_from_snapshots_and_from_batches(world, drop):
+async def test_transactions_are_the_same_from_snapshots_and_from_batches(
+    autojump_clock, world, drop
+):
     log = await sample_log(world, "txn", "txn-0", clean=not drop, drop=drop)
     log.high_watermark = log.end_offset
 
@@ -94,7 +96,7 @@ async def test_transactions_are_the_same_from_snapshots_and_from_batches(world, 
     assert [(one.first_offset, one.last_offset) for one in aborted] == [(6, 11), (18, 28)]
 
 
-async def test_a_torn_tail_is_cut_and_later_segments_are_dropped(world):
+async def test_a_torn_tail_is_cut_and_later_segments_are_dropped(autojump_clock, world):
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
         append(log, batch(2, size=40))
@@ -112,7 +114,7 @@ async def test_a_torn_tail_is_cut_and_later_segments_are_dropped(world):
     assert again.segments.active.base_offset == second.base_offset
 
 
-async def test_a_segment_that_does_not_continue_the_one_before_is_dropped(world):
+async def test_a_segment_that_does_not_continue_the_one_before_is_dropped(autojump_clock, world):
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
         append(log, batch(2, size=40))
@@ -126,7 +128,7 @@ async def test_a_segment_that_does_not_continue_the_one_before_is_dropped(world)
     assert again.end_offset == second
 
 
-async def test_what_a_lost_truncation_left_behind_a_new_tail_is_cut(world):
+async def test_what_a_lost_truncation_left_behind_a_new_tail_is_cut(autojump_clock, world):
     log = new_log(world)
     append(log, batch(), epoch=5)
     append(log, batch(), epoch=4)
@@ -137,7 +139,7 @@ async def test_what_a_lost_truncation_left_behind_a_new_tail_is_cut(world):
     assert again.end_offset == 1
 
 
-async def test_a_clean_start_reads_no_batch(world):
+async def test_a_clean_start_reads_no_batch(autojump_clock, world):
     log = new_log(world)
     for _ in range(10):
         append(log, batch(size=30_000))
@@ -151,7 +153,7 @@ async def test_a_clean_start_reads_no_batch(world):
     assert len(reads) <= 12
 
 
-async def test_a_torn_tail_is_cut_even_after_a_clean_stop(world):
+async def test_a_torn_tail_is_cut_even_after_a_clean_stop(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     append(log, batch())
@@ -166,7 +168,7 @@ async def test_a_torn_tail_is_cut_even_after_a_clean_stop(world):
     assert len(await read_all(again)) == 2
 
 
-async def test_a_log_that_ends_before_its_start_begins_anew_there(world):
+async def test_a_log_that_ends_before_its_start_begins_anew_there(autojump_clock, world):
     log = new_log(world)
     append(log, batch(3))
     await log.close()
@@ -178,9 +180,11 @@ async def test_a_log_that_ends_before_its_start_begins_anew_there(world):
     assert append(again, batch()).first_offset == 7
 
 
-async def test_what_was_left_half_done_is_removed(world):
+async def test_what_was_left_half_done_is_removed(autojump_clock, world):
     directory = world.directory("/t-0", create=True)
-    await fill(directory, {"00000000000000000003.log.deleted": b"x", "a.tmp": b"", "b.cleaned": b""})
+    await fill(
+        directory, {"00000000000000000003.log.deleted": b"x", "a.tmp": b"", "b.cleaned": b""}
+    )
 
     await open_log(world, directory, PARTITION, LogConfig())
 

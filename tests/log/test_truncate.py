@@ -23,7 +23,9 @@ def filled_log(world):
 
 
 @pytest.mark.parametrize("end", [38, 30, 16, 8, 2, 0])
-async def test_the_log_ends_where_it_was_cut_and_goes_on_from_there(filled_log, end):
+async def test_the_log_ends_where_it_was_cut_and_goes_on_from_there(
+    autojump_clock, filled_log, end
+):
     await truncate_to(filled_log, end)
 
     assert filled_log.end_offset == end
@@ -34,19 +36,19 @@ async def test_the_log_ends_where_it_was_cut_and_goes_on_from_there(filled_log, 
     assert offsets(await read_all(filled_log)) == list(range(end + 1))
 
 
-async def test_a_batch_that_holds_the_offset_goes_whole(filled_log):
+async def test_a_batch_that_holds_the_offset_goes_whole(autojump_clock, filled_log):
     await truncate_to(filled_log, 15)
 
     assert filled_log.end_offset == 14
 
 
-async def test_the_largest_timestamp_is_that_of_what_is_left(filled_log):
+async def test_the_largest_timestamp_is_that_of_what_is_left(autojump_clock, filled_log):
     await truncate_to(filled_log, 16)
 
     assert await filled_log.largest_timestamp() == (15, 1071, 1)
 
 
-async def test_a_cut_log_is_the_same_after_a_start(filled_log):
+async def test_a_cut_log_is_the_same_after_a_start(autojump_clock, filled_log):
     world = filled_log.world
     await filled_log.sync()
     await truncate_to(filled_log, 16)
@@ -61,7 +63,7 @@ async def test_a_cut_log_is_the_same_after_a_start(filled_log):
     assert again.epochs.rows == [(0, 0), (1, 8), (9, 16)]
 
 
-async def test_the_recovery_point_is_lowered_before_a_byte_goes(filled_log):
+async def test_the_recovery_point_is_lowered_before_a_byte_goes(autojump_clock, filled_log):
     await filled_log.sync()
     seen = []
 
@@ -76,7 +78,7 @@ async def test_the_recovery_point_is_lowered_before_a_byte_goes(filled_log):
     assert seen == [(16, size)]
 
 
-async def test_leases_on_what_is_cut_say_so(world):
+async def test_leases_on_what_is_cut_say_so(autojump_clock, world):
     log = new_log(world)
     for _ in range(10):
         append(log, batch(size=100))
@@ -90,7 +92,7 @@ async def test_leases_on_what_is_cut_say_so(world):
     high.range.release()
 
 
-async def test_nothing_is_appended_while_a_log_is_being_cut(filled_log):
+async def test_nothing_is_appended_while_a_log_is_being_cut(autojump_clock, filled_log):
     async def before_cut():
         with pytest.raises(InvariantError):
             append(filled_log, batch())
@@ -102,7 +104,7 @@ async def test_nothing_is_appended_while_a_log_is_being_cut(filled_log):
     assert filled_log.end_offset == 16
 
 
-async def test_a_cut_is_not_cut_short_by_a_cancellation(filled_log):
+async def test_a_cut_is_not_cut_short_by_a_cancellation(autojump_clock, filled_log):
     with trio.CancelScope() as scope:
         scope.cancel()
         await truncate_to(filled_log, 16)
@@ -111,7 +113,7 @@ async def test_a_cut_is_not_cut_short_by_a_cancellation(filled_log):
     assert offsets(await read_all(filled_log)) == list(range(16))
 
 
-async def test_a_large_tail_goes_in_turns(world):
+async def test_a_large_tail_goes_in_turns(autojump_clock, world):
     log = new_log(world, max_message_bytes=1 << 30)
     for _ in range(5):
         append(log, batch(size=8 << 20))
@@ -124,7 +126,7 @@ async def test_a_large_tail_goes_in_turns(world):
     assert BYTES_A_TURN == 16 << 20
 
 
-async def test_producers_are_those_of_what_is_left(world):
+async def test_producers_are_those_of_what_is_left(autojump_clock, world):
     log = new_log(world)
     for number in range(4):
         append(log, batch(producer_id=1, producer_epoch=0, base_sequence=number))
@@ -135,7 +137,7 @@ async def test_producers_are_those_of_what_is_left(world):
     assert append(log, batch(producer_id=1, producer_epoch=0, base_sequence=2)).first_offset == 2
 
 
-async def test_an_io_error_fails_the_log(filled_log):
+async def test_an_io_error_fails_the_log(autojump_clock, filled_log):
     def fault(machine, call, target):
         return OSError(5, "broken") if call == "truncate" else None
 
@@ -147,7 +149,7 @@ async def test_an_io_error_fails_the_log(filled_log):
         append(filled_log, batch())
 
 
-async def test_a_log_can_begin_anew_at_any_offset(filled_log):
+async def test_a_log_can_begin_anew_at_any_offset(autojump_clock, filled_log):
     await restart_at(filled_log, 1000)
 
     assert (filled_log.start_offset, filled_log.end_offset) == (1000, 1000)

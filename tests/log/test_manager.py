@@ -1,0 +1,327 @@
+import pytest
+import trio
+
+from tests.log.kit import append, batch, content_of, fill, offsets, read_all, sample
+from trio_kafka.errors import LogDirError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.manager import IdentityError, LogManager, new_directory_id
+from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
+from trio_kafka.log.partition_metadata import parse_id
+from trio_kafka.model import NodeId, TopicId, TopicPartition
+from trio_kafka.testing.simulation import run_simulated, run_until_crash
+
+IDENTITY = MetaProperties(node_id=NodeId(1), cluster_id="cluster")
+TOPIC_ID = TopicId(bytes(range(16)))
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+SMALL = LogConfig(segment_bytes=300)
+
+
+async def format_directory(world, path, directory_id="A" * 22, identity=IDENTITY):
+    root = world.directory(path, create=True)
+    properties = MetaProperties(
+        node_id=identity.node_id, cluster_id=identity.cluster_id, directory_id=directory_id
+    )
+    await write_meta_properties(root, properties)
+    return root
+
+
+async def started(world, *paths, config=SMALL, **options) -> LogManager:
+    manager = LogManager(world, paths or ("/data",), Node("broker", "broker"), **options)
+    await manager.start(IDENTITY, lambda partition: config)
+    return manager
+
+
+async def test_logs_are_as_they_were_after_a_clean_stop(autojump_clock, world):
+    root = await format_directory(world, "/data")
+    manager = await started(world)
+    log = manager.create(T0, TOPIC_ID, SMALL)
+    for _ in range(5):
+        append(log, batch(2))
+    log.set_start_offset(3)
+    await manager.close(broker_epoch=208)
+    assert await content_of(root, ".kafka_cleanshutdown") == b'{"version":0,"brokerEpoch":208}'
+    assert not root.exists(".lock")
+
+    again = await started(world)
+
+    log = again.get(T0)
+    assert (log.start_offset, log.high_watermark, log.end_offset) == (3, 10, 10)
+    assert log.topic_id == TOPIC_ID
+    assert log.recovery_point == 10
+    assert not root.exists(".kafka_cleanshutdown")
+
+
+async def test_a_directory_of_kafka_is_taken_over(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    await fill(root, sample("log_dir_root")[""])
+    for name in ("plain", "epochs", "txn", "trimmed", "compacted"):
+        await fill(root.directory(f"{name}-0", create=True), sample(name)[f"{name}-0"])
+    manager = LogManager(world, ["/data"], Node("broker", "broker"))
+    identity = MetaProperties(node_id=NodeId(1), cluster_id="tUc4FjVgQ2C6K8g1mQWPOg")
+
+    await manager.start(identity, lambda partition: LogConfig())
+
+    ends = {str(log.partition): (log.start_offset, log.high_watermark) for log in manager.logs}
+    assert ends == {
+        "plain-0": (0, 52),
+        "epochs-0": (0, 15),
+        "txn-0": (0, 34),
+        "trimmed-0": (25, 40),
+        "compacted-0": (0, 32),
+    }
+    epochs = manager.get(TopicPartition("epochs", 0))
+    assert epochs.topic_id == parse_id("YMeKavazTnWkzaGVPtHB8Q")
+
+
+async def test_a_second_manager_does_not_get_the_lock(autojump_clock, world):
+    await format_directory(world, "/data")
+    await started(world)
+
+    with pytest.raises(LogDirError, match="held by another process"):
+        await started(world)
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [
+        MetaProperties(node_id=NodeId(2), cluster_id="cluster"),
+        MetaProperties(node_id=NodeId(1), cluster_id="another"),
+    ],
+)
+async def test_a_directory_of_another_node_or_cluster_is_refused(autojump_clock, world, identity):
+    await format_directory(world, "/data", identity=identity)
+
+    with pytest.raises(IdentityError, match="/data is of node"):
+        await started(world)
+
+
+async def test_nothing_starts_on_directories_that_were_never_formatted(autojump_clock, world):
+    with pytest.raises(IdentityError, match="no log directory is formatted"):
+        await started(world)
+
+
+async def test_two_directories_with_one_id_are_refused(autojump_clock, world):
+    await format_directory(world, "/a")
+    await format_directory(world, "/b")
+
+    with pytest.raises(IdentityError, match="have one directory id"):
+        await started(world, "/a", "/b")
+
+
+async def test_an_empty_directory_beside_a_formatted_one_is_formatted(autojump_clock, world):
+    await format_directory(world, "/a")
+
+    manager = await started(world, "/a", "/b")
+
+    ids = [directory.properties.directory_id for directory in manager.directories]
+    assert len(set(ids)) == 2
+    assert len(parse_id(ids[1])) == 16
+
+
+async def test_new_logs_go_where_the_fewest_are(autojump_clock, world):
+    await format_directory(world, "/a", "A" * 22)
+    await format_directory(world, "/b", "B" * 22)
+    manager = await started(world, "/a", "/b")
+
+    for number in range(4):
+        manager.create(TopicPartition("t", number), TOPIC_ID, SMALL)
+
+    assert [len(directory.logs) for directory in manager.directories] == [2, 2]
+    assert manager.create(T0, TOPIC_ID, SMALL) is manager.get(T0)
+
+
+async def test_a_deleted_log_frees_its_name_at_once_and_its_files_later(autojump_clock, world):
+    root = await format_directory(world, "/data")
+    manager = await started(world)
+    log = manager.create(T0, TOPIC_ID, SMALL)
+    append(log, batch())
+    found = log.read(0, 100, 1)
+
+    manager.delete(T0)
+    new = manager.create(T0, TOPIC_ID, SMALL)
+
+    assert new.end_offset == 0
+    marked = [name for name in root.names() if name.endswith("-delete")]
+    assert len(marked) == 1
+    assert await manager.remove_deleted() == 60.0
+    assert marked[0] in root.names()
+    await trio.sleep(60)
+    assert await manager.remove_deleted() is None
+    assert marked[0] not in root.names()
+    assert not found.range.lease.cut
+    found.range.release()
+
+
+async def test_what_was_marked_deleted_before_a_start_is_removed_after_it(autojump_clock, world):
+    root = await format_directory(world, "/data")
+    await fill(root.directory(f"t-0.{'a' * 32}-delete", create=True), {"x.log": b"x"})
+    manager = await started(world)
+
+    await trio.sleep(61)
+    await manager.remove_deleted()
+
+    assert manager.logs == ()
+    assert f"t-0.{'a' * 32}-delete" not in root.names()
+
+
+async def test_a_stray_log_keeps_its_files(autojump_clock, world):
+    root = await format_directory(world, "/data")
+    manager = await started(world)
+    manager.create(T0, TOPIC_ID, SMALL)
+
+    manager.make_stray(T0)
+    await trio.sleep(100)
+    await manager.remove_deleted()
+
+    assert [name for name in root.names() if name.startswith("t-0.")]
+    assert manager.get(T0) is None
+
+
+async def test_the_task_syncs_what_was_sealed(autojump_clock, world, nursery):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    log = manager.create(T0, TOPIC_ID, SMALL)
+    await nursery.start(manager.run)
+    for _ in range(7):
+        append(log, batch())
+    await trio.sleep(1)
+
+    assert log.recovery_point == 7
+
+
+async def test_logs_are_synced_when_flush_ms_is_over(autojump_clock, world):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    log = manager.create(T0, TOPIC_ID, LogConfig(flush_ms=500))
+    append(log, batch())
+    await manager.sync_due()
+    assert log.recovery_point == 0
+
+    await trio.sleep(0.6)
+    await manager.sync_due()
+
+    assert log.recovery_point == 1
+
+
+async def test_a_failed_directory_goes_offline_with_its_logs_and_the_others_go_on(
+    autojump_clock, world
+):
+    await format_directory(world, "/a", "A" * 22)
+    await format_directory(world, "/b", "B" * 22)
+    gone = []
+    manager = await started(world, "/a", "/b", on_offline=gone.append)
+    one, other = manager.create(T0, TOPIC_ID, SMALL), manager.create(T1, TOPIC_ID, SMALL)
+    world.universe.fault = lambda machine, call, target: (
+        OSError(5, "io") if call == "append" and target.startswith("/a/t-0") else None
+    )
+
+    with pytest.raises(LogDirError):
+        append(one, batch())
+
+    assert [directory.path for directory in gone] == ["/a"]
+    assert manager.get(T0).failed
+    assert append(other, batch()).first_offset == 0
+    assert manager.create(TopicPartition("u", 0), TOPIC_ID, SMALL).directory.path == "/b/u-0"
+    await manager.close()
+    assert not world.directory("/a").exists(".kafka_cleanshutdown")
+    assert world.directory("/b").exists(".kafka_cleanshutdown")
+
+
+async def test_a_directory_that_cannot_be_read_is_offline_from_the_start(autojump_clock, world):
+    await format_directory(world, "/a", "A" * 22)
+    root = await format_directory(world, "/b", "B" * 22)
+    await fill(root, {"recovery-point-offset-checkpoint": b"0\n1\nt zero 5\n"})
+
+    manager = await started(world, "/a", "/b")
+
+    assert [directory.path for directory in manager.directories] == ["/a"]
+    assert "recovery-point-offset-checkpoint line 3" in str(manager.offline_paths["/b"])
+
+
+async def test_retention_goes_over_every_log(autojump_clock, world):
+    await format_directory(world, "/data")
+    config = LogConfig(segment_bytes=200, retention_bytes=0)
+    manager = await started(world, config=config)
+    log = manager.create(T0, TOPIC_ID, config)
+    for _ in range(6):
+        append(log, batch())
+
+    assert await manager.retain() > 0
+    assert log.start_offset > 0
+
+
+async def test_figures_count_what_is_there(autojump_clock, world):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    manager.create(T0, TOPIC_ID, SMALL)
+
+    assert manager.figures() == {"directories": 1, "offline": 0, "logs": 1, "deleted": 0}
+    assert manager.get(T0).figures()["end"] == 0
+
+
+async def test_an_id_does_not_begin_with_a_dash(autojump_clock, world):
+    ids = [new_directory_id(world) for _ in range(200)]
+
+    assert not any(text.startswith("-") for text in ids)
+    assert len(set(ids)) == 200
+
+
+async def life_of_a_broker(world, acked):
+    """Two partitions: appended to, synced, retained, deleted; checkpoints now and then."""
+    manager = LogManager(world, ["/data"], Node("broker", "broker"))
+    config = LogConfig(segment_bytes=800, retention_bytes=2500, file_delete_delay_ms=100)
+    await manager.start(IDENTITY, lambda partition: config, delete_delay_ms=100)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(manager.run)
+        while True:
+            partition = world.random.choice((T0, T1))
+            log = manager.create(partition, TOPIC_ID, config)
+            for _ in range(world.random.randrange(1, 8)):
+                append(log, batch(size=world.random.choice((10, 200))))
+            match world.random.randrange(8):
+                case 0:
+                    await manager.checkpoint()
+                case 1:
+                    await manager.retain()
+                case 2 if log.end_offset > 30:
+                    manager.delete(partition)
+                    acked[partition] = None
+                case 3:
+                    await manager.remove_deleted()
+                case 4 if world.random.random() < 0.2:
+                    await manager.close()
+                    nursery.cancel_scope.cancel()
+                    return
+                case _:
+                    end = log.end_offset
+                    await log.sync()
+                    acked[partition] = end
+
+
+def test_a_broker_starts_after_any_crash_with_all_that_was_synced(size):
+    async def lives(universe):
+        acked = {}
+        world = universe.machine("broker")
+        await format_directory(world, "/data")
+        world.crash(power=False)
+        for _ in range(4):
+            world = universe.machine("broker")
+            after = universe.time_chance.uniform(0.1, 1.0)
+            power = universe.time_chance.random() < 0.7
+            await run_until_crash(world, lambda w: life_of_a_broker(w, acked), after, power=power)
+        world = universe.machine("broker")
+        manager = LogManager(world, ["/data"], Node("broker", "broker"))
+        await manager.start(IDENTITY, lambda partition: LogConfig())
+        found = {log.partition: (log, offsets(await read_all(log))) for log in manager.logs}
+        return acked, manager, found
+
+    for seed in range(size(30, 1000)):
+        acked, manager, found = run_simulated(lives, seed, moody=True)
+        assert not manager.offline_paths, seed
+        assert not any(directory.offline for directory in manager.directories), seed
+        for log, seen in found.values():
+            assert seen == list(range(log.start_offset, log.end_offset)), seed
+        for partition, end in acked.items():
+            if end is not None:
+                assert found[partition][0].end_offset >= end, (seed, partition)
