@@ -218,7 +218,7 @@ _REFRESHES_METADATA: Final = frozenset(
 
 
 class ProtocolError(Exception):
-    """Bytes that are not Kafka's protocol: the connection ends; the reason is logged and counted."""
+    """Bytes that are not Kafka's protocol: the connection ends; the reason is logged, counted."""
 
 
 class KafkaError(Exception):
