@@ -186,8 +186,13 @@ async def test_directories_are_made_where_they_are_missing(worlds, clock):
     with pytest.raises(FileNotFoundError):
         worlds.here.directory(f"{worlds.path}/x/y")
     worlds.create("file").close()
-    with pytest.raises(NotADirectoryError):
-        worlds.root.directory("file")
+    for create in (False, True):
+        with pytest.raises(NotADirectoryError):
+            worlds.root.directory("file", create=create)
+        with pytest.raises(NotADirectoryError):
+            worlds.here.directory(f"{worlds.path}/file", create=create)
+        with pytest.raises(NotADirectoryError):
+            worlds.here.directory(f"{worlds.path}/file/below", create=create)
 
     sub = worlds.root.directory("sub", create=True)
     again = worlds.root.directory("sub", create=True)

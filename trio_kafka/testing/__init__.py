@@ -1,0 +1,1 @@
+"""The kit for tests: of this project, and of what others build on it."""

@@ -1,0 +1,1 @@
+"""The only door to sockets, files, threads, processes, wall time and chance."""

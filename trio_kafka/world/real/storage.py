@@ -50,7 +50,7 @@ class RealDirectory:
 
     def directory(self, name: str, *, create: bool = False) -> "RealDirectory":
         path = self._at(name)
-        if create and not os.path.isdir(path):
+        if create and not os.path.exists(path):
             os.mkdir(path)
         return RealDirectory(self._volume, path)
 
@@ -98,9 +98,9 @@ def sync_directory(path: str) -> None:
 
 def make_directories(path: str) -> None:
     """Make what is missing of `path`, each name durable before the next one is made."""
-    parent = os.path.dirname(os.path.abspath(path))
-    if os.path.isdir(path):
+    if os.path.exists(path):
         return
+    parent = os.path.dirname(os.path.abspath(path))
     make_directories(parent)
     os.mkdir(path)
     sync_directory(parent)
