@@ -1,5 +1,6 @@
 import tracemalloc
 
+import attrs
 import pytest
 
 from trio_kafka.protocol.compiler import decoder, source_of
@@ -110,11 +111,9 @@ def test_every_kind_is_read_with_plain_lengths() -> None:
 
 
 def test_every_kind_is_read_with_compact_lengths() -> None:
-    WHOLE.r, before = Point(5, "y"), WHOLE.r
-    try:
-        assert decoder(Everything, 1)(memoryview(COMPACT)) == (WHOLE, len(COMPACT))
-    finally:
-        WHOLE.r = before
+    whole = attrs.evolve(WHOLE, r=Point(5, "y"))
+
+    assert decoder(Everything, 1)(memoryview(COMPACT)) == (whole, len(COMPACT))
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])

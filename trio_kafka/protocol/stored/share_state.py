@@ -1,0 +1,68 @@
+"""Records of the share coordinator (topic `__share_group_state`).
+
+The record's type, an int16, goes before the key; the version, an int16, before the value; a null
+value is a tombstone.
+"""
+
+from trio_kafka.protocol.schema import (
+    array,
+    int8,
+    int16,
+    int32,
+    int64,
+    record,
+    string,
+    struct,
+    uuid,
+)
+
+
+@record(key=0, versions="0")
+class ShareSnapshotKey:
+    """The state of a share group's partition."""
+
+    group_id: str = string()
+    topic_id: bytes = uuid()
+    partition: int = int32()
+
+
+@struct
+class StateBatch:
+    first_offset: int = int64()
+    last_offset: int = int64()
+    delivery_state: int = int8()
+    delivery_count: int = int16()
+
+
+@record(key=0, versions="0", flexible="0+")
+class ShareSnapshotValue:
+    """The whole state."""
+
+    snapshot_epoch: int = int32()
+    state_epoch: int = int32()
+    leader_epoch: int = int32()
+    start_offset: int = int64()
+    delivery_complete_count: int = int32(tag=0, default=-1)
+    create_timestamp: int = int64()
+    write_timestamp: int = int64()
+    state_batches: list[StateBatch] = array(StateBatch)
+
+
+@record(key=1, versions="0")
+class ShareUpdateKey:
+    """A change of the state."""
+
+    group_id: str = string()
+    topic_id: bytes = uuid()
+    partition: int = int32()
+
+
+@record(key=1, versions="0", flexible="0+")
+class ShareUpdateValue:
+    """The batches of offsets that changed since the snapshot."""
+
+    snapshot_epoch: int = int32()
+    leader_epoch: int = int32()
+    start_offset: int = int64()
+    delivery_complete_count: int = int32(tag=0, default=-1)
+    state_batches: list[StateBatch] = array(StateBatch)
