@@ -1,0 +1,97 @@
+"""Produce (key 0): append the batch of each partition.
+
+Waits only with acks=all, for followers in sync, up to the request's timeout. What was appended
+stays, whatever becomes of the answer. With acks=0 there is no answer, so an error ends the
+connection: it is the only way to make the client look for a new leader. A partition that is led
+elsewhere is answered with who leads it (version 10 on, KIP-951).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from trio_kafka.errors import ProtocolError
+from trio_kafka.log.append import Appended
+from trio_kafka.model import TopicId
+from trio_kafka.plugin import Context, Delayed, ErrorCode, KafkaError, api
+from trio_kafka.protocol.messages.k00_produce import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from trio_kafka.replication.append import ACKS_ALL, append, check_acks
+from trio_kafka.replication.delayed import Produced
+from trio_kafka_apis._leaders import LED_ELSEWHERE, endpoint_of
+
+NO_ACKS: Final = 0
+ZSTD_SINCE: Final = 7  # KIP-110
+IDS_SINCE: Final = 13  # KIP-516
+
+
+@api(ProduceRequest)
+def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed | None:
+    acks, version, replicas = request.acks, context.version, context.replicas
+    check_acks(acks)
+    zstd = version >= ZSTD_SINCE
+    response = ProduceResponse()
+    rows: list[PartitionProduceResponse] = []
+    parts: list[Produced] = []
+    for topic in request.topic_data:
+        name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
+        row = TopicProduceResponse(topic.name, topic.topic_id)
+        response.responses.append(row)
+        for data in topic.partition_data:
+            partition = None
+            result: Appended | KafkaError
+            try:
+                partition = replicas.partition(name, data.index)
+                result = append(partition, data.records, acks=acks, zstd=zstd)
+            except KafkaError as error:
+                result = error
+            parts.append(Produced(partition, result))
+            row.partition_responses.append(made := PartitionProduceResponse(data.index))
+            rows.append(made)
+
+    def answer(done: Sequence[Produced]) -> ProduceResponse:
+        for made, part in zip(rows, done, strict=True):
+            _fill(made, part, response, context)
+        return response
+
+    if acks == NO_ACKS:
+        _end_on_error(parts)
+        return None
+    return (
+        replicas.acknowledge(parts, answer, request.timeout_ms / 1000)
+        if (acks == ACKS_ALL)
+        else answer(parts)
+    )
+
+
+def _fill(
+    made: PartitionProduceResponse, part: Produced, response: ProduceResponse, context: Context
+) -> None:
+    result = part.result
+    if isinstance(result, Appended):
+        made.base_offset = result.first_offset
+        made.log_append_time_ms = result.append_time_ms
+        made.log_start_offset = result.start_offset
+        return
+    made.error_code = result.code
+    made.error_message = result.message
+    made.base_offset = -1
+    if result.code in LED_ELSEWHERE and part.partition is not None:
+        made.current_leader = LeaderIdAndEpoch(part.partition.leader, part.partition.leader_epoch)
+        found = endpoint_of(part.partition.leader, context)
+        if found is not None and all(one.node_id != found.node for one in response.node_endpoints):
+            response.node_endpoints.append(
+                NodeEndpoint(found.node, found.host, found.port, found.rack)
+            )
+
+
+def _end_on_error(parts: Sequence[Produced]) -> None:
+    for part in parts:
+        if isinstance(part.result, KafkaError):
+            code: ErrorCode = part.result.code
+            raise ProtocolError(f"acks=0, and a partition has {code.name}: {part.result.message}")

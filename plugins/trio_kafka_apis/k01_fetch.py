@@ -1,0 +1,145 @@
+"""Fetch (key 1): batches as they are stored, from an offset of each partition on.
+
+Waits in the purgatory until there are `min_bytes`, an error or something to truncate, at most
+`max_wait_ms`; holds nothing meanwhile. Bytes are promised as ranges of files, never read here. A
+consumer sees what is committed, and with read_committed nothing of an open transaction. Sessions
+(KIP-227) name only what changed: see `replication.sessions`.
+"""
+
+from typing import Final
+
+from trio_kafka.model import NodeId, TopicId
+from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.protocol.messages.k01_fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+from trio_kafka.protocol.schema import ZERO_UUID
+from trio_kafka.replication.fetch import FetchAnswer, FetchLimits
+from trio_kafka.replication.read import Isolation, PartitionRead, Wanted
+from trio_kafka.replication.sessions import FINAL_EPOCH, NO_SESSION, FetchKey, SessionPartition
+from trio_kafka_apis._leaders import LED_ELSEWHERE, endpoint_of
+
+IDS_SINCE: Final = 13  # KIP-516
+SESSIONS_SINCE: Final = 7
+REPLICA_STATE_SINCE: Final = 15  # KIP-903
+NOTHING: Final = b""
+
+
+@api(FetchRequest)
+def fetch(request: FetchRequest, context: Context) -> FetchResponse | Delayed:
+    version = context.version
+    uses_ids = version >= IDS_SINCE
+    with_session = version >= SESSIONS_SINCE
+    isolation = Isolation(min(request.isolation_level, Isolation.READ_COMMITTED))
+    replica = (
+        request.replica_state.replica_id if version >= REPLICA_STATE_SINCE else request.replica_id
+    )
+    most = min(request.max_bytes, context.config.fetch_max_bytes)
+
+    def make(answer: FetchAnswer) -> FetchResponse:
+        return _respond(answer, isolation, context)
+
+    return context.replicas.begin_fetch(
+        _wanted(request, uses_ids=uses_ids),
+        FetchLimits(
+            min_bytes=min(request.min_bytes, most),
+            max_bytes=most,
+            isolation=isolation if replica < 0 else Isolation.LOG_END,
+            may_wait=request.max_wait_ms > 0,
+            follower=NodeId(replica) if replica >= 0 else None,
+        ),
+        make,
+        session_id=request.session_id if with_session else NO_SESSION,
+        session_epoch=request.session_epoch if with_session else FINAL_EPOCH,
+        forget=_forgotten(request, uses_ids=uses_ids),
+        uses_ids=uses_ids,
+        max_wait_s=request.max_wait_ms / 1000,
+    )
+
+
+def _wanted(request: FetchRequest, *, uses_ids: bool) -> dict[FetchKey, Wanted]:
+    wanted: dict[FetchKey, Wanted] = {}
+    for topic in request.topics:
+        name = TopicId(topic.topic_id) if uses_ids else topic.topic
+        for one in topic.partitions:
+            wanted[name, one.partition] = Wanted(
+                offset=one.fetch_offset,
+                max_bytes=one.partition_max_bytes,
+                leader_epoch=one.current_leader_epoch,
+                last_fetched_epoch=one.last_fetched_epoch,
+                log_start_offset=one.log_start_offset,
+            )
+    return wanted
+
+
+def _forgotten(request: FetchRequest, *, uses_ids: bool) -> list[FetchKey]:
+    return [
+        (TopicId(topic.topic_id) if uses_ids else topic.topic, number)
+        for topic in request.forgotten_topics_data
+        for number in topic.partitions
+    ]
+
+
+def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> FetchResponse:
+    """Neighbours of one topic share a row; the order of the partitions is kept."""
+    response = FetchResponse(session_id=answer.session_id)
+    if answer.error is not None:
+        response.error_code = answer.error.code
+        return response
+    row: FetchableTopicResponse | None = None
+    last: TopicId | str | None = None
+    for asked, read in answer.parts:
+        topic = asked.key[0]
+        if row is None or topic != last:
+            named = isinstance(topic, str)
+            row = FetchableTopicResponse(
+                topic=topic if named else "", topic_id=ZERO_UUID if named else topic
+            )
+            response.responses.append(row)
+            last = topic
+        data = _partition(asked, read, isolation)
+        if read.error is not None and read.error.code in LED_ELSEWHERE:
+            _name_leader(asked, data, response, context)
+        row.partitions.append(data)
+    return response
+
+
+def _partition(asked: SessionPartition, read: PartitionRead, isolation: Isolation) -> PartitionData:
+    committed = isolation is Isolation.READ_COMMITTED
+    data = PartitionData(
+        partition_index=asked.key[1],
+        error_code=0 if read.error is None else read.error.code,
+        high_watermark=read.high_watermark,
+        last_stable_offset=read.last_stable_offset,
+        log_start_offset=read.start_offset,
+        aborted_transactions=[] if committed else None,
+        preferred_read_replica=-1,
+        records=NOTHING if read.range is None else read.range,
+    )
+    if read.aborted and committed:
+        data.aborted_transactions = [
+            AbortedTransaction(one.producer_id, one.first_offset) for one in read.aborted
+        ]
+    if read.diverging is not None:
+        data.diverging_epoch = EpochEndOffset(read.diverging.epoch, read.diverging.end_offset)
+    return data
+
+
+def _name_leader(
+    asked: SessionPartition, data: PartitionData, response: FetchResponse, context: Context
+) -> None:
+    topic = context.metadata.image.topic(asked.key[0])
+    state = None if topic is None else topic.partitions.get(asked.key[1])
+    if state is None:
+        return
+    data.current_leader = LeaderIdAndEpoch(state.leader, state.leader_epoch)
+    found = endpoint_of(state.leader, context)
+    if found is not None and all(one.node_id != found.node for one in response.node_endpoints):
+        response.node_endpoints.append(NodeEndpoint(found.node, found.host, found.port, found.rack))

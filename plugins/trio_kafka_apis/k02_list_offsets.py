@@ -1,0 +1,91 @@
+"""ListOffsets (key 2): the offset that belongs to a time, for each partition.
+
+May wait for the disk: a search by time reads indexes and headers. Special times: -1 latest, -2
+earliest, -3 of the largest timestamp, -4 earliest local, -5 latest tiered, -6 earliest not yet
+tiered; nothing is tiered here. A partition that is named twice gets INVALID_REQUEST.
+"""
+
+from collections import Counter
+from typing import Final
+
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, api
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from trio_kafka.replication.offsets import (
+    ListedOffset,
+    check_time_is_known,
+    search_offset,
+    special_offset,
+)
+from trio_kafka.replication.read import Isolation
+
+CONSUMER: Final = -1
+NOT_AVAILABLE_SINCE: Final = 5  # OFFSET_NOT_AVAILABLE, KIP-207
+EPOCHS_SINCE: Final = 4
+
+
+@api(ListOffsetsRequest)
+async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
+    named = Counter(
+        (topic.name, asked.partition_index)
+        for topic in request.topics
+        for asked in topic.partitions
+    )
+    isolation = (
+        Isolation(min(request.isolation_level, Isolation.READ_COMMITTED))
+        if request.replica_id < 0
+        else Isolation.LOG_END
+    )
+    response = ListOffsetsResponse()
+    for topic in request.topics:
+        row = ListOffsetsTopicResponse(topic.name)
+        response.topics.append(row)
+        for asked in topic.partitions:
+            number = asked.partition_index
+            if named[topic.name, number] > 1:
+                code = ErrorCode.INVALID_REQUEST
+                row.partitions.append(ListOffsetsPartitionResponse(number, code))
+                continue
+            try:
+                found = await _find(
+                    topic.name,
+                    asked,
+                    isolation,
+                    context,
+                    leader_only=request.replica_id >= CONSUMER,
+                )
+            except KafkaError as error:
+                code = error.code
+                if code == ErrorCode.OFFSET_NOT_AVAILABLE and context.version < NOT_AVAILABLE_SINCE:
+                    code = ErrorCode.LEADER_NOT_AVAILABLE
+                row.partitions.append(ListOffsetsPartitionResponse(number, code))
+            else:
+                epoch = found.leader_epoch if context.version >= EPOCHS_SINCE else -1
+                row.partitions.append(
+                    ListOffsetsPartitionResponse(number, 0, found.timestamp, found.offset, epoch)
+                )
+    return response
+
+
+async def _find(
+    topic: str,
+    asked: ListOffsetsPartition,
+    isolation: Isolation,
+    context: Context,
+    *,
+    leader_only: bool,
+) -> ListedOffset:
+    check_time_is_known(asked.timestamp, context.version)
+    partition = context.replicas.partition(topic, asked.partition_index)
+    epoch = asked.current_leader_epoch
+    found = special_offset(partition, asked.timestamp, isolation, epoch, leader_only=leader_only)
+    if found is not None:
+        return found
+    return await search_offset(
+        partition, asked.timestamp, isolation, epoch, leader_only=leader_only
+    )

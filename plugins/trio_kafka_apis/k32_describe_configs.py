@@ -1,0 +1,92 @@
+"""DescribeConfigs (key 32): the settings of topics and of this broker, each with its source.
+
+Never waits. Resource "" of type BROKER is what was set for all brokers while they run. Secrets are
+never told. Source: KIP-133, KIP-226 (synonyms), KIP-569 (types and documentation).
+"""
+
+from collections.abc import Iterable
+
+from trio_kafka.config.describe import (
+    Layers,
+    Row,
+    describe_broker,
+    describe_broker_defaults,
+    describe_topic,
+)
+from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.names import check_topic_name
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, api
+from trio_kafka.protocol.messages.k32_describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+
+@api(DescribeConfigsRequest)
+def describe_configs(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
+    response = DescribeConfigsResponse()
+    for resource in request.resources:
+        result = DescribeConfigsResult(
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+            error_message=None,
+        )
+        response.results.append(result)
+        try:
+            rows = _rows(resource, context)
+        except KafkaError as error:
+            result.error_code, result.error_message = error.code, error.message
+        else:
+            result.configs = [
+                _told(row, synonyms=request.include_synonyms, doc=request.include_documentation)
+                for row in rows
+            ]
+    return response
+
+
+def _rows(resource: DescribeConfigsResource, context: Context) -> Iterable[Row]:
+    image, name, names = (
+        context.metadata.image,
+        resource.resource_name,
+        resource.configuration_keys or None,
+    )
+    layers = Layers(
+        config=context.config,
+        dynamic=image.config(ResourceType.BROKER, str(context.node_id)),
+        dynamic_default=image.config(ResourceType.BROKER, ""),
+    )
+    if resource.resource_type == ResourceType.TOPIC:
+        check_topic_name(name)
+        if image.topic(name) is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+        return describe_topic(image.config(ResourceType.TOPIC, name), layers, names)
+    if resource.resource_type == ResourceType.BROKER:
+        if not name:
+            return describe_broker_defaults(layers, names)
+        if name != str(context.node_id):
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, f"this is broker {context.node_id}, asked for {name!r}"
+            )
+        return describe_broker(layers, names)
+    raise KafkaError(
+        ErrorCode.INVALID_REQUEST, f"resource type {resource.resource_type} is not described"
+    )
+
+
+def _told(row: Row, *, synonyms: bool, doc: bool) -> DescribeConfigsResourceResult:
+    return DescribeConfigsResourceResult(
+        name=row.name,
+        value=row.value,
+        read_only=row.read_only,
+        config_source=row.source,
+        is_sensitive=row.sensitive,
+        synonyms=[DescribeConfigsSynonym(one.name, one.value, one.source) for one in row.synonyms]
+        if synonyms
+        else [],
+        config_type=row.kind,
+        documentation=row.doc if doc else None,
+    )

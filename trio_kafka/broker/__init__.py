@@ -1,0 +1,1 @@
+"""Puts the parts of a broker together: start, life, stop. Decides nothing."""
