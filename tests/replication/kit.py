@@ -73,6 +73,13 @@ def batch(count: int = 1, *, size: int = 10, **fields) -> memoryview:
     return memoryview(bytearray(encode_batch(records, **fields)))
 
 
+def make_cold(partition: Partition) -> None:
+    """What was appended so far is in a sealed segment, and not in the page cache."""
+    partition.log.roll()
+    for segment in partition.log.segments:
+        segment.file.chill()
+
+
 def want(offset: int = 0, max_bytes: int = 1 << 20, **fields) -> Wanted:
     return Wanted(offset=offset, max_bytes=max_bytes, **fields)
 

@@ -87,7 +87,7 @@ async def test_the_cut_end_of_another_batch_is_not_stored(world) -> None:
     append(partition, memoryview(bytearray(whole + whole[:20])), acks=1)
 
     assert partition.log.size == len(whole)
-    assert await partition.log.read_bytes(0, 1000) == whole
+    assert (await partition.log.read_bytes(0, 1000))[16:] == whole[16:]
 
 
 async def test_a_compacted_topic_wants_keys(world) -> None:

@@ -1,0 +1,89 @@
+import pytest
+
+from tests.replication.kit import PEER, batch, new_partition, state
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import TopicPartition
+from trio_kafka.replication.append import append
+from trio_kafka.replication.delayed import Produced, ProduceWait, acknowledged
+from trio_kafka.replication.partition import PartitionSettings
+
+
+async def test_a_single_replica_acknowledges_at_once(world) -> None:
+    partition, _ = new_partition(world, 1)
+    appended = append(partition, batch(2), acks=-1)
+
+    assert ProduceWait([Produced(partition, appended)]).look()
+
+
+async def test_every_replica_in_sync_must_have_it(world) -> None:
+    partition, _ = new_partition(world, 1, 2)
+    append(partition, batch(2), acks=-1)
+
+    assert not acknowledged(partition, 2)
+    partition.follower_fetched(PEER, 1)
+    assert not acknowledged(partition, 2)
+    partition.follower_fetched(PEER, 2)
+    assert acknowledged(partition, 2)
+
+
+async def test_a_set_that_has_shrunk_since_the_append_is_told(world) -> None:
+    settings = PartitionSettings(min_insync_replicas=2)
+    partition, _ = new_partition(world, 1, 2, settings=settings)
+    append(partition, batch(2), acks=-1)
+    partition.follower_fetched(PEER, 2)
+    partition.update(state(1, replicas=(1, 2)))
+
+    with pytest.raises(KafkaError) as caught:
+        acknowledged(partition, 2)
+    assert caught.value.code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+async def test_a_produce_waits_for_its_slowest_partition(world) -> None:
+    one, _ = new_partition(world, 1, 2)
+    two, _ = new_partition(world, 1, 2, at=TopicPartition("t", 1))
+    parts = [Produced(p, append(p, batch(), acks=-1)) for p in (one, two)]
+    wait = ProduceWait(parts)
+    assert not wait.look()
+    assert wait.keys == [one, two]
+
+    one.follower_fetched(PEER, 1)
+    assert wait.try_complete(False) is None
+    two.follower_fetched(PEER, 1)
+
+    assert wait.try_complete(False) == parts
+    assert [part.result.last_offset for part in parts] == [0, 0]
+
+
+async def test_the_deadline_answers_for_those_that_are_late_only(world) -> None:
+    one, _ = new_partition(world, 1, 2)
+    two, _ = new_partition(world, 1, 2, at=TopicPartition("t", 1))
+    refused = KafkaError(ErrorCode.INVALID_RECORD)
+    wait = ProduceWait(
+        [
+            Produced(one, append(one, batch(), acks=-1)),
+            Produced(None, refused),
+            Produced(two, append(two, batch(), acks=-1)),
+        ]
+    )
+    one.follower_fetched(PEER, 1)
+
+    done = wait.try_complete(True)
+
+    assert done[0].result.last_offset == 0
+    assert done[1].result is refused
+    assert done[2].result.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+async def test_a_lost_leadership_and_a_deletion_end_the_wait(world) -> None:
+    for change, code in (
+        (lambda p: p.update(state(1, 2, leader=2, epoch=1)), ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (lambda p: p.delete(), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ):
+        at = TopicPartition(code.name, 0)
+        partition, _ = new_partition(world, 1, 2, at=at)
+        wait = ProduceWait([Produced(partition, append(partition, batch(), acks=-1))])
+
+        change(partition)
+
+        (part,) = wait.try_complete(False)
+        assert part.result.code is code

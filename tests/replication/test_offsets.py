@@ -1,0 +1,146 @@
+import pytest
+
+from tests.replication.kit import make_cold, new_partition, state
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.replication.append import append
+from trio_kafka.replication.offsets import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    LARGEST_TIME,
+    LATEST,
+    LATEST_TIERED,
+    NOTHING,
+    ListedOffset,
+    check_time_is_known,
+    search_offset,
+    special_offset,
+)
+from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.read import Isolation
+
+CLIENT = Isolation.READ_UNCOMMITTED
+
+
+def produce(partition: Partition, *times: int, **fields) -> None:
+    now = partition.log.now_ms()
+    records = [Record(timestamp=now + time) for time in times]
+    append(partition, memoryview(bytearray(encode_batch(records, **fields))), acks=1)
+
+
+async def test_the_ends_of_the_log_have_no_time_but_an_epoch(world) -> None:
+    partition, _ = new_partition(world, 1, epoch=3)
+    produce(partition, 0, 1)
+    partition.update(state(1, epoch=6))
+    produce(partition, 2)
+
+    assert special_offset(partition, LATEST, CLIENT) == ListedOffset(3, -1, 6)
+    assert special_offset(partition, EARLIEST, CLIENT) == ListedOffset(0, -1, 3)
+    assert special_offset(partition, EARLIEST_LOCAL, CLIENT) == ListedOffset(0, -1, 3)
+    partition.log.set_start_offset(2)
+    assert special_offset(partition, EARLIEST, CLIENT) == ListedOffset(2, -1, 6)
+
+
+async def test_nothing_is_tiered(world) -> None:
+    partition, _ = new_partition(world, 1)
+
+    assert special_offset(partition, LATEST_TIERED, CLIENT) == NOTHING
+    assert special_offset(partition, EARLIEST_PENDING_UPLOAD, CLIENT) == NOTHING
+
+
+async def test_the_latest_is_what_the_reader_may_see(world) -> None:
+    partition, _ = new_partition(world, 1)
+    produce(partition, 0)
+    sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+    produce(partition, 1, **sent)
+    partition.isr = (1, 2)
+    produce(partition, 2)
+
+    ends = [special_offset(partition, LATEST, isolation).offset for isolation in Isolation]
+
+    assert ends == [2, 1, 3]
+
+
+async def test_a_time_gives_the_first_record_at_or_after_it(world) -> None:
+    partition, _ = new_partition(world, 1, epoch=2)
+    now = partition.log.now_ms()
+    produce(partition, -50, -40)
+    produce(partition, -30, -20)
+
+    assert special_offset(partition, now - 35, CLIENT) is None
+    assert await search_offset(partition, now - 35, CLIENT) == ListedOffset(2, now - 30, 2)
+    assert await search_offset(partition, 0, CLIENT) == ListedOffset(0, now - 50, 2)
+    assert await search_offset(partition, now, CLIENT) == NOTHING
+    make_cold(partition)
+    assert await search_offset(partition, now - 40, CLIENT) == ListedOffset(1, now - 40, 2)
+
+
+async def test_the_largest_time_may_be_in_the_middle(world) -> None:
+    partition, _ = new_partition(world, 1)
+    now = partition.log.now_ms()
+    assert await search_offset(partition, LARGEST_TIME, CLIENT) == NOTHING
+    produce(partition, -50, -10, -10)
+    produce(partition, -30)
+
+    assert await search_offset(partition, LARGEST_TIME, CLIENT) == ListedOffset(1, now - 10, 0)
+
+
+async def test_records_that_may_not_be_seen_are_not_found(world) -> None:
+    partition, _ = new_partition(world, 1, 2)
+    now = partition.log.now_ms()
+    produce(partition, -50)
+
+    assert await search_offset(partition, 0, CLIENT) == NOTHING
+    assert await search_offset(partition, 0, Isolation.LOG_END) == ListedOffset(0, now - 50, 0)
+
+
+async def test_a_new_leader_does_not_know_yet_what_is_committed(world) -> None:
+    partition, _ = new_partition(world, 1, 2)
+    produce(partition, 0)
+    partition.update(state(1, 2, epoch=1))
+
+    with pytest.raises(KafkaError) as caught:
+        special_offset(partition, LATEST, CLIENT)
+    assert caught.value.code is ErrorCode.OFFSET_NOT_AVAILABLE
+    with pytest.raises(KafkaError) as caught:
+        await search_offset(partition, 0, CLIENT)
+    assert caught.value.code is ErrorCode.OFFSET_NOT_AVAILABLE
+    assert special_offset(partition, LATEST, Isolation.LOG_END).offset == 1
+    partition.follower_fetched(2, 1)
+    assert special_offset(partition, LATEST, CLIENT).offset == 1
+
+
+async def test_epochs_and_leaders_are_checked(world) -> None:
+    partition, _ = new_partition(world, 1, 2, leader=2, epoch=3)
+
+    with pytest.raises(KafkaError, match="NOT_LEADER_OR_FOLLOWER"):
+        special_offset(partition, LATEST, CLIENT)
+    with pytest.raises(KafkaError, match="FENCED_LEADER_EPOCH"):
+        await search_offset(partition, 0, CLIENT, 2)
+    assert special_offset(partition, EARLIEST, CLIENT, leader_only=False).offset == 0
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "version", "known"),
+    [
+        (0, 1, True),
+        (LATEST, 1, True),
+        (EARLIEST, 1, True),
+        (LARGEST_TIME, 1, True),
+        (EARLIEST_LOCAL, 7, False),
+        (EARLIEST_LOCAL, 8, True),
+        (LATEST_TIERED, 8, False),
+        (LATEST_TIERED, 9, True),
+        (EARLIEST_PENDING_UPLOAD, 10, False),
+        (EARLIEST_PENDING_UPLOAD, 11, True),
+        (-7, 11, False),
+    ],
+)
+def test_special_times_belong_to_versions(timestamp: int, version: int, known: bool) -> None:
+    if known:
+        check_time_is_known(timestamp, version)
+        return
+    with pytest.raises(KafkaError) as caught:
+        check_time_is_known(timestamp, version)
+    assert caught.value.code is ErrorCode.UNSUPPORTED_VERSION
