@@ -1,0 +1,62 @@
+import pytest
+
+from tests.log.kit import batch, headers
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.append import check_producers, check_sizes, check_times
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.producer_state import ProducerState
+
+NOW = 1_700_000_000_000
+
+
+def refused(call, *args):
+    with pytest.raises(KafkaError) as caught:
+        call(*args)
+    return caught.value.code
+
+
+def test_times_may_be_as_far_from_now_as_the_topic_says():
+    config = LogConfig(message_timestamp_before_max_ms=10, message_timestamp_after_max_ms=5)
+
+    for timestamp in (None, NOW - 10, NOW, NOW + 5):
+        check_times(headers(batch(timestamp=timestamp)), config, NOW)
+    for timestamp in (NOW - 11, NOW + 6):
+        content = headers(batch(timestamp=timestamp))
+        assert refused(check_times, content, config, NOW) is ErrorCode.INVALID_TIMESTAMP
+
+
+def test_first_and_largest_time_of_a_batch_count():
+    config = LogConfig(message_timestamp_before_max_ms=10, message_timestamp_after_max_ms=5)
+
+    late = headers(batch(10, timestamp=NOW))
+    early = headers(batch(20, timestamp=NOW - 15))
+
+    assert refused(check_times, late, config, NOW) is ErrorCode.INVALID_TIMESTAMP
+    assert refused(check_times, early, config, NOW) is ErrorCode.INVALID_TIMESTAMP
+
+
+def test_log_append_time_is_not_the_producers_to_set():
+    content = headers(batch(timestamp=NOW, append_time_ms=NOW))
+
+    assert refused(check_times, content, LogConfig(), NOW) is ErrorCode.INVALID_TIMESTAMP
+
+
+def test_sizes_count_for_each_batch_and_for_all_together():
+    content = batch(size=100)
+    size = len(content)
+
+    check_sizes(size, headers(content), LogConfig(max_message_bytes=size, segment_bytes=size))
+    large = LogConfig(max_message_bytes=size - 1)
+    assert refused(check_sizes, size, headers(content), large) is ErrorCode.MESSAGE_TOO_LARGE
+    full = LogConfig(segment_bytes=2 * size - 1)
+    two = headers(content) * 2
+    assert refused(check_sizes, 2 * size, two, full) is ErrorCode.RECORD_LIST_TOO_LARGE
+
+
+def test_batches_without_a_producer_are_never_duplicates():
+    producers = ProducerState()
+    producers.note(1, 0, 0, 0, first_offset=3, timestamp=0, transactional=False)
+
+    assert check_producers(headers(batch()), producers) is None
+    again = headers(batch(producer_id=1, producer_epoch=0, base_sequence=0))
+    assert check_producers(again, producers).first_offset == 3

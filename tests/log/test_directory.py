@@ -1,0 +1,93 @@
+import pytest
+
+from tests.log.kit import append, batch, content_of, fill, new_log
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.recovery import Known
+from trio_kafka.model import TopicPartition
+
+
+def directory(world, told=None):
+    root = world.directory("/data", create=True)
+    return LogDirectory(world, root, (told or []).clear if told is None else told)
+
+
+async def test_the_marker_of_a_clean_stop_counts_once(autojump_clock, world):
+    first = directory(world)
+    await first.open()
+    assert not first.clean
+    await first.close(broker_epoch=7)
+
+    second = directory(world)
+    await second.open()
+    assert second.clean
+    second._unlock()
+
+    third = directory(world)
+    await third.open()
+    assert not third.clean
+
+
+async def test_what_checkpoints_say_is_known_of_a_partition(autojump_clock, world):
+    one = directory(world)
+    await fill(
+        one.root,
+        {
+            "recovery-point-offset-checkpoint": b"0\n1\nt 0 5\n",
+            "replication-offset-checkpoint": b"0\n1\nt 0 4\n",
+            "log-start-offset-checkpoint": b"0\n1\nt 0 2\n",
+            "cleaner-offset-checkpoint": b"0\n1\nt 0 3\n",
+        },
+    )
+
+    await one.open()
+
+    assert one.known(TopicPartition("t", 0)) == Known(
+        recovery_point=5, high_watermark=4, start_offset=2, cleaned_until=3
+    )
+    assert one.known(TopicPartition("t", 1)) == Known()
+
+
+async def test_start_offsets_are_written_only_above_the_first_segment(autojump_clock, world):
+    one = directory(world)
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+    append(log, batch(5))
+
+    await one.checkpoint()
+    assert await content_of(one.root, "log-start-offset-checkpoint") == b"0\n0\n"
+    log.set_start_offset(3)
+    await one.checkpoint()
+
+    assert await content_of(one.root, "log-start-offset-checkpoint") == b"0\n1\nt 0 3\n"
+    assert await content_of(one.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
+    assert await content_of(one.root, "recovery-point-offset-checkpoint") == b"0\n1\nt 0 0\n"
+
+
+async def test_an_error_takes_the_directory_and_its_logs_offline_once(autojump_clock, world):
+    told = []
+    one = directory(world, lambda: told.append(1))
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+
+    one.fail(LogDirError("/data", "first"))
+    one.fail(LogDirError("/data", "second"))
+
+    assert told == [1]
+    assert "first" in str(one.offline)
+    with pytest.raises(LogDirError):
+        log.read(0, 1, 1)
+
+
+async def test_a_checkpoint_that_cannot_be_written_takes_it_offline(autojump_clock, world):
+    one = directory(world)
+    await one.open()
+    world.universe.fault = lambda machine, call, target: (
+        OSError(28, "full") if call == "append" else None
+    )
+
+    await one.checkpoint()
+
+    assert "full" in str(one.offline)

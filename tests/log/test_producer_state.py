@@ -1,0 +1,151 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.producer_state import ProducerState
+
+LAST = (1 << 31) - 1
+
+
+def note(state, sequence, *, epoch=0, delta=0, offset=0, timestamp=0, transactional=False):
+    state.note(
+        1,
+        epoch,
+        sequence,
+        delta,
+        first_offset=offset,
+        timestamp=timestamp,
+        transactional=transactional,
+    )
+
+
+def check(state, sequence, *, epoch=0, delta=0, transactional=False):
+    return state.check(1, epoch, sequence, delta, transactional=transactional)
+
+
+def refused(state, sequence, **fields):
+    with pytest.raises(KafkaError) as caught:
+        check(state, sequence, **fields)
+    return caught.value.code
+
+
+def test_a_producer_that_is_not_known_may_begin_anywhere():
+    assert check(ProducerState(), 77) is None
+
+
+def test_the_next_sequence_follows_the_last_one():
+    state = ProducerState()
+    note(state, 0, delta=4)
+
+    assert check(state, 5) is None
+    assert refused(state, 6) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert refused(state, 4) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_after_the_last_sequence_comes_zero():
+    state = ProducerState()
+    note(state, LAST - 1, delta=1)
+
+    assert check(state, 0) is None
+    note(state, LAST - 1, delta=3)
+    assert state.get(1).last_sequence == 1
+    assert check(state, 2) is None
+
+
+def test_an_older_epoch_is_fenced_and_a_newer_one_begins_with_zero():
+    state = ProducerState()
+    note(state, 0, epoch=3)
+
+    assert refused(state, 1, epoch=2) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert refused(state, 1, epoch=4) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert check(state, 0, epoch=4) is None
+
+
+def test_the_last_five_batches_are_known_again():
+    state = ProducerState()
+    for number in range(7):
+        note(state, 2 * number, delta=1, offset=10 * number)
+
+    for number in range(2, 7):
+        assert check(state, 2 * number, delta=1).first_offset == 10 * number
+    assert refused(state, 2, delta=1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert refused(state, 12, delta=0) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_batch_of_an_older_epoch_is_no_duplicate():
+    state = ProducerState()
+    note(state, 0, epoch=0)
+    note(state, 0, epoch=1)
+    note(state, 1, epoch=1)
+
+    assert refused(state, 0, epoch=0) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_a_plain_batch_within_a_transaction_is_refused():
+    state = ProducerState()
+    note(state, 0, transactional=True)
+
+    assert refused(state, 1) is ErrorCode.INVALID_TXN_STATE
+    assert check(state, 1, transactional=True) is None
+
+
+def test_a_marker_ends_the_transaction_and_its_epoch_begins_with_zero():
+    state = ProducerState()
+    note(state, 0, offset=5, transactional=True)
+
+    ended = state.note_marker(1, 1, offset=9, timestamp=0, coordinator_epoch=2, aborted=True)
+
+    assert (ended.first_offset, ended.last_offset, ended.aborted) == (5, 9, True)
+    assert check(state, 0, epoch=1) is None
+    assert refused(state, 1, epoch=1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert (
+        state.note_marker(1, 1, offset=10, timestamp=0, coordinator_epoch=2, aborted=True) is None
+    )
+
+
+def test_markers_of_older_producers_and_coordinators_are_fenced():
+    state = ProducerState()
+    state.note_marker(1, 3, offset=0, timestamp=0, coordinator_epoch=5, aborted=False)
+
+    state.check_marker(1, 3, 5)
+    state.check_marker(2, 0, 0)
+    with pytest.raises(KafkaError) as caught:
+        state.check_marker(1, 2, 5)
+    assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+    with pytest.raises(KafkaError) as caught:
+        state.check_marker(1, 3, 4)
+    assert caught.value.code is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+
+
+def test_the_last_stable_offset_waits_for_the_marker_to_be_committed():
+    state = ProducerState()
+    assert state.last_stable_offset(8) == 8
+    note(state, 0, offset=5, transactional=True)
+    assert state.last_stable_offset(8) == 5
+    state.note_marker(1, 0, offset=9, timestamp=0, coordinator_epoch=0, aborted=False)
+
+    assert state.last_stable_offset(9) == 5
+    assert state.last_stable_offset(10) == 10
+
+
+def test_producers_are_forgotten_by_time_but_not_within_a_transaction():
+    state = ProducerState()
+    note(state, 0, timestamp=100)
+    state.note(2, 0, 0, 0, first_offset=1, timestamp=100, transactional=True)
+
+    state.expire(99)
+    assert len(state) == 2
+    state.expire(100)
+
+    assert [producer.producer_id for producer in state] == [2]
+
+
+@given(st.lists(st.integers(0, 50), max_size=30), st.integers(0, LAST))
+def test_batches_in_a_row_are_always_accepted_once(deltas, sequence):
+    state = ProducerState()
+    for offset, delta in enumerate(deltas):
+        assert check(state, sequence, delta=delta) is None
+        note(state, sequence, delta=delta, offset=offset)
+        assert check(state, sequence, delta=delta).last_offset == offset + delta
+        sequence = (sequence + delta + 1) % (LAST + 1)

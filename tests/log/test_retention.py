@@ -1,0 +1,102 @@
+import pytest
+import trio
+
+from tests.log.kit import append, batch, new_log, offsets, read_all
+from trio_kafka.log.retention import delete_before, retain
+
+SIZE = len(batch(timestamp=1))
+
+
+async def nothing():
+    await trio.lowlevel.checkpoint()
+
+
+def filled(world, **settings):
+    """Ten batches, two in a segment; each is 100 ms newer than the one before, the last is now."""
+    log = new_log(
+        world,
+        segment_bytes=2 * SIZE,
+        **{"message_timestamp_before_max_ms": 1 << 60, "retention_ms": -1, **settings},
+    )
+    now = log.now_ms()
+    for number in range(10):
+        append(log, batch(timestamp=now - 900 + 100 * number))
+    return log
+
+
+@pytest.mark.parametrize(
+    ("keep", "start"),
+    [(-1, 0), (10_000, 0), (400, 4), (401, 4), (399, 6), (500, 4), (301, 6), (199, 8)],
+)
+async def test_segments_whose_newest_record_is_too_old_go(autojump_clock, world, keep, start):
+    log = filled(world, retention_ms=keep)
+    now = log.now_ms()
+
+    await retain(log, now, nothing)
+
+    assert log.start_offset == log.segments.first.base_offset == start
+    assert offsets(await read_all(log)) == list(range(start, 10))
+
+
+async def test_a_log_of_which_all_is_old_begins_a_new_segment(autojump_clock, world):
+    log = filled(world, retention_ms=1000)
+    await trio.sleep(5)
+
+    await retain(log, log.now_ms(), nothing)
+
+    assert (log.start_offset, log.end_offset, log.size) == (10, 10, 0)
+    assert append(log, batch()).first_offset == 10
+
+
+@pytest.mark.parametrize(
+    ("keep", "start"), [(-1, 0), (10 * SIZE, 0), (8 * SIZE + 1, 0), (8 * SIZE, 2), (5 * SIZE, 4)]
+)
+async def test_segments_beyond_the_size_go(autojump_clock, world, keep, start):
+    log = filled(world, retention_bytes=keep)
+
+    await retain(log, log.now_ms(), nothing)
+
+    assert log.start_offset == start
+
+
+async def test_segments_below_the_start_offset_go_also_where_keys_are_kept(autojump_clock, world):
+    log = filled(world, cleanup_policy=frozenset({"compact"}), retention_ms=1, retention_bytes=1)
+    log.set_start_offset(5)
+
+    assert await retain(log, log.now_ms(), nothing) == 2
+
+    assert (log.start_offset, log.segments.first.base_offset) == (5, 4)
+    names = log.directory.names()
+    assert not [name for name in names if name < f"{4:020}"]
+
+
+async def test_nothing_goes_above_the_high_watermark(autojump_clock, world):
+    log = filled(world, retention_bytes=0)
+    log.high_watermark = 5
+
+    await retain(log, log.now_ms(), nothing)
+
+    assert log.start_offset == 4
+
+
+async def test_the_start_offset_is_written_down_before_a_name_goes(autojump_clock, world):
+    log = filled(world)
+    seen = []
+
+    async def checkpoint():
+        seen.append((log.start_offset, len(log.segments), log.directory.exists(f"{0:020}.log")))
+        await trio.lowlevel.checkpoint()
+
+    await delete_before(log, 5, checkpoint)
+
+    assert seen == [(4, 5, True)]
+
+
+async def test_a_lease_outlives_its_segment(autojump_clock, world):
+    log = filled(world)
+    found = log.read(0, 1 << 20, 10)
+
+    await delete_before(log, 4, nothing)
+
+    assert not found.range.lease.cut
+    found.range.release()

@@ -1,0 +1,106 @@
+from tests.log.kit import batch, headers
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.reading import run_cold, run_warm
+from trio_kafka.log.segment import Segment
+
+
+def filled(world, count=300, interval=200):
+    """One segment that begins with 1000; the times of its batches go up and down."""
+    segment = Segment.create(world.directory("/data", create=True), 1000, 0)
+    for number in range(count):
+        content = batch(base_offset=1000 + number, timestamp=100 + (number * 7) % 50)
+        segment.append(content, headers(content), interval)
+    return segment
+
+
+async def test_an_entry_is_made_for_each_interval_of_bytes(autojump_clock, world):
+    segment = filled(world, count=10, interval=200)
+    size = len(batch())
+
+    assert size * 2 < 200 < size * 3
+    assert segment.offsets.entries.count == 3
+    assert segment.offsets.last == (1009, 9 * size)
+
+
+async def test_every_offset_is_found_in_memory_and_in_the_files(autojump_clock, world):
+    segment = filled(world)
+    size = len(batch())
+    for sealed in (False, True):
+        for offset in range(1000, 1300):
+            spot = await run_cold(segment.find(offset))
+            assert spot == ((offset - 1000) * size, size, offset, offset)
+        assert await run_cold(segment.find(1300)) is None
+        if not sealed:
+            assert segment.find_recent(1299) is not None
+            assert segment.find_recent(1000) is None
+            segment.write_indexes()
+            segment.seal()
+            segment.close()
+
+
+async def test_a_corrupt_index_costs_time_and_no_record(autojump_clock, world):
+    segment = filled(world)
+    segment.write_indexes()
+    segment.seal()
+    segment.close()
+    for name in ("00000000000000001000.index", "00000000000000001000.timeindex"):
+        file = segment.directory.open(name)
+        file.truncate(7)
+        file.close()
+    again = Segment.open(segment.directory, 1000, 0)
+
+    spot = await run_cold(again.find(1250))
+    await run_cold(again.load_timestamps())
+
+    assert spot.base_offset == 1250
+    assert again.max_timestamp == 149
+
+
+async def test_an_index_that_points_into_a_batch_costs_time_and_no_record(autojump_clock, world):
+    segment = filled(world)
+    segment.offsets.entries.reset()
+    segment.offsets.append(1200, 77)
+    segment._forget_recent()
+
+    assert run_warm(segment.find(1250)).base_offset == 1250
+
+
+async def test_a_sealed_segment_learns_its_largest_timestamp_from_its_index(autojump_clock, world):
+    segment = filled(world)
+    segment.write_indexes()
+    segment.seal()
+    again = Segment.open(segment.directory, 1000, 0)
+    assert again.max_timestamp == -1
+
+    await run_cold(again.load_timestamps())
+
+    assert (again.max_timestamp, again.max_timestamp_offset) == (149, segment.max_timestamp_offset)
+
+
+async def test_a_segment_that_grows_again_knows_what_it_knew(autojump_clock, world):
+    segment = filled(world)
+    segment.write_indexes()
+    segment.seal()
+    again = Segment.open(segment.directory, 1000, 0)
+
+    await run_cold(again.grow_again())
+
+    assert again.rolling_timestamp == segment.rolling_timestamp == 100
+    assert again.max_timestamp == segment.max_timestamp
+    assert again.offsets.last == segment.offsets.last
+
+
+async def test_an_empty_segment_does_not_roll_by_age(autojump_clock, world):
+    segment = filled(world, count=0)
+    aged = {"jitter_ms": 0, "now_ms": 1 << 50, "size_of_append": 10}
+
+    assert not segment.should_roll(LogConfig(), **aged, last_offset=1000, max_timestamp=1 << 50)
+
+
+async def test_jitter_lets_a_segment_roll_earlier(autojump_clock, world):
+    segment = filled(world, count=1)
+    config = LogConfig(segment_ms=1000)
+    append = {"now_ms": 0, "size_of_append": 10, "last_offset": 1001, "max_timestamp": 1000}
+
+    assert not segment.should_roll(config, jitter_ms=0, **append)
+    assert segment.should_roll(config, jitter_ms=101, **append)

@@ -1,0 +1,27 @@
+from trio_kafka.log.segment import Segment
+from trio_kafka.log.segments import Segments
+
+
+async def test_an_offset_lies_in_the_last_segment_that_begins_before(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    parts = [Segment.create(root, base, 0) for base in (20, 0, 10)]
+    segments = Segments(parts)
+
+    assert [segment.base_offset for segment in segments] == [0, 10, 20]
+    assert [segments.floor(offset) for offset in (0, 9, 10, 25)] == [0, 0, 1, 2]
+    assert [segments.end_of(number, 33) for number in range(3)] == [10, 20, 33]
+    assert segments.active is parts[0]
+    assert segments.at(3) is None
+
+
+async def test_the_last_segment_is_active(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    segments = Segments([Segment.create(root, 0, 0)])
+    new = Segment.create(root, 5, 0)
+
+    segments.add(new)
+    assert segments.active is new
+    segments.remove(new)
+
+    assert segments.active is segments.first
+    assert len(segments) == 1

@@ -1,0 +1,42 @@
+from tests.log.kit import append, batch, new_log
+from trio_kafka.log.reading import run_cold
+from trio_kafka.log.times import find_largest_time, find_time
+
+SETTINGS = {"message_timestamp_before_max_ms": 1 << 60, "index_interval_bytes": 100}
+
+
+async def filled(world):
+    """Batches of three records; times go back once, and the largest is in the second segment."""
+    log = new_log(world, segment_bytes=4 * len(batch(3, timestamp=1)), **SETTINGS)
+    for timestamp in (100, 200, 150, 300, 250, 900, 400, 500, 600, 700):
+        append(log, batch(3, timestamp=timestamp), epoch=timestamp // 300)
+    return log
+
+
+async def test_the_first_record_with_the_time_or_a_later_one_is_found(autojump_clock, world):
+    log = await filled(world)
+
+    async def find(timestamp, start=0):
+        return await run_cold(find_time(log.segments, timestamp, start))
+
+    assert await find(0) == (0, 100, 0)
+    assert await find(101) == (1, 101, 0)
+    assert await find(103) == (3, 200, 0)
+    assert await find(203) == (9, 300, 1)
+    assert await find(303) == (15, 900, 3)
+    assert await find(902) == (17, 902, 3)
+    assert await find(903) is None
+    assert await find(0, start=7) == (7, 151, 0)
+
+
+async def test_the_first_record_with_the_largest_time_is_found(autojump_clock, world):
+    log = await filled(world)
+
+    assert await run_cold(find_largest_time(log.segments, 0)) == (17, 902, 3)
+
+
+async def test_records_without_times_have_no_largest(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch())
+
+    assert await run_cold(find_largest_time(log.segments, 0)) is None

@@ -1,0 +1,51 @@
+from tests.log.kit import content_of, fill, sample
+from trio_kafka.log.reading import run_cold
+from trio_kafka.log.transaction_index import AbortedTransaction, TransactionIndex
+
+NAME = "00000000000000000005.txnindex"
+ABORTED = [
+    AbortedTransaction(producer_id=5, first_offset=6, last_offset=11, last_stable_offset=12),
+    AbortedTransaction(producer_id=5, first_offset=18, last_offset=28, last_stable_offset=29),
+]
+
+
+async def test_kafkas_file_is_read_and_written_again(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    content = sample("txn")["txn-0"][NAME]
+    await fill(root, {NAME: content})
+    index = TransactionIndex(root, 5, sealed=True)
+
+    assert list(await run_cold(index.all())) == ABORTED
+    index.write()
+    await index.sync()
+
+    assert await content_of(root, NAME) == content
+
+
+async def test_there_is_no_file_without_an_aborted_transaction(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    index = TransactionIndex(root, 5)
+
+    index.write()
+    assert root.names() == []
+    index.append(ABORTED[0])
+    index.write()
+
+    assert root.names() == [NAME]
+
+
+async def test_transactions_that_end_at_the_cut_or_later_are_forgotten(autojump_clock, world):
+    index = TransactionIndex(world.directory("/data", create=True), 5)
+    for aborted in ABORTED:
+        index.append(aborted)
+
+    index.cut(28)
+
+    assert list(await run_cold(index.all())) == ABORTED[:1]
+
+
+async def test_a_torn_entry_ends_the_index(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    await fill(root, {NAME: sample("txn")["txn-0"][NAME][:-1]})
+
+    assert list(await run_cold(TransactionIndex(root, 5, sealed=True).all())) == ABORTED[:1]
