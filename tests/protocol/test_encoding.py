@@ -182,3 +182,18 @@ def test_strings_and_names_may_be_of_any_length_up_to_the_limit() -> None:
         message = Message(name="n" * size, note="x" * size)
         encoded = to_bytes(message, 1)
         assert decoder(Message, 1)(encoded) == (message, len(encoded))
+
+
+def test_a_row_that_stands_behind_other_values_is_written_behind_them() -> None:
+    @data(versions="0-1", flexible="1+")
+    class Around:
+        before: int = int32()
+        row: Row = struct_(Row)
+        after: int = int8()
+
+    message = Around(1, Row(2, [3], 4, [5]), 6)
+
+    for version in (0, 1):
+        encoded = to_bytes(message, version)
+        assert encoded.startswith(bytes.fromhex("00000001 00000002"))
+        assert decoder(Around, version)(encoded) == (message, len(encoded))
