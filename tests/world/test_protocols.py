@@ -35,7 +35,8 @@ async def test_a_thread_gives_its_result_or_its_error(worlds, clock):
 
 @pytest.mark.slow
 async def test_a_process_runs_a_job_to_its_result_or_its_error(worlds, clock):
-    worlds.create("f", b"12345")
+    file = worlds.create("f", b"12345")
+    await file.sync()
 
     assert await worlds.here.run_in_process(count_bytes, worlds.path, "f", 3) == 15
     with pytest.raises(FileNotFoundError):

@@ -38,6 +38,7 @@ def test_the_seed_decides_the_order_of_tasks():
 
 
 def test_afterwards_all_is_as_before_also_when_it_failed():
+    gc.enable()
     before = private_state()
 
     simulate(1, order_of_tasks)

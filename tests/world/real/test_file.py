@@ -2,9 +2,11 @@
 
 import errno
 import os
+import threading
 from contextlib import suppress
 
 import pytest
+import trio
 
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import file as file_module
@@ -113,6 +115,47 @@ def test_the_descriptor_goes_with_the_last_lease(file):
         os.fstat(last.key)
 
 
+async def test_a_read_goes_on_where_the_system_gave_less(file, monkeypatch):
+    content = bytes(range(100))
+    file.append([content])
+    preadv = os.preadv
+
+    def short(fd, buffers, position):
+        return preadv(fd, (buffers[0][:30],), position)
+
+    monkeypatch.setattr(file_module, "_preadv", short)
+    buffer = bytearray(110)
+
+    assert await file.read(0, buffer) == 100
+    assert buffer[:100] == content
+
+
+async def test_a_file_closed_while_it_is_synced_keeps_its_descriptor_until_then(
+    file, monkeypatch, nursery
+):
+    begun, gate, seen = threading.Event(), threading.Event(), []
+
+    def sync(fd):
+        begun.set()
+        gate.wait()
+        seen.append(os.fstat(fd).st_size)
+
+    monkeypatch.setattr(os, "fdatasync", sync)
+    file.append([b"abc"])
+    nursery.start_soon(file.sync)
+    with trio.fail_after(5):
+        while not begun.is_set():
+            await trio.sleep(0.001)
+
+    file.close()
+    gate.set()
+    with trio.fail_after(5):
+        while not seen:
+            await trio.sleep(0.001)
+
+    assert seen == [3]
+
+
 def test_where_reads_cannot_refuse_only_what_was_written_lately_is_read_at_once(tmp_path):
     (tmp_path / "old").write_bytes(b"x" * 100)
     root = directory(tmp_path, nowait=False)
@@ -129,6 +172,8 @@ def test_where_reads_cannot_refuse_only_what_was_written_lately_is_read_at_once(
     old.truncate(50)
     with pytest.raises(BlockingIOError):
         old.try_read(49, buffer)
+    old.append([b"again"])
+    assert old.try_read(50, buffer) == 5
     old.close()
 
 

@@ -1,5 +1,6 @@
 """One real machine."""
 
+import os
 import resource
 import subprocess
 import sys
@@ -46,6 +47,25 @@ def test_importing_the_world_does_not_import_what_runs_processes():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
     assert found.stdout == b"False\n"
+
+
+def read_all(directory):
+    """A job that reads what is cold."""
+    yield
+    file = directory.open("f")
+    os.posix_fadvise(file.lease(0).key, 0, 0, os.POSIX_FADV_DONTNEED)
+    return file.try_read(0, bytearray(file.size))
+
+
+@pytest.mark.slow
+async def test_in_a_process_cold_bytes_are_waited_for(tmp_path):
+    world = RealWorld()
+    file = world.directory(str(tmp_path)).create("f")
+    file.append([bytes(1 << 20)])
+    await file.sync()
+    file.close()
+
+    assert await world.run_in_process(read_all, str(tmp_path)) == 1 << 20
 
 
 def spin(directory):

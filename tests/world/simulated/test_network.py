@@ -43,6 +43,18 @@ def test_who_finds_the_backlog_full_waits_until_there_is_room():
     assert run_simulated(main) == (2, 3)
 
 
+def test_a_machine_whose_process_was_killed_refuses_connections():
+    async def main(universe):
+        a, b = universe.machine("a"), universe.machine("b")
+        await a.network.listen("", 1)
+        a.crash(power=False)
+        with pytest.raises(ConnectionRefusedError):
+            await b.network.connect("a", 1)
+        return trio.current_time()
+
+    assert run_simulated(main) < 1
+
+
 def test_a_machine_that_is_off_does_not_answer_and_its_next_life_does():
     async def main(universe):
         a, b = universe.machine("a"), universe.machine("b")
