@@ -1,0 +1,25 @@
+"""Counters by name and labels."""
+
+from trio_kafka.introspect.metrics import Counters, Reading
+
+
+def test_labels_in_any_order_are_one_counter() -> None:
+    counters = Counters()
+    counters.add("closed", listener="A", reason="idle")
+    counters.add("closed", 4, reason="idle", listener="A")
+    counters.add("closed", listener="B", reason="idle")
+    counters.add("closed")
+
+    assert counters.value("closed", reason="idle", listener="A") == 5
+    assert counters.value("closed", reason="gone", listener="A") == 0
+    assert counters.total("closed") == 7
+    assert Reading("closed", (("listener", "A"), ("reason", "idle")), 5) in list(counters)
+
+
+def test_who_counts_often_keeps_the_counter() -> None:
+    counters = Counters()
+    counter = counters.counter("requests", api="Fetch")
+    counter.value += 3
+
+    assert counters.counter("requests", api="Fetch") is counter
+    assert counters.value("requests", api="Fetch") == 3

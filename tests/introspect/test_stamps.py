@@ -1,0 +1,52 @@
+"""Times of hops: each from its neighbours, and together the whole."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.introspect.stamps import HOPS, Stamps, Sums, Times
+from trio_kafka.introspect.tree import Node
+
+
+@given(st.lists(st.integers(0, 1000), min_size=6, max_size=6))
+def test_the_hops_of_a_request_are_its_whole_time(steps: list[int]) -> None:
+    at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
+    sums = Sums()
+    sums.add(Stamps(at[0], at[1], at[2], at[3], at[4]), at[5])
+
+    hops = [sums.queue, sums.local, sums.remote, sums.response_queue, sums.send]
+    assert hops == steps[1:]
+    assert sums.total == sum(steps[1:])
+    maxima = [
+        sums.queue_max,
+        sums.local_max,
+        sums.remote_max,
+        sums.response_queue_max,
+        sums.send_max,
+        sums.total_max,
+    ]
+    assert maxima == [*steps[1:], sum(steps[1:])]
+
+
+def test_sums_add_up_and_maxima_stay() -> None:
+    sums = Sums()
+    for local in (0.003, 0.001):
+        sums.add(Stamps(1.0, 1.0, 1.0 + local, 1.0 + local, 1.0 + local, 0.5), 1.0 + local)
+
+    figures = sums.figures()
+    assert figures["count"] == 2
+    assert round(sums.local * 1e3, 6) == 4.0
+    assert round(sums.local_max * 1e3, 6) == 3.0
+    assert figures["throttle_ms"] == 1000.0
+    assert set(figures) == {"count"} | {f"{hop}{end}_ms" for hop in HOPS for end in ("", "_max")}
+
+
+def test_each_api_has_a_node_by_its_name() -> None:
+    node = Node("requests", "part")
+    times = Times(node, {18: "ApiVersions"})
+    stamps = Stamps(0.0, 0.0, 1.0, 1.0, 1.0)
+    times.add(18, stamps, 1.0)
+    times.add(18, stamps, 1.0)
+    times.add(7, stamps, 1.0)
+
+    assert [child.name for child in node.children] == ["ApiVersions", "api-7"]
+    assert times.of(18).count == 2

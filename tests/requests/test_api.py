@@ -1,0 +1,80 @@
+"""What `@api` takes from the message, and what it refuses."""
+
+import pytest
+
+from trio_kafka.protocol.schema import int16, int32, request, response
+from trio_kafka.requests.api import api, api_of
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
+
+
+@request(key=10110, versions="2-6", flexible="none", unstable="5-6")
+class UnsteadyRequest:
+    number: int = int32()
+
+
+@response(UnsteadyRequest)
+class UnsteadyResponse:
+    error_code: int = int16()
+
+
+@request(key=10111, versions="0")
+class LonelyRequest:
+    """Has no response."""
+
+    number: int = int32()
+
+
+def test_key_name_and_versions_come_from_the_message() -> None:
+    @api(EchoRequest)
+    def echo(request: object, context: object) -> None: ...
+
+    made = api_of(echo)
+    assert made is not None
+    assert (made.key, made.name, made.first, made.last) == (10100, "Echo", 0, 1)
+    assert made.response is EchoResponse
+    assert made.handler is echo
+    assert made.source == __name__
+    assert not made.waits
+
+
+def test_an_async_function_waits() -> None:
+    @api(EchoRequest)
+    async def echo(request: object, context: object) -> None: ...
+
+    made = api_of(echo)
+    assert made is not None
+    assert made.waits
+
+
+@pytest.mark.parametrize(
+    ("arguments", "versions"),
+    [
+        ({}, (2, 4)),
+        ({"unstable": True}, (2, 6)),
+        ({"first": 3}, (3, 4)),
+        ({"last": 3}, (2, 3)),
+        ({"first": 0, "last": 99}, (2, 4)),
+    ],
+)
+def test_unstable_versions_are_left_out_and_others_may_be(
+    arguments: dict[str, int], versions: tuple[int, int]
+) -> None:
+    @api(UnsteadyRequest, **arguments)  # type: ignore[arg-type]
+    def handler(request: object, context: object) -> None: ...
+
+    made = api_of(handler)
+    assert made is not None
+    assert (made.first, made.last) == versions
+
+
+def test_what_cannot_be_served_is_refused() -> None:
+    with pytest.raises(TypeError, match="no request with a response"):
+        api(LonelyRequest)
+    with pytest.raises(TypeError, match="no version is left from 5 to 4"):
+        api(UnsteadyRequest, first=5)
+    with pytest.raises(TypeError, match="no message"):
+        api(int)
+
+
+def test_a_function_that_is_not_marked_is_no_handler() -> None:
+    assert api_of(len) is None

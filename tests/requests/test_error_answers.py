@@ -1,0 +1,135 @@
+"""Every API of the protocol has an answer that says an error."""
+
+import importlib
+import pkgutil
+from typing import Any
+
+import pytest
+
+import trio_kafka.protocol.messages as messages
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.compiler import decoder, to_bytes
+from trio_kafka.protocol.fields import Field
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
+from trio_kafka.protocol.messages.k15_describe_groups import (
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from trio_kafka.protocol.schema import fields_of, message_of
+from trio_kafka.protocol.versions import covers
+from trio_kafka.requests.error_answers import generic_error_answer
+
+CODE = ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def requests() -> list[tuple[type[Any], int]]:
+    found = []
+    for module in pkgutil.iter_modules(messages.__path__, f"{messages.__name__}."):
+        for value in vars(importlib.import_module(module.name)).values():
+            message = getattr(value, "__message__", None)
+            if message is not None and message.kind == "request" and message.response is not None:
+                found += [
+                    (value, version)
+                    for version in range(message.versions[0], message.versions[1] + 1)
+                ]
+    return sorted(found, key=lambda one: (message_of(one[0]).key or 0, one[1]))
+
+
+def filled(cls: type[Any], version: int) -> Any:
+    """Something in every field, one item in every array."""
+    made = cls()
+    for field in fields_of(cls):
+        if covers(field.versions, version):
+            value = _value(field, version)
+            if value is not None:
+                setattr(made, field.name, value)
+    return made
+
+
+def _value(field: Field, version: int) -> Any:
+    if field.kind == "array":
+        return [_value(field.item, version)]
+    if field.kind == "struct":
+        return filled(field.part, version)
+    return {"string": f"a {field.name}", "int32": 7, "int16": 1}.get(field.kind)
+
+
+def codes_in(answer: Any) -> list[int]:
+    found = []
+    for field in fields_of(type(answer)):
+        value = getattr(answer, field.name)
+        if field.name.endswith("error_code"):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [code for one in value if hasattr(one, "__fields__") for code in codes_in(one)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("request_class", "version"),
+    [pytest.param(*one, id=f"{message_of(one[0]).name}-{one[1]}") for one in requests()],
+)
+def test_every_api_can_say_an_error_in_every_version(
+    request_class: type[Any], version: int
+) -> None:
+    response = message_of(request_class).response
+    assert response is not None
+
+    answer = generic_error_answer(filled(request_class, version), response, version, CODE, "why")
+
+    assert CODE in codes_in(answer)
+    data = to_bytes(answer, version)
+    assert CODE in codes_in(decoder(response, version)(data)[0])
+
+
+def test_every_partition_of_a_fetch_gets_its_own_error() -> None:
+    request = FetchRequest(
+        topics=[
+            FetchTopic(topic="t", partitions=[FetchPartition(partition=n) for n in (3, 5)]),
+            FetchTopic(topic="u", partitions=[FetchPartition(partition=0)]),
+        ]
+    )
+    answer = generic_error_answer(request, FetchResponse, 4, CODE, None)
+
+    assert [
+        (topic.topic, one.partition_index, one.error_code)
+        for topic in answer.responses
+        for one in topic.partitions
+    ] == [("t", 3, -1), ("t", 5, -1), ("u", 0, -1)]
+
+
+def test_a_produce_that_wants_no_answer_gets_none() -> None:
+    data = [TopicProduceData(name="t", partition_data=[PartitionProduceData(index=2)])]
+
+    answer = generic_error_answer(
+        ProduceRequest(acks=1, topic_data=data), ProduceResponse, 8, CODE, "why"
+    )
+    (partition,) = answer.responses[0].partition_responses
+    assert (partition.index, partition.error_code, partition.error_message) == (2, -1, "why")
+    request = ProduceRequest(acks=0, topic_data=data)
+    assert generic_error_answer(request, ProduceResponse, 8, CODE, "why") is None
+
+
+def test_bare_names_come_back_in_the_field_that_names_them() -> None:
+    request = DescribeGroupsRequest(groups=["g", "h"])
+    answer = generic_error_answer(request, DescribeGroupsResponse, 6, CODE, "why")
+
+    assert [one.group_id for one in answer.groups] == ["g", "h"]
+    assert {one.error_message for one in answer.groups} == {"why"}
+
+
+def test_who_asks_for_nothing_gets_an_empty_answer() -> None:
+    answer = generic_error_answer(FetchRequest(), FetchResponse, 4, CODE, None)
+
+    assert answer.responses == []

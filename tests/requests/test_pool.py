@@ -1,0 +1,338 @@
+"""Handlers run, fail, wait and are replaced; the group goes on."""
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.network import items
+from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
+from trio_kafka.testing.planes import RunningPlane, running_plane
+from trio_kafka.testing.sample_apis import (
+    EchoRequest,
+    EchoResponse,
+    ReadRequest,
+    ReadResponse,
+    WaitRequest,
+    WaitResponse,
+)
+from trio_kafka.testing.scripted_client import connect, connected, frame, request_frame
+from trio_kafka.testing.simulation import simulated_world
+
+
+@api(EchoRequest)
+def failing(request: EchoRequest, context: Context) -> EchoResponse:
+    if request.text == "kafka":
+        raise KafkaError(ErrorCode.NOT_COORDINATOR, "elsewhere")
+    if request.text == "unwritable":
+        return EchoResponse(text=None)  # type: ignore[arg-type]
+    raise ValueError(request.text)
+
+
+async def test_a_handler_that_raises_costs_its_request_only(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = simulated_world()
+    async with (
+        running_plane(world, [failing]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        bug = await client.ask(EchoRequest("bug", 1), 0)
+        answer = await client.ask(EchoRequest("kafka", 1), 1)
+        unwritable = await client.ask(EchoRequest("unwritable", 1), 1)
+
+        assert (bug.error_code, bug.error_message) == (-1, None)
+        assert (answer.error_code, answer.error_message) == (16, "elsewhere")
+        assert unwritable.error_code == -1
+        assert plane.counters.value("request_errors", api="Echo", error="NOT_COORDINATOR") == 1
+        assert plane.counters.value("request_errors", api="Echo", error="UNKNOWN_SERVER_ERROR") == 2
+
+    failures = [one for one in caplog.records if one.getMessage() == "a handler failed"]
+    assert len(failures) == 2
+    assert failures[0].exc_info is not None
+    assert isinstance(failures[0].exc_info[1], ValueError)
+
+
+async def test_an_async_handler_that_raises_gives_its_token_back(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await trio.sleep(1)
+        raise ValueError
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [wait], threads=1) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        for _ in range(3):
+            assert (await client.ask(WaitRequest(1), 0)).error_code == -1
+        assert plane.group.limiter.borrowed_tokens == 0
+
+
+async def test_an_api_that_cannot_say_errors_loses_its_connection(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    @api(ReadRequest)
+    def read(request: ReadRequest, context: Context) -> ReadResponse:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    world = simulated_world()
+    async with running_plane(world, [read]) as plane, connected(world, plane.endpoint) as client:
+        await client.send(request_frame(ReadRequest(), 0))
+        await client.wait_closed()
+
+        assert plane.closed(items.NO_ERROR_ANSWER) == 1
+
+
+async def test_an_error_answer_that_fails_itself_loses_the_connection(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    def say(request: Any, code: ErrorCode, message: str | None) -> None:
+        raise LookupError
+
+    @api(EchoRequest, error=say)
+    def echo(request: EchoRequest, context: Context) -> EchoResponse:
+        raise ValueError
+
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        await client.send(request_frame(EchoRequest(), 0))
+        await client.wait_closed()
+
+        assert plane.closed(items.NO_ERROR_ANSWER) == 1
+
+
+async def test_api_versions_of_an_unknown_version_is_answered_in_version_0(
+    autojump_clock: MockClock,
+) -> None:
+    @api(ApiVersionsRequest)
+    def versions(request: ApiVersionsRequest, context: Context) -> ApiVersionsResponse:
+        return ApiVersionsResponse()
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [versions]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(frame(18, 99, b"whatever that is", correlation=5))
+        correlation, answer = await client.receive_answer(ApiVersionsResponse, 0)
+
+        assert (correlation, answer.error_code) == (5, 35)
+        assert (await client.ask(ApiVersionsRequest(), 0)).error_code == 0
+
+
+async def test_api_versions_is_unknown_too_where_nobody_serves_it(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with running_plane(world, []) as plane, connected(world, plane.endpoint) as client:
+        await client.send(frame(18, 99))
+        await client.wait_closed()
+
+        assert plane.closed(items.UNKNOWN_API) == 1
+
+
+def delaying(planes: list[RunningPlane], outcome: Any, *, waits: bool = False) -> Any:
+    def make(request: WaitRequest) -> Delayed:
+        return Delayed(
+            ("key",),
+            trio.current_time() + request.timeout_ms / 1000,
+            outcome,
+            purgatory=planes[0].purgatory,
+        )
+
+    @api(WaitRequest)
+    def plain(request: WaitRequest, context: Context) -> Delayed:
+        return make(request)
+
+    @api(WaitRequest)
+    async def waiting(request: WaitRequest, context: Context) -> Delayed:
+        made = make(request)
+        await trio.sleep(1)
+        return made
+
+    return waiting if waits else plain
+
+
+async def test_what_is_delayed_is_answered_by_a_mark_or_by_time(autojump_clock: MockClock) -> None:
+    planes: list[RunningPlane] = []
+    ready: list[bool] = []
+
+    def outcome(timed_out: bool) -> WaitResponse | None:
+        return WaitResponse(outcome="time" if timed_out else "mark") if timed_out or ready else None
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [delaying(planes, outcome)], threads=1) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        planes.append(plane)
+        began = trio.current_time()
+        assert (await client.ask(WaitRequest(3000), 0)).outcome == "time"
+        assert 3.0 <= trio.current_time() - began < 3.1
+
+        await client.send(request_frame(WaitRequest(3000), 0))
+        await trio.sleep(1)
+        plane.purgatory.mark("key")
+        await trio.sleep(1)
+        ready.append(True)
+        plane.purgatory.mark("key")
+        assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "mark"
+        assert plane.purgatory.watched == plane.timers.waiting == 0
+
+
+async def test_an_async_handlers_delayed_is_asked_again_once_it_is_registered(
+    autojump_clock: MockClock,
+) -> None:
+    planes: list[RunningPlane] = []
+    handler = delaying(planes, lambda timed_out: WaitResponse(outcome="again"), waits=True)
+    world = simulated_world()
+    async with (
+        running_plane(world, [handler], threads=1) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        planes.append(plane)
+        with trio.fail_after(1.1):
+            assert (await client.ask(WaitRequest(60_000), 0)).outcome == "again"
+
+
+async def test_what_fails_while_it_waits_gets_the_error_answer(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    planes: list[RunningPlane] = []
+
+    def outcome(timed_out: bool) -> WaitResponse:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [delaying(planes, outcome)]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        planes.append(plane)
+        assert (await client.ask(WaitRequest(10), 0)).error_code == 56
+        unwritable = delaying(planes, lambda timed_out: EchoResponse())
+        assert unwritable is not None
+
+
+async def test_a_parked_handlers_deadline_is_raised_with_a_token_in_hand(
+    autojump_clock: MockClock,
+) -> None:
+    borrowed: list[int] = []
+    planes: list[RunningPlane] = []
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        group = planes[0].group
+        borrowed.append(group.limiter.borrowed_tokens)
+        try:
+            deadline = trio.current_time() + request.timeout_ms / 1000
+            await context.parked(trio.sleep_forever, deadline=deadline)
+        except trio.TooSlowError:
+            borrowed.append(group.limiter.borrowed_tokens)
+        try:
+            await context.parked(failing_wait, "boom")
+        except LookupError as error:
+            borrowed.append(group.limiter.borrowed_tokens)
+            return WaitResponse(outcome=str(error))
+        raise AssertionError
+
+    async def failing_wait(text: str) -> None:
+        await trio.sleep(0.1)
+        raise LookupError(text)
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [wait], threads=1) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        planes.append(plane)
+        assert (await client.ask(WaitRequest(500), 0)).outcome == "boom"
+        await wait_all_tasks_blocked()
+        assert borrowed == [1, 1, 1]
+        assert plane.group.limiter.borrowed_tokens == 0
+        assert (plane.group.parked, plane.group.unparked) == (0, 1)
+
+
+async def test_a_parked_handler_whose_peer_leaves_is_cancelled_and_a_running_one_is_not(
+    autojump_clock: MockClock,
+) -> None:
+    ends: list[str] = []
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        try:
+            await trio.sleep(request.timeout_ms / 1000)
+            ends.append("ran on")
+            await context.parked(trio.sleep_forever)
+        finally:
+            ends.append("ended")
+        return WaitResponse()
+
+    world = simulated_world()
+    async with running_plane(world, [wait], threads=1) as plane:
+        client = await connect(world.network, plane.endpoint)
+        await client.send(request_frame(WaitRequest(5000), 0))
+        await trio.sleep(1)
+        client.close()
+        await trio.sleep(1)
+        assert ends == []
+        await trio.sleep(4)
+
+        assert ends == ["ran on", "ended"]
+        assert plane.group.limiter.borrowed_tokens == 0
+        assert not plane.connections
+        async with connected(world, plane.endpoint) as other:
+            await other.send(request_frame(WaitRequest(0), 0))
+            await trio.sleep(1)
+            assert plane.group.parked == 1
+
+
+async def test_no_more_async_handlers_run_than_there_are_threads(
+    autojump_clock: MockClock,
+) -> None:
+    running, most = 0, 0
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        nonlocal running, most
+        for _ in range(3):
+            running += 1
+            most = max(most, running)
+            await trio.sleep(0.01)
+            running -= 1
+            await context.parked(trio.sleep, 0.01)
+        running += 1
+        most = max(most, running)
+        running -= 1
+        return WaitResponse()
+
+    world = simulated_world()
+    async with running_plane(world, [wait], threads=3) as plane:
+        clients = [await connect(world.network, plane.endpoint) for _ in range(20)]
+        for client in clients:
+            await client.send(request_frame(WaitRequest(1), 0))
+        for client in clients:
+            await client.receive_answer(WaitResponse, 0)
+            client.close()
+        await trio.sleep(1)
+
+        assert most == 3
+        assert plane.group.unparked == 3
+
+
+async def test_a_client_id_is_the_handlers_to_see(autojump_clock: MockClock) -> None:
+    @api(EchoRequest)
+    def who(request: EchoRequest, context: Context) -> EchoResponse:
+        return EchoResponse(text=context.client_id)
+
+    world = simulated_world()
+    async with running_plane(world, [who]) as plane, connected(world, plane.endpoint) as client:
+        for name in ("one", None, "two", "two"):
+            await client.send(request_frame(EchoRequest(), 1, client_id=name))
+            assert (await client.receive_answer(EchoResponse, 1))[1].text == (name or "")

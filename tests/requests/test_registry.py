@@ -1,0 +1,115 @@
+"""Handlers are found; two for one key are an error that names both."""
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from trio_kafka_apis.k18_api_versions import api_versions
+
+from trio_kafka.requests import registry as module
+from trio_kafka.requests.api import api, api_of
+from trio_kafka.requests.registry import DuplicateApiError, Registry, installed_apis
+from trio_kafka.testing.sample_apis import EchoRequest, WaitRequest
+
+HANDLER = """
+from trio_kafka.plugin import api
+from trio_kafka.testing.sample_apis import {message}
+@api({message})
+def handle(request, context): ...
+"""
+
+
+def handler(message: type, source: str) -> ModuleType:
+    @api(message)
+    def handle(request: object, context: object) -> None: ...
+
+    handle.__module__ = source
+    made = ModuleType(source)
+    made.handle = api(message)(handle)  # type: ignore[attr-defined]
+    return made
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An importable package `found_here`."""
+    root = tmp_path / "found_here"
+    root.mkdir()
+    (root / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield root  # type: ignore[misc]
+    for name in [name for name in sys.modules if name.startswith("found_here")]:
+        del sys.modules[name]
+
+
+def test_apis_come_in_the_order_of_their_keys() -> None:
+    registry = Registry()
+    registry.add_module(handler(WaitRequest, "one"))
+    registry.add_module(handler(EchoRequest, "other"))
+
+    assert [one.key for one in registry] == [10100, 10101]
+    assert registry.names == {10100: "Echo", 10101: "Wait"}
+    assert len(registry) == 2
+    assert registry.get(3) is None
+
+
+def test_two_handlers_of_one_key_are_an_error_that_names_both_modules() -> None:
+    registry = Registry()
+    registry.add_module(handler(EchoRequest, "plugins.first"))
+
+    with pytest.raises(DuplicateApiError, match=r"10100 \(Echo\).*plugins.first.*plugins.second"):
+        registry.add_module(handler(EchoRequest, "plugins.second"))
+
+
+def test_the_same_handler_twice_is_no_change() -> None:
+    registry = Registry()
+    found = handler(EchoRequest, "one")
+    registry.add_module(found)
+    generation = registry.generation
+    registry.add_module(found)
+
+    assert registry.generation == generation == 1
+    registry.remove(10100)
+    assert registry.generation == 2
+    with pytest.raises(KeyError):
+        registry.remove(10100)
+
+
+def test_a_module_that_only_imports_a_handler_does_not_have_it() -> None:
+    registry = Registry()
+    found = handler(EchoRequest, "where_it_is")
+    other = ModuleType("elsewhere")
+    other.handle = found.handle  # type: ignore[attr-defined]
+    registry.add_module(other)
+
+    assert len(registry) == 0
+
+
+def test_a_package_is_walked_however_deep(package: Path) -> None:
+    (package / "k1_echo.py").write_text(HANDLER.format(message="EchoRequest"))
+    (package / "deep").mkdir()
+    (package / "deep" / "__init__.py").write_text("")
+    (package / "deep" / "wait.py").write_text(HANDLER.format(message="WaitRequest"))
+    registry = Registry()
+    registry.add_module(__import__("found_here"))
+
+    assert [one.source for one in registry] == ["found_here.k1_echo", "found_here.deep.wait"]
+
+
+def test_entry_points_name_what_is_installed(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package / "k1_echo.py").write_text(HANDLER.format(message="EchoRequest"))
+    points = [EntryPoint("mine", "found_here", module.GROUP)]
+    monkeypatch.setattr(module, "entry_points", lambda group: points)
+
+    assert installed_apis().names == {10100: "Echo"}
+
+    points.append(EntryPoint("bad", "found_here.k1_echo:handle", module.GROUP))
+    with pytest.raises(TypeError, match="bad of trio_kafka.apis: want a module"):
+        installed_apis()
+
+
+def test_the_built_in_apis_are_installed() -> None:
+    assert installed_apis().get(18) is api_of(api_versions)

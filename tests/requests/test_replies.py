@@ -1,0 +1,73 @@
+"""Requests are read and answers written, in the version asked for."""
+
+import struct
+
+import pytest
+
+from trio_kafka.errors import ErrorCode, ProtocolError
+from trio_kafka.protocol.compiler import decoder, to_bytes
+from trio_kafka.requests.api import api, api_of
+from trio_kafka.requests.replies import Encoded, Route, make_route
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, ReadRequest, ReadResponse
+from trio_kafka.testing.scripted_client import request_frame
+
+
+@api(EchoRequest)
+def echo(request: object, context: object) -> None: ...
+
+
+@api(ReadRequest)
+def read(request: object, context: object) -> None: ...
+
+
+def route(handler: object, version: int) -> Route:
+    made = api_of(handler)
+    assert made is not None
+    return make_route(made, version)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_request_is_read_and_an_answer_written(version: int) -> None:
+    way = route(echo, version)
+    frame = memoryview(request_frame(EchoRequest("hello", 5), version, client_id="ab"))[4:]
+
+    assert way.read(frame, 2) == EchoRequest("hello", 5)
+
+    (data,) = way.write(99, EchoResponse(text="hi", number=1))
+    size, correlation = struct.unpack_from(">ii", data)
+    assert (size, correlation) == (len(data) - 4, 99)
+    assert decoder(EchoResponse, version)(data, 8 + version)[0].text == "hi"
+    body = to_bytes(EchoResponse(text="hi", number=1), version)
+    assert way.write(99, Encoded(body)) == (data,)
+
+
+def test_what_is_no_request_is_a_protocol_error() -> None:
+    frame = memoryview(request_frame(EchoRequest("hello", 5), 0, client_id="ab"))[4:]
+
+    with pytest.raises(ProtocolError):
+        route(echo, 0).read(frame[:-1], 2)
+
+
+def test_what_is_no_bytes_is_passed_on_as_it_is() -> None:
+    class Range:
+        def __len__(self) -> int:
+            return 1000
+
+    data = Range()
+    segments = route(read, 0).write(1, ReadResponse(data))  # type: ignore[arg-type]
+
+    assert segments[1] is data
+    assert struct.unpack_from(">i", segments[0]) == (sum(map(len, segments)) - 4,)
+
+
+def test_an_api_says_errors_its_own_way_or_the_generic_one() -> None:
+    def say(request: EchoRequest, code: ErrorCode, message: str | None) -> EchoResponse:
+        return EchoResponse(error_code=code, text=request.text)
+
+    @api(EchoRequest, error=say)
+    def special(request: object, context: object) -> None: ...
+
+    code = ErrorCode.INVALID_REQUEST
+    assert route(special, 0).error(EchoRequest("a"), code, "why") == EchoResponse(42, text="a")
+    assert route(echo, 0).error(EchoRequest("a"), code, "why") == EchoResponse(42, "why", "a", 0)
+    assert route(read, 0).error(ReadRequest(), code, "why") is None

@@ -1,0 +1,39 @@
+"""Which handler serves a key and version."""
+
+from trio_kafka.requests.api import api, api_of
+from trio_kafka.requests.registry import Registry
+from trio_kafka.requests.routes import Routes
+from trio_kafka.testing.sample_apis import EchoRequest
+from trio_kafka.wire.server import code_of
+
+
+@api(EchoRequest)
+def echo(request: object, context: object) -> None: ...
+
+
+def test_a_route_is_made_once_and_only_for_what_is_served() -> None:
+    registry = Registry()
+    made = api_of(echo)
+    assert made is not None
+    registry.add(made)
+    routes = Routes(registry)
+
+    route = routes.get(code_of(10100, 1))
+    assert route is not None
+    assert route is routes.get(code_of(10100, 1))
+    assert (route.version, route.flexible_request, route.flexible_response) == (1, True, True)
+    for key, version in ((10100, 2), (10100, -1), (10101, 0), (-1, -1), (0, 0)):
+        assert routes.get(code_of(key, version)) is None
+
+
+def test_routes_follow_the_registry() -> None:
+    registry = Registry()
+    routes = Routes(registry)
+    assert routes.get(code_of(10100, 0)) is None
+    made = api_of(echo)
+    assert made is not None
+
+    registry.add(made)
+    assert routes.get(code_of(10100, 0)) is not None
+    registry.remove(10100)
+    assert routes.get(code_of(10100, 0)) is None
