@@ -1,0 +1,272 @@
+import pytest
+
+from tests.replication.kit import PEER, batch, make_cold, new_partition, state, want
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import TopicPartition
+from trio_kafka.replication.append import append
+from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
+from trio_kafka.replication.read import Isolation, read_cold
+from trio_kafka.replication.sessions import Session
+
+
+class Broker:
+    """Partitions by number, and a session that watches them."""
+
+    def __init__(self, world, number: int = 2, *isr: int) -> None:
+        self.partitions = {}
+        self.watched = {}
+        for n in range(number):
+            partition, _ = new_partition(world, *isr, at=TopicPartition("t", n))
+            partition.changed = self.mark
+            self.partitions["t", n] = partition
+        self.session = Session(
+            id=7,
+            epoch=1,
+            attach=self.watched.setdefault,
+            detach=lambda key, _: self.watched.pop(key),
+        )
+        self.session.update({key: want() for key in self.partitions}, [])
+
+    def mark(self, partition) -> None:
+        if partition in self.watched:
+            self.watched[partition].marked(partition)
+
+    def resolve(self, key):
+        if key not in self.partitions:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return self.partitions[key]
+
+    def fetch(self, *, full: bool = False, **limits) -> Fetch:
+        return Fetch(self.session, FetchLimits(**limits), self.resolve, full=full)
+
+    def produce(self, number: int, count: int = 1, size: int = 10) -> int:
+        append(self.partitions["t", number], batch(count, size=size), acks=1)
+        return len(batch(count, size=size))
+
+
+def sizes(answer: FetchAnswer | None) -> dict[int, int]:
+    """Bytes by partition number; gives them back."""
+    assert answer is not None
+    assert answer.error is None
+    found = {partition.key[1]: read.size for partition, read in answer.parts}
+    answer.release()
+    return found
+
+
+async def test_what_is_there_is_answered_at_once(world) -> None:
+    broker = Broker(world, 2)
+    size = broker.produce(1)
+
+    answer = broker.fetch(full=True).look()
+
+    assert answer.session_id == 7
+    assert answer.size == size
+    assert sizes(answer) == {0: 0, 1: size}
+
+
+async def test_nothing_waits_for_the_first_byte(world) -> None:
+    broker = Broker(world, 2)
+    fetch = broker.fetch()
+
+    assert fetch.look() is None
+    assert fetch.try_complete(False) is None
+    size = broker.produce(0)
+
+    assert sizes(fetch.try_complete(False))[0] == size
+
+
+async def test_the_minimum_is_summed_over_partitions(world) -> None:
+    broker = Broker(world, 3)
+    size = broker.produce(0)
+    fetch = broker.fetch(min_bytes=2 * size + 1)
+
+    assert fetch.look() is None
+    broker.produce(1)
+    assert fetch.try_complete(False) is None
+    broker.produce(2)
+    assert sizes(fetch.try_complete(False)) == {0: size, 1: size, 2: size}
+
+
+async def test_the_deadline_answers_with_what_there_is(world) -> None:
+    broker = Broker(world, 2)
+    size = broker.produce(0)
+    fetch = broker.fetch(min_bytes=1000)
+    assert fetch.look() is None
+
+    assert sizes(fetch.try_complete(True)) == {0: size, 1: 0}
+
+
+async def test_a_request_that_may_not_wait_is_answered(world) -> None:
+    broker = Broker(world, 1)
+
+    assert sizes(broker.fetch(full=True, may_wait=False).look()) == {0: 0}
+
+
+async def test_a_request_for_no_partition_is_answered(world) -> None:
+    broker = Broker(world, 0)
+
+    assert sizes(broker.fetch().look()) == {}
+
+
+async def test_an_idle_incremental_poll_waits(world) -> None:
+    broker = Broker(world, 2)
+    sizes(broker.fetch(full=True, may_wait=False).look())
+    assert not broker.session.dirty
+
+    fetch = broker.fetch()
+
+    assert fetch.look() is None
+    assert sizes(fetch.try_complete(True)) == {}
+
+
+async def test_the_first_partition_with_bytes_may_exceed_the_maximum(world) -> None:
+    broker = Broker(world, 3)
+    size = broker.produce(1, size=1000)
+    broker.produce(2, size=1000)
+
+    assert sizes(broker.fetch(full=True, max_bytes=10).look()) == {0: 0, 1: size, 2: 0}
+
+
+async def test_each_partition_has_a_maximum_of_its_own(world) -> None:
+    broker = Broker(world, 1)
+    size = broker.produce(0)
+    broker.produce(0)
+    broker.session.update({("t", 0): want(0, max_bytes=size + 5)}, [])
+
+    assert sizes(broker.fetch().look()) == {0: size + 5}
+
+
+async def test_what_had_no_room_is_first_next_time(world) -> None:
+    broker = Broker(world, 3)
+    size = max(broker.produce(n, size=1000) for n in range(3))
+    served = []
+
+    for _ in range(4):
+        found = sizes(broker.fetch(max_bytes=size).look())
+        served.append([number for number, n in found.items() if n])
+
+    assert served == [[0], [1], [2], [0]]
+
+
+async def test_an_error_is_answered_at_once_with_the_rest(world) -> None:
+    broker = Broker(world, 1)
+    broker.session.update({("t", 9): want()}, [])
+
+    answer = broker.fetch(min_bytes=1000).look()
+
+    codes = {partition.key[1]: read.error for partition, read in answer.parts}
+    assert codes[0] is None
+    assert codes[9].code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("min_bytes", [1, 1000])
+async def test_a_partition_that_is_lost_wakes_the_fetch(world, min_bytes: int) -> None:
+    broker = Broker(world, 2)
+    fetch = broker.fetch(min_bytes=min_bytes)
+    assert fetch.look() is None
+
+    broker.partitions["t", 1].update(state(1, 2, leader=2, epoch=1))
+
+    answer = fetch.try_complete(False)
+    (error,) = [read.error for _, read in answer.parts if read.error]
+    assert error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+async def test_a_deleted_partition_wakes_the_fetch(world) -> None:
+    broker = Broker(world, 2)
+    fetch = broker.fetch()
+    assert fetch.look() is None
+
+    broker.partitions.pop(("t", 1)).delete()
+
+    answer = fetch.try_complete(False)
+    (error,) = [read.error for _, read in answer.parts if read.error]
+    assert error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_uncommitted_bytes_do_not_wake_a_consumer(world) -> None:
+    broker = Broker(world, 1, 1, 2)
+    fetch = broker.fetch()
+    assert fetch.look() is None
+
+    broker.produce(0)
+    assert fetch.try_complete(False) is None
+    broker.partitions["t", 0].follower_fetched(PEER, 1)
+
+    assert sizes(fetch.try_complete(False))[0] > 0
+
+
+async def test_a_followers_fetch_moves_the_high_watermark(world) -> None:
+    broker = Broker(world, 1, 1, 2)
+    broker.produce(0, 3)
+    broker.session.update({("t", 0): want(3)}, [])
+
+    fetch = broker.fetch(follower=PEER, isolation=Isolation.LOG_END)
+
+    assert fetch.look() is None
+    assert broker.partitions["t", 0].log.high_watermark == 3
+
+
+async def test_a_diverging_epoch_is_answered_at_once(world) -> None:
+    broker = Broker(world, 1)
+    broker.produce(0)
+    broker.partitions["t", 0].update(state(1, epoch=5))
+    broker.produce(0)
+    broker.session.update({("t", 0): want(2, last_fetched_epoch=3)}, [])
+
+    answer = broker.fetch(min_bytes=1000).look()
+
+    assert answer.parts[0][1].diverging.end_offset == 1
+
+
+async def test_a_later_poll_of_the_session_ends_an_earlier_one(world) -> None:
+    broker = Broker(world, 1)
+    fetch = broker.fetch()
+    assert fetch.look() is None
+    broker.session.epoch = 2
+    broker.produce(0)
+
+    answer = fetch.try_complete(False)
+
+    assert answer.error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert answer.parts == []
+
+
+async def test_a_parked_fetch_holds_no_lease(world) -> None:
+    broker = Broker(world, 1)
+    broker.produce(0)
+    file = broker.partitions["t", 0].log.segments.active.file
+
+    assert broker.fetch(min_bytes=1000).look() is None
+
+    assert not file._leases
+
+
+async def test_cold_bytes_are_named_and_taken_when_they_are_ready(world) -> None:
+    broker = Broker(world, 2)
+    size = broker.produce(0)
+    make_cold(broker.partitions["t", 0])
+    fetch = broker.fetch()
+    assert fetch.look() is None
+    (asked,) = fetch.cold
+    partition = fetch.cold[asked]
+
+    fetch.ready[asked] = await read_cold(
+        partition, asked.wanted, 1 << 20, Isolation.READ_UNCOMMITTED
+    )
+
+    assert sizes(fetch.try_complete(False))[0] == size
+    assert fetch.taken.is_set()
+    assert not fetch.ready
+
+
+async def test_a_fetch_without_a_session_watches_by_itself(world) -> None:
+    broker = Broker(world, 2)
+    broker.session.id = 0
+    fetch = broker.fetch(full=True)
+    assert fetch.look() is None
+
+    assert fetch.keys == list(broker.partitions.values())
+    assert broker.watched == {}
+    size = broker.produce(1)
+    assert sizes(fetch.try_complete(False)) == {0: 0, 1: size}

@@ -1,0 +1,169 @@
+from collections.abc import Hashable
+
+from attrs import define, field
+
+from tests.replication.kit import want
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.replication.read import EpochEnd, PartitionRead
+from trio_kafka.replication.sessions import Session, next_epoch
+
+ONE, TWO, THREE = ("t", 0), ("t", 1), ("t", 2)
+
+
+@define
+class Watches:
+    """Who watches what."""
+
+    attached: list[Hashable] = field(factory=list)
+
+    def attach(self, key: Hashable, session: Session) -> None:
+        self.attached.append(key)
+
+    def detach(self, key: Hashable, session: Session) -> None:
+        self.attached.remove(key)
+
+
+def new_session(*keys) -> tuple[Session, Watches]:
+    watches = Watches()
+    session = Session(id=5, attach=watches.attach, detach=watches.detach)
+    session.update({key: want(0) for key in keys}, [])
+    for key in keys:
+        session.watch(session.partitions[key], f"watched {key}")
+    return session, watches
+
+
+def nothing(**fields) -> PartitionRead:
+    return PartitionRead(**{"high_watermark": 4, "start_offset": 0, **fields})
+
+
+def some(size: int = 10, **fields) -> PartitionRead:
+    return nothing(range=FileRange(None, 0, size), more=True, **fields)
+
+
+def told(session: Session, reads: dict, *, full: bool = False) -> list:
+    pairs = [(session.partitions[key], read) for key, read in reads.items()]
+    return [partition.key for partition, _ in session.answer(pairs, full=full)]
+
+
+def dirty(session: Session) -> list:
+    return [partition.key for partition in session.dirty]
+
+
+def test_epochs_go_from_one_to_the_largest_and_on_with_one() -> None:
+    assert next_epoch(0) == 1
+    assert next_epoch(1) == 2
+    assert next_epoch((1 << 31) - 1) == 1
+    assert next_epoch(-1) == -1
+
+
+def test_everything_is_looked_at_first() -> None:
+    session, watches = new_session(ONE, TWO)
+
+    assert dirty(session) == [ONE, TWO]
+    assert watches.attached == [f"watched {ONE}", f"watched {TWO}"]
+
+
+def test_a_full_answer_names_all_and_the_next_one_only_what_is_news() -> None:
+    session, _ = new_session(ONE, TWO)
+
+    assert told(session, {ONE: nothing(), TWO: nothing()}, full=True) == [ONE, TWO]
+    assert dirty(session) == []
+    assert told(session, {ONE: nothing(), TWO: nothing()}) == []
+
+
+def test_news_are_bytes_offsets_errors_and_diverging_epochs() -> None:
+    session, _ = new_session(ONE)
+    told(session, {ONE: nothing()}, full=True)
+
+    for read in (
+        some(),
+        nothing(high_watermark=5),
+        nothing(high_watermark=5, start_offset=1),
+        nothing(high_watermark=5, start_offset=1, diverging=EpochEnd(1, 2)),
+        PartitionRead(error=KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)),
+    ):
+        session.update({ONE: want(0)}, [])
+        assert told(session, {ONE: read}) == [ONE]
+
+
+def test_a_partition_is_told_again_when_its_error_is_gone() -> None:
+    session, _ = new_session(ONE)
+    told(session, {ONE: nothing()}, full=True)
+    session.update({ONE: want(0)}, [])
+    error = PartitionRead(error=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR), high_watermark=4)
+    told(session, {ONE: error})
+
+    assert told(session, {ONE: nothing()}) == [ONE]
+
+
+def test_a_mark_makes_its_partition_dirty_and_fresh() -> None:
+    session, _ = new_session(ONE, TWO)
+    told(session, {ONE: nothing(), TWO: nothing()}, full=True)
+
+    session.marked(f"watched {TWO}")
+    session.marked("of nobody")
+
+    assert dirty(session) == [TWO]
+    assert [partition.key for partition in session.fresh] == [TWO]
+
+
+def test_partitions_with_bytes_are_served_last_next_time() -> None:
+    session, _ = new_session(ONE, TWO, THREE)
+
+    told(session, {ONE: some(), TWO: nothing(more=True), THREE: nothing()}, full=True)
+
+    assert dirty(session) == [TWO, ONE]
+    assert list(session.partitions) == [TWO, THREE, ONE]
+
+
+def test_errors_stay_dirty() -> None:
+    session, _ = new_session(ONE)
+
+    told(session, {ONE: PartitionRead(error=KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))})
+
+    assert dirty(session) == [ONE]
+
+
+def test_a_poll_changes_adds_and_drops_partitions() -> None:
+    session, watches = new_session(ONE, TWO)
+    told(session, {ONE: nothing(), TWO: nothing()}, full=True)
+
+    session.update({ONE: want(7), THREE: want(0)}, [TWO])
+
+    assert list(session.partitions) == [ONE, THREE]
+    assert session.partitions[ONE].wanted.offset == 7
+    assert dirty(session) == [ONE, THREE]
+    assert watches.attached == [f"watched {ONE}"]
+
+
+def test_what_was_dropped_while_it_was_read_is_forgotten() -> None:
+    session, _ = new_session(ONE, TWO)
+    gone = session.partitions[ONE]
+    session.update({}, [ONE])
+
+    session.answer([(gone, some())], full=False)
+
+    assert list(session.partitions) == [TWO]
+    assert dirty(session) == [TWO]
+
+
+def test_a_partition_that_was_made_anew_is_watched_instead() -> None:
+    session, watches = new_session(ONE)
+
+    session.watch(session.partitions[ONE], "the new one")
+    told(session, {ONE: nothing()})
+    session.marked("the new one")
+
+    assert watches.attached == ["the new one"]
+    assert dirty(session) == [ONE]
+
+
+def test_a_closed_session_watches_nothing() -> None:
+    session, watches = new_session(ONE, TWO)
+
+    session.close()
+
+    assert watches.attached == []
+    assert not session.partitions
+    assert not session.dirty
