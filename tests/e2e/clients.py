@@ -1,9 +1,10 @@
 """What the client tests share: topics, records written and read back with librdkafka."""
 
+import time
 from collections.abc import Iterable
 from uuid import uuid4
 
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from trio_kafka.testing.processes import BrokerProcess
@@ -23,13 +24,34 @@ def settings(broker: BrokerProcess, **more: object) -> dict[str, object]:
 
 
 def new_topic(broker: BrokerProcess, partitions: int = 1, **config: str) -> str:
-    """A topic of a new name; `_` in the name of a setting stands for `.`."""
+    """A topic of a new name that can be written to; `_` in a setting's name stands for `.`."""
     name = f"t-{uuid4().hex[:12]}"
     named = {setting.replace("_", "."): value for setting, value in config.items()}
     topic = NewTopic(name, partitions, 1, config=named)
     admin = AdminClient(settings(broker))  # kept: what it still has to do ends with it
     admin.create_topics([topic])[name].result(_TIMEOUT_S)
+    for partition in range(partitions):
+        end_offset(broker, name, partition)
     return name
+
+
+def end_offset(broker: BrokerProcess, topic: str, partition: int) -> int:
+    """The high watermark, once the partition has a leader that answers for it.
+
+    A topic is created before its partitions are led, and a write without acks would be lost.
+    """
+    consumer = Consumer(settings(broker, group_id="none"))
+    asked, end = TopicPartition(topic, partition), time.monotonic() + _TIMEOUT_S
+    try:
+        while True:
+            try:
+                return int(consumer.get_watermark_offsets(asked, timeout=_TIMEOUT_S)[1])
+            except KafkaException:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.02)  # no event tells a client
+    finally:
+        consumer.close()
 
 
 def produce(producer: Producer, topic: str, values: Iterable[bytes], partition: int = 0) -> None:

@@ -5,7 +5,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.e2e.clients import new_topic, produce, read, settings, values_of
+from tests.e2e.clients import end_offset, new_topic, produce, read, settings, values_of
 from trio_kafka.testing.processes import BrokerProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -176,11 +176,3 @@ def test_records_outlive_a_restart(
     assert values_of(read(broker, topic, len(written))) == written
     produce(Producer(settings(broker)), topic, [b"after"])
     assert values_of(read(broker, topic, len(written) + 1))[-1] == b"after"
-
-
-def end_offset(broker: BrokerProcess, topic: str, partition: int) -> int:
-    consumer = Consumer(settings(broker, group_id="none"))
-    try:
-        return int(consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)[1])
-    finally:
-        consumer.close()
