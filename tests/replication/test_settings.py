@@ -1,0 +1,60 @@
+from tests.replication.kit import BROKER
+from trio_kafka.config.topic import topic_config
+from trio_kafka.log.config import LogConfig
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.validate import Limits
+from trio_kafka.replication.partition import PartitionSettings
+from trio_kafka.replication.settings import log_config, partition_settings
+
+
+def settings(**given: str) -> PartitionSettings:
+    topic = topic_config({name.replace("_", "."): text for name, text in given.items()}, BROKER)
+    return partition_settings(topic, full_validation=False)
+
+
+def test_a_topic_without_settings_has_the_defaults_of_logs_and_partitions() -> None:
+    topic = topic_config({}, BROKER)
+
+    assert log_config(topic) == LogConfig()
+    assert partition_settings(topic, full_validation=False) == PartitionSettings()
+
+
+def test_a_log_obeys_what_was_set() -> None:
+    given = {"cleanup.policy": "compact,delete", "segment.bytes": "2000000", "retention.ms": "5"}
+
+    config = log_config(topic_config(given, BROKER))
+
+    assert config == LogConfig(
+        cleanup_policy=frozenset({"compact", "delete"}), segment_bytes=2_000_000, retention_ms=5
+    )
+
+
+def test_producers_are_bound_by_size_and_time() -> None:
+    bound = settings(
+        max_message_bytes="99",
+        message_timestamp_type="LogAppendTime",
+        message_timestamp_before_max_ms="7",
+        message_timestamp_after_max_ms="8",
+        min_insync_replicas="2",
+    )
+
+    assert bound.limits == Limits(
+        max_message_bytes=99, log_append_time=True, before_max_ms=7, after_max_ms=8
+    )
+    assert bound.min_insync_replicas == 2
+
+
+def test_a_codec_has_its_level_and_the_producers_none() -> None:
+    zstd = settings(compression_type="zstd", compression_zstd_level="5")
+    gzip = settings(compression_type="gzip")
+    plain = settings(compression_type="uncompressed")
+
+    assert (zstd.codec, zstd.level) == (Codec.ZSTD, 5)
+    assert (gzip.codec, gzip.level) == (Codec.GZIP, -1)
+    assert (plain.codec, plain.level) == (Codec.NONE, None)
+    assert settings(compression_type="producer").codec is None
+
+
+def test_compacted_topics_need_keys_and_full_validation_walks() -> None:
+    assert settings(cleanup_policy="compact").need_keys
+    assert partition_settings(topic_config({}, BROKER), full_validation=True).walk
