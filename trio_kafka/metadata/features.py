@@ -98,6 +98,11 @@ def has_transactions(metadata_version: int) -> bool:
     return metadata_version >= _TRANSACTIONS
 
 
+def has_directories(metadata_version: int) -> bool:
+    """Do partitions say in which directories they lie (KIP-858)?"""
+    return metadata_version >= _DIRECTORIES
+
+
 def has_controllers(metadata_version: int) -> bool:
     """May controllers register (KIP-919)?"""
     return metadata_version >= _CONTROLLERS

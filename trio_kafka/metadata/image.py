@@ -20,9 +20,9 @@ from trio_kafka.protocol.stored.metadata.security import (
 )
 
 # Directory ids with a meaning of their own (KIP-858); none below 100 is ever given to a directory.
-UNASSIGNED_DIRECTORY: Final = bytes(16)
-LOST_DIRECTORY: Final = bytes(15) + b"\x01"
-MIGRATING_DIRECTORY: Final = bytes(15) + b"\x02"
+MIGRATING_DIRECTORY: Final = bytes(16)
+UNASSIGNED_DIRECTORY: Final = bytes(15) + b"\x01"
+LOST_DIRECTORY: Final = bytes(15) + b"\x02"
 
 
 class RecoveryState(IntEnum):

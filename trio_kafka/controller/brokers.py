@@ -1,0 +1,203 @@
+"""Brokers: registered with an epoch, fenced until they have caught up, gone for good when told so.
+
+A broker's epoch is the offset of its registration: whoever speaks with an older one is a life that
+ended.
+Source: KIP-500, KIP-631, KIP-841, KIP-858.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import Factory, frozen
+
+from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.leaders import arrive, leave
+from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.dump import broker_record
+from trio_kafka.metadata.features import METADATA_VERSION, has_directories
+from trio_kafka.metadata.image import (
+    BrokerRegistration,
+    ListenerEndpoint,
+    MetadataImage,
+    VersionRange,
+)
+from trio_kafka.metadata.source import MetadataRecord
+from trio_kafka.model import NO_NODE, NodeId
+from trio_kafka.protocol.stored.metadata.brokers import (
+    BrokerRegistrationChangeRecord,
+    UnregisterBrokerRecord,
+)
+
+_YES: Final = 1
+_NO: Final = -1
+
+
+@frozen(kw_only=True)
+class NewBroker:
+    """What a broker says of itself. incarnation_id: one for each life."""
+
+    id: NodeId
+    incarnation_id: bytes
+    cluster_id: str
+    endpoints: tuple[ListenerEndpoint, ...] = ()
+    features: Mapping[str, VersionRange] = Factory(dict)
+    rack: str | None = None
+    log_dirs: tuple[bytes, ...] = ()
+
+
+@frozen(kw_only=True)
+class Heartbeat:
+    """What a broker wants, and how far it has read the metadata."""
+
+    broker_id: NodeId
+    epoch: int
+    metadata_offset: int
+    want_fence: bool = False
+    want_shutdown: bool = False
+
+
+@frozen(kw_only=True)
+class HeartbeatAnswer:
+    """caught_up: up to its own registration. should_shut_down: nothing is led by it any more."""
+
+    caught_up: bool
+    fenced: bool
+    should_shut_down: bool
+
+
+def register(
+    image: MetadataImage,
+    broker: NewBroker,
+    *,
+    offset: int,
+    alive: bool,
+    settings: ControllerSettings,
+) -> Decision[int]:
+    """Register a life of a broker; the answer is its epoch, the `offset` that its record will have.
+
+    alive: a broker of this id, maybe in another life, has been heard of lately.
+    Raises KafkaError: INCONSISTENT_CLUSTER_ID, DUPLICATE_BROKER_REGISTRATION, UNSUPPORTED_VERSION,
+    INVALID_REGISTRATION.
+    """
+    if broker.cluster_id != image.cluster_id:
+        found = f"cluster {broker.cluster_id}: this is {image.cluster_id}"
+        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, found)
+    old = image.brokers.get(broker.id)
+    if old is not None and old.incarnation_id == broker.incarnation_id:
+        # The answer to the first try was lost.
+        return Decision(old.epoch)
+    if old is not None and alive:
+        found = f"broker {broker.id} is registered and alive"
+        raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, found)
+    _check_features(image, broker)
+    directories = has_directories(image.features.get(METADATA_VERSION, 0))
+    if directories and (not broker.log_dirs or len(set(broker.log_dirs)) < len(broker.log_dirs)):
+        found = f"broker {broker.id} must name its log directories, each once"
+        raise KafkaError(ErrorCode.INVALID_REGISTRATION, found)
+    records: list[MetadataRecord] = []
+    made = BrokerRegistration(
+        id=broker.id,
+        epoch=offset,
+        incarnation_id=broker.incarnation_id,
+        endpoints=broker.endpoints,
+        features=broker.features,
+        rack=broker.rack,
+        log_dirs=broker.log_dirs if directories else (),
+    )
+    records.append(broker_record(made))
+    if old is not None and old.active:
+        # Its last life was not fenced: what it led has no leader until this one is unfenced.
+        records += leave(image, broker.id, settings)
+    return Decision(offset, records)
+
+
+def heartbeat(
+    image: MetadataImage, beat: Heartbeat, settings: ControllerSettings
+) -> Decision[HeartbeatAnswer]:
+    """Fence, unfence, or prepare the end. Raises KafkaError as `check_epoch`."""
+    broker = check_epoch(image, beat.broker_id, beat.epoch)
+    caught_up = beat.metadata_offset >= broker.epoch
+    fenced = broker.fenced
+    records: list[MetadataRecord] = []
+    done = False
+    if beat.want_shutdown:
+        records, done = _shut_down(image, broker, settings)
+        fenced = fenced or done
+    elif not broker.fenced and beat.want_fence:
+        records, fenced = fence(image, broker, settings), True
+    elif broker.fenced and not beat.want_fence and caught_up:
+        records, fenced = [_changed(broker, fenced=_NO), *arrive(image, broker.id)], False
+    answer = HeartbeatAnswer(caught_up=caught_up, fenced=fenced, should_shut_down=done)
+    return Decision(answer, records)
+
+
+def fence(
+    image: MetadataImage, broker: BrokerRegistration, settings: ControllerSettings
+) -> list[MetadataRecord]:
+    """Records that fence a broker, which it asked for or was silent too long."""
+    return [_changed(broker, fenced=_YES), *leave(image, broker.id, settings)]
+
+
+def unregister(
+    image: MetadataImage, broker_id: NodeId, settings: ControllerSettings
+) -> Decision[None]:
+    """Forget a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        raise _unregistered(broker_id)
+    gone = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
+    return Decision(None, [*leave(image, broker_id, settings), gone])
+
+
+def check_epoch(image: MetadataImage, broker_id: NodeId, epoch: int) -> BrokerRegistration:
+    """The broker that speaks. Raises KafkaError: BROKER_ID_NOT_REGISTERED, STALE_BROKER_EPOCH."""
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        raise _unregistered(broker_id)
+    if broker.epoch != epoch:
+        found = f"broker {broker_id} speaks with epoch {epoch}, it is {broker.epoch}"
+        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, found)
+    return broker
+
+
+def _shut_down(
+    image: MetadataImage, broker: BrokerRegistration, settings: ControllerSettings
+) -> tuple[list[MetadataRecord], bool]:
+    """First move what it leads; when there is nothing left it may go, fenced."""
+    if broker.fenced:
+        return [], True
+    if not broker.in_controlled_shutdown:
+        moved = list(leave(image, broker.id, settings))
+        return [_changed(broker, shutting_down=_YES), *moved], False
+    leads = any(
+        state.leader == broker.id
+        for topic in image.topics.values()
+        for state in topic.partitions.values()
+    )
+    return ([], False) if leads else ([_changed(broker, fenced=_YES)], True)
+
+
+def _changed(
+    broker: BrokerRegistration, *, fenced: int = 0, shutting_down: int = 0
+) -> BrokerRegistrationChangeRecord:
+    return BrokerRegistrationChangeRecord(
+        broker_id=broker.id,
+        broker_epoch=broker.epoch,
+        fenced=fenced,
+        in_controlled_shutdown=shutting_down,
+    )
+
+
+def _check_features(image: MetadataImage, broker: NewBroker) -> None:
+    for name, level in image.features.items():
+        supported = broker.features.get(name)
+        if supported is None or level not in supported:
+            has = "nothing" if supported is None else f"{supported.low} to {supported.high}"
+            found = f"{name} is {level}, broker {broker.id} supports {has}"
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, found)
+
+
+def _unregistered(broker_id: NodeId) -> KafkaError:
+    found = f"no broker {broker_id} is registered" if broker_id != NO_NODE else "no broker is named"
+    return KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, found)

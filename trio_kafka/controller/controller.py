@@ -1,0 +1,393 @@
+"""The one writer of the cluster's metadata.
+
+Decisions are plain calls on `_image`, the state with all that was appended, also what is not
+committed yet. So nothing comes between a decision and its append, decisions follow one another at
+once, and many share one sync. An answer waits
+until what it tells is committed and published: who is told that a topic exists finds it. A deadline
+that passes answers REQUEST_TIMED_OUT; what was appended may still come true.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from math import inf
+from typing import Final, NoReturn, TypeVar
+
+import trio
+from attrs import frozen
+
+from trio_kafka.controller import brokers, configs, features, producer_ids, topics
+from trio_kafka.controller.configs import ConfigChange, ListSettings, Validator
+from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.names import folded
+from trio_kafka.controller.sessions import Sessions
+from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.start import first_records, level_in
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.features import METADATA_VERSION
+from trio_kafka.metadata.image import (
+    ConfigResource,
+    ControllerRegistration,
+    MetadataImage,
+    TopicImage,
+)
+from trio_kafka.metadata.publisher import Loader
+from trio_kafka.metadata.replay import replay_all
+from trio_kafka.metadata.source import MetadataRecord, MetadataSource
+from trio_kafka.model import NodeId, TopicId
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+_SLICE: Final = 200  # records decided on and appended without letting others run: about 1 ms
+_NOT_ACTIVE: Final = "this node is not the active controller"
+
+
+@frozen(kw_only=True)
+class Rules:
+    """What decisions are given from outside. lists: the settings whose values are lists."""
+
+    settings: ControllerSettings
+    validate: Validator
+    lists: ListSettings
+    chance: topics.Chance
+
+
+class Controller:
+    """`run` must run; all other calls may be made at any time by any number of tasks."""
+
+    def __init__(
+        self,
+        source: MetadataSource,
+        loader: Loader,
+        me: ControllerRegistration,
+        rules: Rules,
+        node: Node,
+    ) -> None:
+        self._source = source
+        self._loader = loader
+        self._me = me
+        self._rules = rules
+        self._node = node
+        self._image: MetadataImage | None = None
+        self._epoch = -1
+        self._folds: dict[str, str] = {}
+        self._sessions = Sessions(rules.settings.broker_session_timeout_ms / 1000)
+        self._sessions_began = trio.Event()
+
+    @property
+    def epoch(self) -> int:
+        """In which this node is the active controller, -1: it is not."""
+        return self._epoch
+
+    # Life.
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Be the active controller when elected, until cancelled; started with the epoch."""
+        with self._node.child("quorum-controller", "task", self._figures):
+            try:
+                epoch = await self._source.elect()
+                await self._loader.wait_published(self._source.next_offset)
+                self._take_over(epoch)
+                await self._begin()
+                task_status.started(epoch)
+                while True:
+                    await self._fence_silent()
+            finally:
+                self._image = None
+                self._epoch = -1
+
+    def _take_over(self, epoch: int) -> None:
+        self._epoch = epoch
+        self._image = self._loader.image
+        self._folds = {folded(name): name for name in self._image.topics}
+
+    async def _begin(self) -> None:
+        """What an active controller writes first."""
+        for records in first_records(
+            self._present, self._source.bootstrap(), self._me, self._rules.settings
+        ):
+            self._append(records)
+        await self._settled(self._present.offset)
+
+    async def _fence_silent(self) -> None:
+        """Wait for the next session to end; then fence whoever was silent."""
+        with trio.move_on_at(self._sessions.deadline):
+            await self._sessions_began.wait()
+            self._sessions_began = trio.Event()
+            return
+        for broker_id in list(self._sessions.silent(trio.current_time())):
+            self._sessions.forget(broker_id)
+            broker = self._present.brokers.get(broker_id)
+            if broker is not None and not broker.fenced:
+                self._append(brokers.fence(self._present, broker, self._rules.settings))
+
+    # Topics.
+
+    async def create_topics(
+        self,
+        wanted: Sequence[topics.NewTopic],
+        *,
+        deadline: float = inf,
+        validate_only: bool = False,
+    ) -> dict[str, topics.CreatedTopic | KafkaError]:
+        """Create topics, each for itself; by name what was created, or why not.
+
+        deadline: by Trio's clock. validate_only: say what would be, and do nothing.
+        """
+
+        def decide(topic: topics.NewTopic) -> Decision[topics.CreatedTopic]:
+            return topics.create_topic(
+                self._present,
+                self._folds,
+                topic,
+                settings=self._rules.settings,
+                validate=self._rules.validate,
+                chance=self._rules.chance,
+            )
+
+        return await self._each(
+            [(topic.name, partial(decide, topic)) for topic in wanted], deadline, validate_only
+        )
+
+    async def create_partitions(
+        self,
+        wanted: Mapping[str, tuple[int, Sequence[Sequence[NodeId]] | None]],
+        *,
+        deadline: float = inf,
+        validate_only: bool = False,
+    ) -> dict[str, KafkaError | None]:
+        """Let topics grow: by name the new count, and assignments of the new ones or None."""
+
+        def decide(
+            name: str, count: int, given: Sequence[Sequence[NodeId]] | None
+        ) -> Decision[None]:
+            choose = self._rules.chance.choose
+            return topics.create_partitions(self._present, name, count, given, choose)
+
+        return await self._each(
+            [(name, partial(decide, name, *growth)) for name, growth in wanted.items()],
+            deadline,
+            validate_only,
+        )
+
+    async def delete_topics(
+        self, wanted: Sequence[str | TopicId], *, deadline: float = inf
+    ) -> dict[str | TopicId, TopicImage | KafkaError]:
+        """Delete topics by name or id; what was deleted, or why not."""
+
+        def decide(name_or_id: str | TopicId) -> Decision[TopicImage]:
+            return topics.delete_topic(self._present, name_or_id, self._rules.settings)
+
+        return await self._each([(one, partial(decide, one)) for one in wanted], deadline)
+
+    # Settings.
+
+    async def set_configs(
+        self,
+        wanted: Mapping[ConfigResource, Mapping[str, str | None]],
+        *,
+        deadline: float = inf,
+        validate_only: bool = False,
+    ) -> dict[ConfigResource, KafkaError | None]:
+        """Let the given settings be all that resources have."""
+
+        def decide(at: ConfigResource, values: Mapping[str, str | None]) -> Decision[None]:
+            return configs.set_configs(self._present, at, values, self._rules.validate)
+
+        return await self._each(
+            [(at, partial(decide, at, values)) for at, values in wanted.items()],
+            deadline,
+            validate_only,
+        )
+
+    async def alter_configs(
+        self,
+        wanted: Mapping[ConfigResource, Sequence[ConfigChange]],
+        *,
+        deadline: float = inf,
+        validate_only: bool = False,
+    ) -> dict[ConfigResource, KafkaError | None]:
+        """Change settings of resources one by one."""
+
+        def decide(at: ConfigResource, changes: Sequence[ConfigChange]) -> Decision[None]:
+            rules = self._rules
+            return configs.alter_configs(self._present, at, changes, rules.validate, rules.lists)
+
+        return await self._each(
+            [(at, partial(decide, at, changes)) for at, changes in wanted.items()],
+            deadline,
+            validate_only,
+        )
+
+    async def update_features(
+        self,
+        changes: Sequence[features.FeatureChange],
+        *,
+        deadline: float = inf,
+        validate_only: bool = False,
+    ) -> None:
+        """Change levels, all or none. Raises KafkaError."""
+
+        def decide() -> Decision[None]:
+            made = [features.update_feature(self._present, change) for change in changes]
+            return Decision(None, [record for one in made for record in one.records])
+
+        await self._one(decide, deadline, validate_only)
+
+    # Brokers.
+
+    async def register_broker(self, broker: brokers.NewBroker, *, deadline: float = inf) -> int:
+        """Register a life of a broker; its epoch. Raises KafkaError as `brokers.register`.
+
+        A broker in this controller's own process has no session: it cannot be silent while this
+        code runs.
+        """
+
+        def decide() -> Decision[int]:
+            now = trio.current_time()
+            made = brokers.register(
+                self._present,
+                broker,
+                offset=self._source.next_offset,
+                alive=self._sessions.alive(broker.id, now),
+                settings=self._rules.settings,
+            )
+            self._touch(broker.id, now)
+            return made
+
+        return await self._one(decide, deadline)
+
+    async def heartbeat(
+        self, beat: brokers.Heartbeat, *, deadline: float = inf
+    ) -> brokers.HeartbeatAnswer:
+        """A broker is alive. Raises KafkaError as `brokers.check_epoch`."""
+
+        def decide() -> Decision[brokers.HeartbeatAnswer]:
+            made = brokers.heartbeat(self._present, beat, self._rules.settings)
+            if made.result.fenced and beat.want_shutdown:
+                self._sessions.forget(beat.broker_id)
+            else:
+                self._touch(beat.broker_id, trio.current_time())
+            return made
+
+        return await self._one(decide, deadline)
+
+    async def unregister_broker(self, broker_id: NodeId, *, deadline: float = inf) -> None:
+        """Forget a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
+
+        def decide() -> Decision[None]:
+            made = brokers.unregister(self._present, broker_id, self._rules.settings)
+            self._sessions.forget(broker_id)
+            return made
+
+        await self._one(decide, deadline)
+
+    async def allocate_producer_ids(
+        self, broker_id: NodeId, epoch: int, *, deadline: float = inf
+    ) -> producer_ids.ProducerIdBlock:
+        """A block of ids that nobody else gets. Raises KafkaError as `brokers.check_epoch`."""
+        return await self._one(
+            lambda: producer_ids.allocate(self._present, broker_id, epoch), deadline
+        )
+
+    # From decisions to answers.
+
+    @property
+    def _present(self) -> MetadataImage:
+        """Raises KafkaError(NOT_CONTROLLER) where this node does not decide."""
+        if self._image is None:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE)
+        return self._image
+
+    async def _one(
+        self, decide: Callable[[], Decision[T]], deadline: float, validate_only: bool = False
+    ) -> T:
+        found = await self._each([("", decide)], deadline, validate_only)
+        result = found[""]
+        if isinstance(result, KafkaError):
+            raise result
+        return result
+
+    async def _each(
+        self,
+        wanted: Sequence[tuple[K, Callable[[], Decision[T]]]],
+        deadline: float,
+        validate_only: bool = False,
+    ) -> dict[K, T | KafkaError]:
+        """Decide on each item for itself, in slices; answer when all of it is settled."""
+        found: dict[K, T | KafkaError] = {}
+        twice = _repeated(key for key, _ in wanted)
+        end = 0
+        appended = 0
+        with trio.move_on_at(deadline) as scope:
+            for key, decide in wanted:
+                if key in twice:
+                    found[key] = KafkaError(ErrorCode.INVALID_REQUEST, f"{key} is named twice")
+                    continue
+                try:
+                    decision = decide()
+                    if decision.records and not validate_only:
+                        self._append(decision.records)
+                        appended += len(decision.records)
+                    found[key] = decision.result
+                    end = self._present.offset
+                except KafkaError as error:
+                    found[key] = error
+                if appended >= _SLICE:
+                    appended = 0
+                    await trio.lowlevel.checkpoint()
+            lost = await self._outcome(0 if validate_only else end)
+            if lost is None:
+                return found
+        if scope.cancelled_caught:
+            lost = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the deadline has passed")
+        failed = {key: lost for key, _ in wanted if not isinstance(found.get(key), KafkaError)}
+        return {**found, **{key: error for key, error in failed.items() if error is not None}}
+
+    async def _outcome(self, end: int) -> KafkaError | None:
+        """Wait until all below `end` is committed and published; why that will not be."""
+        try:
+            await self._settled(end)
+        except KafkaError as error:
+            return error
+        return None
+
+    async def _settled(self, end: int) -> None:
+        await self._source.wait_committed(end)
+        await self._loader.wait_published(end)
+
+    def _append(self, records: Sequence[MetadataRecord]) -> None:
+        """Append, and let the next decision see it."""
+        old = self._present
+        level = old.features.get(METADATA_VERSION) or level_in(records)
+        delta = MetadataDelta(old)
+        replay_all(delta, records)
+        end = self._source.append(records, self._epoch, level)
+        self._image = delta.apply(end, self._epoch, old.timestamp_ms)
+        for name in delta.deleted_topics.values():
+            self._folds.pop(folded(name), None)
+        for topic in delta.topics.values():
+            self._folds[folded(topic.name)] = topic.name
+
+    def _touch(self, broker_id: NodeId, now: float) -> None:
+        if broker_id != self._me.id:
+            self._sessions.touch(broker_id, now)
+            self._sessions_began.set()
+
+    def _figures(self) -> Figures:
+        return {
+            "active": self._image is not None,
+            "epoch": self._epoch,
+            "topics": len(self._folds),
+            "offset": self._image.offset if self._image else None,
+        }
+
+
+def _repeated(keys: Iterable[K]) -> set[K]:
+    """Keys that a request has more than once: none of them is acted on."""
+    seen: set[K] = set()
+    return {key for key in keys if key in seen or seen.add(key)}  # type: ignore[func-returns-value]

@@ -1,0 +1,18 @@
+"""What a decision is: the answer, and the records that make it true once they are committed."""
+
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from attrs import frozen
+
+from trio_kafka.metadata.source import MetadataRecord
+
+T = TypeVar("T")
+
+
+@frozen
+class Decision(Generic[T]):
+    """No records: nothing needs to change, the answer holds at once."""
+
+    result: T
+    records: Sequence[MetadataRecord] = ()

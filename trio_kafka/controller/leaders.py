@@ -1,0 +1,97 @@
+"""Who leads when a broker goes or comes: changes of partitions that follow from changes of brokers.
+
+A broker that goes leaves every ISR. With eligible leader replicas (KIP-966) one that leaves an ISR
+smaller than min.insync.replicas stays eligible, and an ISR may be empty; without, the last member
+stays in the ISR. Costs a walk over the partitions: brokers come and go seldom.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from attrs import evolve
+
+from trio_kafka.controller.configs import MIN_INSYNC_REPLICAS
+from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.metadata.features import ELR_VERSION
+from trio_kafka.metadata.image import (
+    BrokerRegistration,
+    MetadataImage,
+    PartitionState,
+    ResourceType,
+    TopicImage,
+)
+from trio_kafka.metadata.source import MetadataRecord
+from trio_kafka.model import NO_NODE, NodeId, TopicId
+from trio_kafka.protocol.stored.metadata.topics import PartitionChangeRecord
+
+
+def leave(
+    image: MetadataImage, broker_id: NodeId, settings: ControllerSettings
+) -> Iterator[MetadataRecord]:
+    """Changes as `broker_id` stops to serve: fenced, shutting down or gone."""
+    elr = image.features.get(ELR_VERSION, 0) > 0
+    brokers = {node: b for node, b in image.brokers.items() if node != broker_id}
+    for topic in image.topics.values():
+        for number, old in topic.partitions.items():
+            if broker_id not in old.isr and old.leader != broker_id:
+                continue
+            isr = tuple(node for node in old.isr if node != broker_id)
+            new = evolve(old, isr=isr or (() if elr else old.isr))
+            if elr and broker_id in old.isr and len(isr) < _min_insync(image, topic, settings):
+                new = evolve(new, elr=(*old.elr, broker_id))
+            if old.leader == broker_id:
+                new = evolve(new, leader=_leader(brokers, new))
+                if elr and not new.isr:
+                    new = evolve(new, last_known_elr=(broker_id,))
+            yield from _change(topic.id, number, old, new)
+
+
+def arrive(image: MetadataImage, broker_id: NodeId) -> Iterator[MetadataRecord]:
+    """Changes as `broker_id` may lead again: it takes the leaderless where it is eligible."""
+    brokers = {
+        **image.brokers,
+        broker_id: evolve(image.brokers[broker_id], fenced=False, in_controlled_shutdown=False),
+    }
+    for topic in image.topics.values():
+        for number, old in topic.partitions.items():
+            if old.leader != NO_NODE or broker_id not in (*old.isr, *old.elr):
+                continue
+            leader = _leader(brokers, old)
+            isr = old.isr if leader in old.isr else (leader,)
+            elr = tuple(node for node in old.elr if node not in isr)
+            new = evolve(old, leader=leader, isr=isr, elr=elr, last_known_elr=())
+            yield from _change(topic.id, number, old, new)
+
+
+def _leader(brokers: Mapping[NodeId, BrokerRegistration], state: PartitionState) -> NodeId:
+    """The first replica that is in sync, or else eligible, and can serve."""
+    for eligible in (state.isr, state.elr):
+        for node in state.replicas:
+            if node in eligible and node in brokers and brokers[node].active:
+                return node
+    return NO_NODE
+
+
+def _min_insync(image: MetadataImage, topic: TopicImage, settings: ControllerSettings) -> int:
+    for kind, name in ((ResourceType.TOPIC, topic.name), (ResourceType.BROKER, "")):
+        value = image.config(kind, name).get(MIN_INSYNC_REPLICAS)
+        if value is not None:
+            return min(int(value), len(topic.partitions[0].replicas))
+    return settings.min_insync_replicas
+
+
+def _change(
+    topic_id: TopicId, number: int, old: PartitionState, new: PartitionState
+) -> Iterator[MetadataRecord]:
+    """The record of what differs, if anything does."""
+    if new == old:
+        return
+    record = PartitionChangeRecord(partition_id=number, topic_id=topic_id)
+    if new.isr != old.isr:
+        record.isr = list(new.isr)
+    if new.leader != old.leader:
+        record.leader = new.leader
+    if new.elr != old.elr:
+        record.eligible_leader_replicas = list(new.elr)
+    if new.last_known_elr != old.last_known_elr:
+        record.last_known_elr = list(new.last_known_elr)
+    yield record

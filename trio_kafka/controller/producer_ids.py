@@ -1,0 +1,35 @@
+"""Producer ids are given to brokers in blocks, and never twice (KIP-730)."""
+
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.controller.brokers import check_epoch
+from trio_kafka.controller.decision import Decision
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.model import NodeId
+from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
+
+BLOCK: Final = 1000
+_END: Final = (1 << 63) - 1
+
+
+@frozen
+class ProducerIdBlock:
+    """`length` ids from `first` on."""
+
+    first: int
+    length: int = BLOCK
+
+
+def allocate(image: MetadataImage, broker_id: NodeId, epoch: int) -> Decision[ProducerIdBlock]:
+    """The next block. Raises KafkaError as `check_epoch`; UNKNOWN_SERVER_ERROR at the end."""
+    check_epoch(image, broker_id, epoch)
+    first = image.next_producer_id
+    if first > _END - BLOCK:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "no producer ids are left")
+    record = ProducerIdsRecord(
+        broker_id=broker_id, broker_epoch=epoch, next_producer_id=first + BLOCK
+    )
+    return Decision(ProducerIdBlock(first), [record])

@@ -1,0 +1,219 @@
+"""Topics: created, grown, deleted. Pure: an image in, records and answers out.
+
+Source: KIP-4, KIP-464 (defaults), KIP-516 (ids), KIP-525 (answers with settings).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from attrs import Factory, frozen
+
+from trio_kafka.controller.configs import Validator, config_records, new_topic_configs
+from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.names import check_name, folded, new_topic_id
+from trio_kafka.controller.placement import Choose, UsableBroker, place
+from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.dump import partition_record
+from trio_kafka.metadata.features import METADATA_VERSION, has_directories
+from trio_kafka.metadata.image import (
+    UNASSIGNED_DIRECTORY,
+    MetadataImage,
+    PartitionState,
+    ResourceType,
+    TopicImage,
+)
+from trio_kafka.metadata.source import MetadataRecord
+from trio_kafka.model import NodeId, TopicId
+from trio_kafka.protocol.stored.metadata.topics import RemoveTopicRecord, TopicRecord
+
+DEFAULT: Final = -1
+MOST_PARTITIONS: Final = 10_000  # of one topic in one request: they are one batch
+
+
+@frozen(kw_only=True)
+class NewTopic:
+    """A topic to create: either counts (-1: the default) or assignments by partition."""
+
+    name: str
+    partitions: int = DEFAULT
+    replication_factor: int = DEFAULT
+    assignments: Mapping[int, Sequence[NodeId]] = Factory(dict)
+    configs: Mapping[str, str | None] = Factory(dict)
+
+
+@frozen(kw_only=True)
+class CreatedTopic:
+    """What has been created. configs: those that were set for it."""
+
+    name: str
+    id: TopicId
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+
+
+@frozen(kw_only=True)
+class Chance:
+    """Where randomness comes from."""
+
+    choose: Choose
+    random_bytes: Callable[[int], bytes]
+
+
+def create_topic(
+    image: MetadataImage,
+    folds: Mapping[str, str],
+    topic: NewTopic,
+    *,
+    settings: ControllerSettings,
+    validate: Validator,
+    chance: Chance,
+) -> Decision[CreatedTopic]:
+    """Create one. folds: of all topics, the names by what they fold to (`names.folded`).
+
+    Raises KafkaError: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
+    INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST, and what `validate`
+    raises.
+    """
+    check_name(topic.name)
+    if topic.name in image.topics:
+        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic.name} exists")
+    other = folds.get(folded(topic.name))
+    if other is not None:
+        found = f"topic {topic.name} collides with {other}: '.' and '_' are the same in metrics"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
+    configs = new_topic_configs(topic.name, topic.configs, validate)
+    replicas = _replicas(image, topic, settings, chance.choose)
+    topic_id = new_topic_id(chance.random_bytes)
+    records: list[MetadataRecord] = [TopicRecord(name=topic.name, topic_id=topic_id)]
+    records += config_records(image, (ResourceType.TOPIC, topic.name), configs)
+    records += new_partitions(image, topic_id, dict(enumerate(replicas)))
+    created = CreatedTopic(
+        name=topic.name,
+        id=topic_id,
+        partitions=len(replicas),
+        replication_factor=len(replicas[0]),
+        configs=configs,
+    )
+    return Decision(created, records)
+
+
+def new_partitions(
+    image: MetadataImage, topic_id: TopicId, replicas: Mapping[int, Sequence[NodeId]]
+) -> list[MetadataRecord]:
+    """Records of partitions with these replicas, led by their first active one."""
+    directories = has_directories(image.features.get(METADATA_VERSION, 0))
+    records: list[MetadataRecord] = []
+    for number, nodes in replicas.items():
+        isr = tuple(node for node in nodes if image.brokers[node].active)
+        state = PartitionState(
+            replicas=tuple(nodes),
+            isr=isr,
+            leader=isr[0],
+            directories=tuple(_directory(image, node) for node in nodes) if directories else (),
+        )
+        records.append(partition_record(topic_id, number, state))
+    return records
+
+
+def delete_topic(
+    image: MetadataImage, name_or_id: str | TopicId, settings: ControllerSettings
+) -> Decision[TopicImage]:
+    """Delete one, by name or id.
+
+    Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, TOPIC_DELETION_DISABLED.
+    """
+    topic = image.topic(name_or_id)
+    if topic is None:
+        if isinstance(name_or_id, str):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name_or_id}")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic of id {name_or_id.hex()}")
+    if not settings.delete_topic_enable:
+        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
+    return Decision(topic, [RemoveTopicRecord(topic_id=topic.id)])
+
+
+def create_partitions(
+    image: MetadataImage,
+    name: str,
+    count: int,
+    assignments: Sequence[Sequence[NodeId]] | None,
+    choose: Choose,
+) -> Decision[None]:
+    """Let a topic have `count` partitions, more than it has.
+
+    Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT,
+    INVALID_REPLICATION_FACTOR.
+    """
+    topic = image.topics.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+    has = len(topic.partitions)
+    if count <= has:
+        found = f"topic {name} has {has} partitions, {count} are no more"
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, found)
+    factor = len(topic.partitions[0].replicas)
+    if assignments is None:
+        replicas = place(_usable(image), count - has, factor, choose)
+    else:
+        if len(assignments) != count - has:
+            found = f"{len(assignments)} assignments for {count - has} new partitions"
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
+        replicas = [_checked(image, nodes, factor) for nodes in assignments]
+    return Decision(None, new_partitions(image, topic.id, dict(enumerate(replicas, has))))
+
+
+def _replicas(
+    image: MetadataImage, topic: NewTopic, settings: ControllerSettings, choose: Choose
+) -> list[tuple[NodeId, ...]]:
+    count, factor = topic.partitions, topic.replication_factor
+    if topic.assignments:
+        if count != DEFAULT or factor != DEFAULT:
+            found = "partitions and replication factor must be -1 beside assignments"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+        if sorted(topic.assignments) != list(range(len(topic.assignments))):
+            found = f"partitions {sorted(topic.assignments)}: want 0, 1, 2, without a gap"
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
+        factor = len(topic.assignments[0])
+        in_order = (topic.assignments[number] for number in range(len(topic.assignments)))
+        return [_checked(image, nodes, factor) for nodes in in_order]
+    if count != DEFAULT and count <= 0:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"{count} partitions: want 1 or more, or -1")
+    if count > MOST_PARTITIONS:
+        found = f"{count} partitions: want at most {MOST_PARTITIONS} in one request"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
+    if factor != DEFAULT and factor <= 0:
+        found = f"replication factor {factor}: want 1 or more, or -1"
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, found)
+    count = settings.num_partitions if count == DEFAULT else count
+    factor = settings.default_replication_factor if factor == DEFAULT else factor
+    return place(_usable(image), count, factor, choose)
+
+
+def _checked(image: MetadataImage, nodes: Sequence[NodeId], factor: int) -> tuple[NodeId, ...]:
+    """An assignment that was given. Raises KafkaError(INVALID_REPLICA_ASSIGNMENT)."""
+    unknown = [node for node in nodes if node not in image.brokers]
+    if not nodes:
+        found = "a partition without replicas"
+    elif len(set(nodes)) < len(nodes):
+        found = f"replicas {list(nodes)} name a broker twice"
+    elif unknown:
+        found = f"replicas {list(nodes)}: no broker {unknown[0]} is registered"
+    elif len(nodes) != factor:
+        found = f"replicas {list(nodes)}: other partitions have {factor}"
+    elif not any(image.brokers[node].active for node in nodes):
+        found = f"replicas {list(nodes)}: all are fenced or shutting down"
+    else:
+        return tuple(nodes)
+    raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
+
+
+def _usable(image: MetadataImage) -> list[UsableBroker]:
+    return [UsableBroker(b.id, b.rack, b.active) for b in image.brokers.values()]
+
+
+def _directory(image: MetadataImage, node: NodeId) -> bytes:
+    """Where a new replica goes: only a broker with one directory has no choice to make."""
+    directories = image.brokers[node].log_dirs
+    return directories[0] if len(directories) == 1 else UNASSIGNED_DIRECTORY
