@@ -190,6 +190,28 @@ async def test_the_task_syncs_what_was_sealed(autojump_clock, world, nursery):
     assert log.recovery_point == 7
 
 
+async def test_a_log_that_is_deleted_while_it_is_synced_stops_nothing(
+    autojump_clock, world, nursery
+):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    await nursery.start(manager.run)
+    log = manager.create(T0, TOPIC_ID, SMALL)
+    for _ in range(7):
+        append(log, batch())
+    await trio.sleep(0.002)
+    manager.delete(T0)
+    await trio.sleep(1)
+
+    other = manager.create(T1, TOPIC_ID, SMALL)
+    for _ in range(7):
+        append(other, batch())
+    await trio.sleep(1)
+
+    assert other.recovery_point == 7
+    assert manager.directories[0].offline is None
+
+
 async def test_logs_are_synced_when_flush_ms_is_over(autojump_clock, world):
     await format_directory(world, "/data")
     manager = await started(world)

@@ -52,8 +52,8 @@ class Unsynced:
             self._parent = None
         self._synced = made
         self._sealed = [segment for segment in self._sealed if segment not in sealed]
+        self._files = [file for file in self._files if file not in files]
         for file in files:
-            self._files.remove(file)
             file.close()
 
     def close(self) -> None:

@@ -25,17 +25,15 @@ from trio_kafka.log.names import SNAPSHOT, offset_file
 from trio_kafka.log.pace import LONG_APPEND_S, Pace
 from trio_kafka.log.producer_snapshot import encode
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.read import Found, Place, find_place
+from trio_kafka.log.read import Found, Place, find_aborted, find_place, lease, whole_batches
 from trio_kafka.log.reading import Steps, run_cold, run_warm
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.times import TimedOffset, find_largest_time, find_time
 from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.model import TopicId, TopicPartition
-from trio_kafka.records.file_range import FileRange
 from trio_kafka.records.header import (
     BatchHeader,
-    iterate_headers,
     stamp,
     stamp_append_time,
 )
@@ -297,9 +295,9 @@ class Log:
         if spot is not None and offset >= segment.base_offset:
             size = min(max_bytes, segment.size - spot.position)
             if size >= spot.size or at_least_one:
-                return _lease(Place(segment.file, spot.position, max(size, spot.size), spot))
+                return lease(Place(segment.file, spot.position, max(size, spot.size), spot))
         place = self._warm(self._find_place(offset, max_bytes, end_offset, at_least_one))
-        return _lease(place) if place else Found(None, 0, offset)
+        return lease(place) if place else Found(None, 0, offset)
 
     async def locate(
         self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
@@ -308,7 +306,7 @@ class Log:
         self._check_range(offset)
         place = await self._cold(self._find_place(offset, max_bytes, end_offset, at_least_one))
         self._check_range(offset)
-        return _lease(place) if place else Found(None, 0, offset)
+        return lease(place) if place else Found(None, 0, offset)
 
     async def read_bytes(self, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:
         """Whole batches from the one that holds `offset`, at least one, copied; b"" at the end.
@@ -329,10 +327,7 @@ class Log:
             self.fail(error)
         finally:
             range_.release()
-        end_of_whole = 0
-        for position, header in iterate_headers(memoryview(content)[:read]):
-            end_of_whole = position + header.size
-        return bytes(memoryview(content)[:end_of_whole])
+        return whole_batches(memoryview(content)[:read])
 
     async def offset_for_timestamp(self, timestamp_ms: int) -> TimedOffset | None:
         """The first record with this timestamp or a later one; None: there is none."""
@@ -344,16 +339,7 @@ class Log:
 
     async def aborted_transactions(self, first: int, end: int) -> list[AbortedTransaction]:
         """Those whose records or markers lie between `first` and `end` (exclusive)."""
-        found: list[AbortedTransaction] = []
-        number = self.segments.floor(first)
-        while (segment := self.segments.at(number)) is not None:
-            for aborted in await self._cold(segment.transactions.all()):
-                if aborted.last_offset >= first and aborted.first_offset < end:
-                    found.append(aborted)
-                if aborted.last_stable_offset >= end:
-                    return found
-            number += 1
-        return found
+        return await self._cold(find_aborted(self.segments, first, end))
 
     def _find_place(
         self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool
@@ -464,12 +450,6 @@ class Log:
         if self.closed:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.partition} is closed")
         raise InvariantError(f"{self.partition}: an append while the log is being cut")
-
-
-def _lease(place: Place) -> Found:
-    file, position, size, first = place
-    lease = file.lease(position + size)
-    return Found(FileRange(lease, position, size), position, first.base_offset)
 
 
 def _nobody(_: object) -> None:

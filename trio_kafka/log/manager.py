@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 import trio
 
-from trio_kafka.errors import LogDirError
+from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.checkpoint import read_file
@@ -326,6 +326,8 @@ class LogManager:
             return
         try:
             await log.sync()
+        except KafkaError:
+            return  # deleted meanwhile: nobody waits for it
         except LogDirError as error:
             _logger.warning("sync failed", partition=str(log.partition), reason=str(error))
 
@@ -354,6 +356,8 @@ class LogManager:
                     continue
                 try:
                     gone += await retain(log, self._now_ms(), directory.write_start_offsets)
+                except KafkaError:
+                    continue  # deleted meanwhile
                 except LogDirError:
                     break
                 except OSError as error:

@@ -5,7 +5,9 @@ from typing import NamedTuple
 from trio_kafka.log.reading import Steps
 from trio_kafka.log.scan import Spot
 from trio_kafka.log.segments import Segments
+from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.records.file_range import FileRange
+from trio_kafka.records.header import iterate_headers
 from trio_kafka.world.protocols import File
 
 
@@ -66,3 +68,33 @@ def find_place(
             return None
         size = first.size
     return Place(segment.file, first.position, size, first)
+
+
+def lease(place: Place) -> Found:
+    """The range of a place; it must be released."""
+    file, position, size, first = place
+    range_ = FileRange(file.lease(position + size), position, size)
+    return Found(range_, position, first.base_offset)
+
+
+def whole_batches(content: memoryview) -> bytes:
+    """A copy of the batches of which `content` has all."""
+    end = 0
+    for position, header in iterate_headers(content):
+        end = position + header.size
+    return bytes(content[:end])
+
+
+def find_aborted(segments: Segments, first: int, end: int) -> Steps[list[AbortedTransaction]]:
+    """Aborted transactions whose records or markers lie between `first` and `end` (exclusive)."""
+    found: list[AbortedTransaction] = []
+    number = segments.floor(first)
+    while (segment := segments.at(number)) is not None:
+        entries = yield from segment.transactions.all()
+        for aborted in entries:
+            if aborted.last_offset >= first and aborted.first_offset < end:
+                found.append(aborted)
+            if aborted.last_stable_offset >= end:
+                return found
+        number += 1
+    return found
