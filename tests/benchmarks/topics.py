@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from uuid import uuid4
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 _UP_WITHIN_S = 10
@@ -32,14 +32,17 @@ def temporary_topic(bootstrap: str) -> Iterator[str]:
 
 
 def _wait_for_leader(bootstrap: str, topic: str) -> None:
-    client = Producer(client_settings(bootstrap))
+    """Until the partition answers: a topic is created before it is led."""
     end = time.monotonic() + _UP_WITHIN_S
-    while time.monotonic() < end:
-        found = client.list_topics(topic, timeout=10).topics[topic]
-        if found.error is None and found.partitions and found.partitions[0].leader >= 0:
+    while True:
+        try:
+            watermarks(bootstrap, topic)
+        except KafkaException:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+        else:
             return
-        time.sleep(0.02)
-    raise TimeoutError(f"topic {topic} has no leader after {_UP_WITHIN_S} s")
 
 
 def watermarks(bootstrap: str, topic: str) -> tuple[int, int]:
