@@ -41,7 +41,9 @@ async def until(condition) -> None:
             await trio.sleep(0.001)
 
 
-async def test_what_was_cold_is_found_and_the_fetch_is_marked(world, nursery) -> None:
+async def test_what_was_cold_is_found_and_the_fetch_is_marked(
+    world, nursery, autojump_clock
+) -> None:
     parked = Parked(world)
     await nursery.start(parked.cold.run)
 
@@ -56,7 +58,7 @@ async def test_what_was_cold_is_found_and_the_fetch_is_marked(world, nursery) ->
     assert not parked.file._leases
 
 
-async def test_bytes_that_nobody_takes_are_given_back(world, nursery) -> None:
+async def test_bytes_that_nobody_takes_are_given_back(world, nursery, autojump_clock) -> None:
     parked = Parked(world)
     await nursery.start(parked.cold.run)
     parked.cold.submit(parked.fetch, parked.delayed)
@@ -69,7 +71,7 @@ async def test_bytes_that_nobody_takes_are_given_back(world, nursery) -> None:
     assert not parked.file._leases
 
 
-async def test_a_fetch_whose_peer_has_left_is_not_served(world, nursery) -> None:
+async def test_a_fetch_whose_peer_has_left_is_not_served(world, nursery, autojump_clock) -> None:
     parked = Parked(world)
     parked.cold.submit(parked.fetch, parked.delayed)
     parked.delayed.purgatory.drop(parked.delayed)
@@ -81,7 +83,7 @@ async def test_a_fetch_whose_peer_has_left_is_not_served(world, nursery) -> None
     assert not parked.file._leases
 
 
-async def test_a_disk_error_is_the_partitions_answer(world, nursery) -> None:
+async def test_a_disk_error_is_the_partitions_answer(world, nursery, autojump_clock) -> None:
     parked = Parked(world)
     await nursery.start(parked.cold.run)
     world.universe.fault = fault_on("read", OSError(5, "EIO"))

@@ -123,7 +123,9 @@ async def test_settings_reach_log_and_partition_while_they_run(world) -> None:
     append(u, batch(), acks=1)
 
 
-async def test_after_a_restart_the_data_are_there_and_strays_are_set_aside(world) -> None:
+async def test_after_a_restart_the_data_are_there_and_strays_are_set_aside(
+    world, autojump_clock
+) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)}, gone={0: state(1)}, moved={0: state(1)}, anew={0: state(1)})
     for partition in cluster.replicas.partitions:
@@ -142,7 +144,7 @@ async def test_after_a_restart_the_data_are_there_and_strays_are_set_aside(world
     assert sorted(name.partition(".")[0] for name in marked) == ["anew-0", "gone-0", "moved-0"]
 
 
-async def test_the_first_published_image_is_taken_as_a_whole(world) -> None:
+async def test_the_first_published_image_is_taken_as_a_whole(world, autojump_clock) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     await cluster.logs.close()
@@ -155,7 +157,7 @@ async def test_the_first_published_image_is_taken_as_a_whole(world) -> None:
     assert names(world) == ["t-0", "u-0"]
 
 
-async def test_a_directory_that_fails_takes_its_partitions_offline(world) -> None:
+async def test_a_directory_that_fails_takes_its_partitions_offline(world, autojump_clock) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
     cluster.change(t={0: state(1), 1: state(1)})
     one, two = (cluster.replicas.partition("t", number) for number in (0, 1))
