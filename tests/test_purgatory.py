@@ -147,7 +147,7 @@ def test_no_order_of_events_completes_twice_or_leaves_something_behind(
     for event, which in events:
         if event == "w":
             keys = [str(which), str(which + 1)]
-            waiting.append(bench.delay(*keys, deadline=1e9, try_complete=lambda timed_out: which))
+            waiting.append(bench.delay(*keys, deadline=1e9, try_complete=lambda _: "x"))
             registered += 1
         elif event == "m":
             bench.purgatory.mark(str(which))

@@ -10,7 +10,6 @@ version 0 on, as Kafka does for librdkafka, though 0 to 2 are not served.
 
 import re
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from trio_kafka.plugin import Context, Encoded, ErrorCode, KafkaError, api
 from trio_kafka.protocol.compiler import to_bytes
@@ -22,7 +21,6 @@ from trio_kafka.protocol.messages.k18_api_versions import (
     SupportedFeatureKey,
 )
 from trio_kafka.protocol.schema import message_of
-from trio_kafka.requests.registry import Registry
 
 API_VERSIONS: Final = 18
 PRODUCE: Final = 0
@@ -50,13 +48,11 @@ def api_versions(request: ApiVersionsRequest, context: Context) -> Encoded:
         _note_software(request, context)
     if version >= 5:
         _check_place(request, context)
-    apis, features = context.apis, context.features
-    kept = _kept.setdefault(apis, {})
-    state = apis.generation, features.epoch
-    answer = kept.get(version)
-    if answer is None or answer[0] != state:
-        body = to_bytes(make_response(context, version), version)
-        answer = kept[version] = state, Encoded(body)
+    kept, epoch = context.apis.kept, context.features.epoch
+    answer: tuple[int, Encoded] | None = kept.get((API_VERSIONS, version))
+    if answer is None or answer[0] != epoch:
+        answer = epoch, Encoded(to_bytes(make_response(context, version), version))
+        kept[API_VERSIONS, version] = answer
     return answer[1]
 
 
@@ -99,9 +95,3 @@ def _check_place(request: ApiVersionsRequest, context: Context) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "want both cluster id and node id, or neither")
     if cluster is not None and (cluster, node) != (context.cluster_id, context.node_id):
         raise KafkaError(ErrorCode.REBOOTSTRAP_REQUIRED)
-
-
-# By registry: of a broker that is gone nothing stays, and two in one process do not meet.
-_kept: Final[WeakKeyDictionary[Registry, dict[int, tuple[tuple[int, int], Encoded]]]] = (
-    WeakKeyDictionary()
-)

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 from trio.testing import MockClock
-from trio_kafka_apis.k18_api_versions import api_versions
 
 from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest
@@ -21,6 +20,7 @@ from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest
 from trio_kafka.testing.scripted_client import ScriptedClient, connected, frame
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_apis.k18_api_versions import api_versions
 
 
 @api(ProduceRequest)

@@ -2,7 +2,8 @@
 
     python tests/benchmarks/bench_planes.py [seconds] [repetitions]
 
-The server is a process of its own; its CPU is the kernel's process clock. Prints the best of the repetitions.
+The server is a process of its own; its CPU is the kernel's process clock. Prints the best of the
+repetitions.
 """
 
 import gc
@@ -86,10 +87,8 @@ def main() -> None:
                 for _ in range(repetitions)
             ]
             best, rate = min(run[0] for run in runs), max(run[1] for run in runs)
-            print(
-                f"ApiVersions, {connections} connections, {depth} deep: {best:.1f} µs CPU, {rate:.0f}/s",
-                flush=True,
-            )
+            load = f"ApiVersions, {connections} connections, {depth} deep"
+            print(f"{load}: {best:.1f} µs CPU, {rate:.0f}/s", flush=True)
     finally:
         server.terminate()
         server.wait()

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import trio
 from trio.testing import MockClock
-from trio_kafka_apis.k18_api_versions import api_versions
 
 from trio_kafka.network import items
 from trio_kafka.network.settings import ListenerSettings
@@ -29,6 +28,7 @@ from trio_kafka.testing.scripted_client import (
 )
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.real import RealWorld
+from trio_kafka_apis.k18_api_versions import api_versions
 
 
 @api(EchoRequest)
@@ -174,14 +174,16 @@ async def test_a_turn_stays_short_beside_a_flood() -> None:
 
 async def test_nothing_is_accepted_before_the_plane_is_opened(autojump_clock: MockClock) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo], opened=False) as plane:
-        async with connected(world, plane.endpoint) as client:
-            await client.send(request_frame(EchoRequest("x", 1), 0))
-            await trio.sleep(5)
-            assert not plane.connections
+    async with (
+        running_plane(world, [echo], opened=False) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(EchoRequest("x", 1), 0))
+        await trio.sleep(5)
+        assert not plane.connections
 
-            plane.plane.open()
-            await client.receive_answer(EchoResponse, 0)
+        plane.plane.open()
+        await client.receive_answer(EchoResponse, 0)
 
 
 async def test_draining_answers_what_is_in_hand_and_ends_the_rest(

@@ -64,10 +64,13 @@ async def test_requests_of_a_moody_network_are_answered_in_order(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world(seed=3, moody=True)
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(client.send, echoes(500, text="y" * 400))
-            assert await numbers(client, 500) == list(range(500))
+    async with (
+        running_plane(world, [echo]) as plane,
+        connected(world, plane.endpoint) as client,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(client.send, echoes(500, text="y" * 400))
+        assert await numbers(client, 500) == list(range(500))
 
 
 async def test_a_frame_may_come_byte_by_byte(autojump_clock: MockClock) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from trio_kafka_apis.k18_api_versions import api_versions
 
 from trio_kafka.requests import registry as module
 from trio_kafka.requests.api import api, api_of
 from trio_kafka.requests.registry import DuplicateApiError, Registry, installed_apis
 from trio_kafka.testing.sample_apis import EchoRequest, WaitRequest
+from trio_kafka_apis.k18_api_versions import api_versions
 
 HANDLER = """
 from trio_kafka.plugin import api
@@ -76,6 +76,14 @@ def test_the_same_handler_twice_is_no_change() -> None:
         registry.remove(10100)
 
 
+def test_what_handlers_keep_goes_with_every_change() -> None:
+    registry = Registry()
+    registry.kept["answer"] = b"old"
+    registry.add_module(handler(EchoRequest, "one"))
+
+    assert registry.kept == {}
+
+
 def test_a_module_that_only_imports_a_handler_does_not_have_it() -> None:
     registry = Registry()
     found = handler(EchoRequest, "where_it_is")
@@ -107,7 +115,7 @@ def test_entry_points_name_what_is_installed(
     assert installed_apis().names == {10100: "Echo"}
 
     points.append(EntryPoint("bad", "found_here.k1_echo:handle", module.GROUP))
-    with pytest.raises(TypeError, match="bad of trio_kafka.apis: want a module"):
+    with pytest.raises(TypeError, match=r"bad of trio_kafka\.apis: want a module"):
         installed_apis()
 
 

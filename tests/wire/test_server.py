@@ -1,6 +1,7 @@
 """Heads of requests and segments of answers."""
 
 import struct
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -87,7 +88,7 @@ def test_the_length_counts_all_and_neighbours_are_joined(
     bytes_only = b"".join(one for one in segments if isinstance(one, bytes))
     body = b"".join(one for one in parts if not isinstance(one, Range))
     assert bytes_only[9 if flexible else 8 :] == body
-    for one, other in zip(segments, segments[1:], strict=False):
+    for one, other in pairwise(segments):
         assert isinstance(one, Range) or isinstance(other, Range)
 
 

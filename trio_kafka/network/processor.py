@@ -42,6 +42,7 @@ class Processor:
         self._channel = shared.channel
         self._handlers = shared.handlers
         self._turn = shared.turn
+        self._times = shared.times
         self._elapsed = shared.turn.elapsed
         self._selector = shared.world.network.selector()
         self._node = node.add(name, "selector", self.figures)
@@ -319,7 +320,7 @@ class Processor:
                 self._close(connection, items.GONE, str(error))
                 return
             if taken == len(data):
-                self._finish(connection, request)
+                self._sent(connection, request)
                 return
         connection.request = request
         connection.out = Outgoing(segments, taken)
@@ -345,18 +346,22 @@ class Processor:
             connection.progress = self._turn.time
         if progress is Progress.DONE:
             connection.out = connection.request = None
-            self._finish(connection, request)
+            self._sent(connection, request)
         elif progress is Progress.SHARE_USED and not connection.flushing:
             connection.flushing = True  # an edge may come in between: one item at a time
             self._responses.send_nowait(items.Flush(connection))
 
     def _finish(self, connection: Connection, request: Request) -> None:
-        """The request is done: its answer is with the socket, or it has none."""
+        """The request is done, without an answer."""
         if connection.closed:
             connection.framer.drop()
-            return
-        connection.framer.done()
-        self._shared.times.add(request.code >> 16, request.stamps, self._elapsed())
+        else:
+            connection.framer.done()
+            self._sent(connection, request)
+
+    def _sent(self, connection: Connection, request: Request) -> None:
+        """All of the answer is with the socket."""
+        self._times.add(request.code >> 16, request.stamps, self._elapsed())
         self._unmute(connection, items.IN_HAND)
 
     def _unmute(self, connection: Connection, reason: int) -> None:

@@ -1,6 +1,6 @@
 """A request in hand: its frame, its connection, and the one answer it gets."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
@@ -26,7 +26,7 @@ class Request:
     connection: "Connection"
     stamps: Stamps
     client_id: str = field(default="", init=False)
-    oneway: bool = field(default=False, init=False)
+    route: Any = field(default=None, init=False)  # its handlers' own
 
     @property
     def key(self) -> int:

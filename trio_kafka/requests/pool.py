@@ -65,7 +65,7 @@ class HandlerGroup:
         return self._parts.apis.names
 
     def is_plain(self, request: Request) -> bool:
-        route = self._routes.get(request.code)
+        route = request.route = self._routes.get(request.code)
         return route is None or not route.waits
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -94,7 +94,7 @@ class HandlerGroup:
 
     def perform(self, request: Request) -> None:
         """Serve a request by a plain function: no await, so this cannot be cancelled half way."""
-        route = self._routes.get(request.code)
+        route: Route | None = request.route or self._routes.get(request.code)
         if route is None:
             self._answer_unknown(request)
             return
@@ -126,11 +126,10 @@ class HandlerGroup:
                     item.purgatory.look(item)
                 else:
                     item.stamps.begun = elapsed()
-                    route = self._routes.get(item.code)
-                    if route is None or not route.waits:
+                    if self.is_plain(item):
                         self.perform(item)
                     else:
-                        await self._perform_async(item, route)
+                        await self._perform_async(item, item.route)
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()
                     ends = turn.begin()

@@ -7,10 +7,10 @@ There is no list of handlers: a new one is one file.
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from attrs import define, field
 
@@ -25,9 +25,13 @@ class DuplicateApiError(Exception):
 
 @define(eq=False)
 class Registry:
-    """Handlers by API key; `generation` grows with every change."""
+    """Handlers by API key; `generation` grows with every change.
+
+    kept: what handlers keep for this registry alone, by keys of their own; emptied by every change.
+    """
 
     generation: int = field(default=0, init=False)
+    kept: dict[Hashable, Any] = field(factory=dict, init=False)
     _apis: dict[int, Api] = field(factory=dict, init=False)
 
     def add(self, api: Api) -> None:
@@ -43,12 +47,12 @@ class Registry:
                 f" in {there.source} and in {api.source}"
             )
         self._apis[api.key] = api
-        self.generation += 1
+        self._changed()
 
     def remove(self, key: int) -> None:
         """Raises KeyError if nobody serves it."""
         del self._apis[key]
-        self.generation += 1
+        self._changed()
 
     def get(self, key: int) -> Api | None:
         return self._apis.get(key)
@@ -72,6 +76,10 @@ class Registry:
                 self.add(api)
         for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}."):
             self.add_module(importlib.import_module(found.name))
+
+    def _changed(self) -> None:
+        self.generation += 1
+        self.kept.clear()
 
 
 def installed_apis(group: str = GROUP) -> Registry:

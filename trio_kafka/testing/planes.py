@@ -100,5 +100,5 @@ async def running_plane(
 async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
     """Wait for what no event tells."""
     with trio.fail_after(limit_s):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await trio.sleep(0.001)

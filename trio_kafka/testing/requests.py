@@ -10,9 +10,8 @@ from trio_kafka.wire.server import code_of
 
 def bare_request(number: int = 0, connection: object = None) -> Request:
     """A request whose correlation id is `number`; nobody can answer it."""
-    return Request(
-        memoryview(b""), code_of(18, 0), number, -1, cast(Connection, connection), Stamps(0.0, 0.0)
-    )
+    nobody = cast("Connection", connection)
+    return Request(memoryview(b""), code_of(18, 0), number, -1, nobody, Stamps(0.0, 0.0))
 
 
 def numbers(requests: list[Any]) -> list[int]:
