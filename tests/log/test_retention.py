@@ -2,6 +2,9 @@ import pytest
 import trio
 
 from tests.log.kit import append, batch, new_log, offsets, read_all
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.checkpoint import START_OFFSETS, read_file
+from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.retention import delete_before, retain
 
 SIZE = len(batch(timestamp=1))
@@ -100,3 +103,53 @@ async def test_a_lease_outlives_its_segment(autojump_clock, world):
 
     assert not found.range.lease.cut
     found.range.release()
+
+
+async def test_whoever_reads_what_goes_just_now_is_told_that_it_is_gone(
+    autojump_clock, world, nursery
+):
+    log = filled(world)
+    for segment in log.segments:
+        segment.close()
+    answers = []
+
+    async def read():
+        try:
+            await log.locate(0, 100, 10)
+        except KafkaError as error:
+            answers.append(error.code)
+
+    async def look_up():
+        answers.append((await log.offset_for_timestamp(0)).offset)
+
+    for _ in range(5):
+        nursery.start_soon(read)
+        nursery.start_soon(look_up)
+    await trio.sleep(0.0001)
+    await delete_before(log, 4, nothing)
+    await trio.sleep(1)
+
+    assert set(answers) <= {ErrorCode.OFFSET_OUT_OF_RANGE, 0, 4}
+    assert len(answers) > 4
+    assert log.failed is None
+
+
+async def test_the_start_offset_stays_written_down_until_the_names_are_gone(autojump_clock, world):
+    log = filled(world)
+    one = LogDirectory(world, world.directory("/"), list)
+    one.logs[log.partition] = log
+    seen = []
+
+    async def watch():
+        while not log.deleting:
+            await trio.sleep(0.00001)
+        await one.write_start_offsets()
+        seen.append(await read_file(one.root, START_OFFSETS))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watch)
+        await delete_before(log, 5, nothing)
+
+    assert seen == [b"0\n1\nt 0 4\n"]
+    await one.write_start_offsets()
+    assert await read_file(one.root, START_OFFSETS) == b"0\n0\n"

@@ -99,11 +99,14 @@ class LogDirectory:
         await write_offsets(self.root, RECOVERY_POINTS, points)
 
     async def write_start_offsets(self) -> None:
-        """Write down the start offsets above the first segments'. OSError."""
+        """Write down the start offsets above the first segments'. OSError.
+
+        Also those of logs whose segments go just now: their names may go in any order.
+        """
         starts = {
             partition: log.start_offset
             for partition, log in self.logs.items()
-            if log.start_offset > log.segments.first.base_offset
+            if log.deleting or log.start_offset > log.segments.first.base_offset
         }
         await write_offsets(self.root, START_OFFSETS, starts)
 

@@ -26,7 +26,7 @@ from trio_kafka.log.pace import LONG_APPEND_S, Pace
 from trio_kafka.log.producer_snapshot import encode
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.read import Found, Place, find_aborted, find_place, lease, whole_batches
-from trio_kafka.log.reading import Steps, run_cold, run_warm
+from trio_kafka.log.reading import Steps, Want, run_cold, run_warm
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.times import TimedOffset, find_largest_time, find_time
@@ -49,6 +49,7 @@ class Log:
     pace: whether the directory is slow. failed: the error that took the log offline.
     wants_sync: called when a segment was sealed or `flush.messages` is reached: let `sync` run
     soon.
+    cutting, deleting: segments are being cut or removed now; cuts: how often they were.
     before_cut: awaited before a truncation with the recovery point already lowered: a checkpoint
         that says more would be a lie.
     """
@@ -88,6 +89,8 @@ class Log:
         self.before_cut: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
         self.closed = False
         self.cutting = False
+        self.deleting = False
+        self.cuts = 0
         self.writing = trio.Lock()
         self.last_sync_ms = self.now_ms()
         self._high_watermark = start_offset
@@ -303,9 +306,9 @@ class Log:
         self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
     ) -> Found:
         """As `read`, waiting for the disk where it must."""
-        self._check_range(offset)
-        place = await self._cold(self._find_place(offset, max_bytes, end_offset, at_least_one))
-        self._check_range(offset)
+        place = await self.waiting(
+            lambda: self._find_place(offset, max_bytes, end_offset, at_least_one)
+        )
         return lease(place) if place else Found(None, 0, offset)
 
     async def read_bytes(self, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:
@@ -313,37 +316,55 @@ class Log:
 
         end_offset: as in `read`; None: the end of the log.
         """
-        end = self.end_offset if end_offset is None else end_offset
-        found = await self.locate(offset, max_bytes, end)
-        if found.range is None:
-            return b""
-        range_, file = found.range, self.segments.at(self.segments.floor(found.first_offset))
-        content = bytearray(range_.left)
-        try:
-            if file is None:
-                raise InvariantError(f"{self.partition}: no segment for {found.first_offset}")
-            read = await file.file.read(range_.position, content)
-        except OSError as error:
-            self.fail(error)
-        finally:
-            range_.release()
-        return whole_batches(memoryview(content)[:read])
+
+        def copy() -> Steps[bytes]:
+            end = self.end_offset if end_offset is None else end_offset
+            place = yield from self._find_place(offset, max_bytes, end, True)
+            if place is None:
+                return b""
+            content = yield Want(place.file, place.position, place.size, place.size)
+            return whole_batches(content)
+
+        return await self.waiting(copy)
 
     async def offset_for_timestamp(self, timestamp_ms: int) -> TimedOffset | None:
         """The first record with this timestamp or a later one; None: there is none."""
-        return await self._cold(find_time(self.segments, timestamp_ms, self.start_offset))
+        return await self.waiting(lambda: find_time(self.segments, timestamp_ms, self.start_offset))
 
     async def largest_timestamp(self) -> TimedOffset | None:
         """The first record with the largest timestamp; None: there is none."""
-        return await self._cold(find_largest_time(self.segments, self.start_offset))
+        return await self.waiting(lambda: find_largest_time(self.segments, self.start_offset))
 
     async def aborted_transactions(self, first: int, end: int) -> list[AbortedTransaction]:
         """Those whose records or markers lie between `first` and `end` (exclusive)."""
-        return await self._cold(find_aborted(self.segments, first, end))
+        return await self.waiting(lambda: find_aborted(self.segments, first, end))
+
+    async def waiting(self, make: Callable[[], Steps[T]]) -> T:
+        """The result of the steps that `make` gives, begun anew where the log was cut meanwhile.
+
+        Segments may be removed and positions move while a thread reads: what was found, and an
+        error too, counts only if nothing was. KafkaError, LogDirError.
+        """
+        while True:
+            cuts = self.cuts
+            if self.failed or self.closed:
+                self._refuse()
+            try:
+                result = await run_cold(make())
+            except OSError as error:
+                if cuts == self.cuts:
+                    self.fail(error)
+            except KafkaError:
+                if cuts == self.cuts:
+                    raise
+            else:
+                if cuts == self.cuts:
+                    return result
 
     def _find_place(
         self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool
     ) -> Steps[Place | None]:
+        self._check_range(offset)
         return find_place(
             self.segments,
             offset,
@@ -365,12 +386,6 @@ class Log:
             return run_warm(steps)
         except BlockingIOError:
             raise
-        except OSError as error:
-            self.fail(error)
-
-    async def _cold(self, steps: Steps[T]) -> T:
-        try:
-            return await run_cold(steps)
         except OSError as error:
             self.fail(error)
 

@@ -83,12 +83,31 @@ class LogManager:
         identity: of this node; directory ids are the directories' own. An empty directory beside
         formatted ones is formatted. Raises IdentityError; LogDirError where no directory is left.
         """
+        await self.open()
+        await self.identify(identity)
+        await self.load(config_of, delete_delay_ms=delete_delay_ms)
+
+    async def open(self) -> None:
+        """Lock the directories and read what they say of themselves; nothing is loaded yet."""
         for path in self._paths:
             await self._open(path)
+        if not self.directories:
+            raise next(iter(self.offline_paths.values()))
+
+    async def identify(self, identity: MetaProperties) -> None:
+        """Check whose the directories are. Raises IdentityError."""
         self._check_identity(identity)
         for directory in self._online():
             if directory.properties is None:
                 await self._format(directory, identity)
+
+    async def load(
+        self,
+        config_of: Callable[[TopicPartition], LogConfig],
+        *,
+        delete_delay_ms: int = 60_000,
+    ) -> None:
+        """Load every partition of every directory. Raises LogDirError where none is left."""
         async with trio.open_nursery() as nursery:
             for directory in self._online():
                 name = f"log-loading {directory.path}"

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import SEGMENT_FILES, SNAPSHOT, offset_file
 from trio_kafka.log.producers import snapshots
-from trio_kafka.log.reading import run_cold
 
 Checkpoint = Callable[[], Awaitable[None]]
 
@@ -37,10 +36,7 @@ async def _by_time(log: Log, now_ms: int) -> int:
     if keep_ms < 0:
         return offset
     for number, segment in enumerate(log.segments):
-        try:
-            await run_cold(segment.load_timestamps())
-        except OSError as error:
-            log.fail(error)
+        await log.waiting(segment.load_timestamps)
         time = segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms
         if not segment.size or now_ms - time <= keep_ms:
             break
@@ -79,6 +75,10 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
     log.set_start_offset(max(kept, log.start_offset))
     await checkpoint()
     async with log.writing:
+        log.deleting = True
+        log.cuts += 1
+        for segment in gone:
+            log.segments.remove(segment)
         try:
             for segment in gone:
                 segment.close()
@@ -93,6 +93,5 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
             await log.directory.sync()
         except OSError as error:
             log.fail(error)
-        for segment in gone:
-            log.segments.remove(segment)
+        log.deleting = False
     return len(gone)

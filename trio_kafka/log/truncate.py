@@ -29,12 +29,14 @@ async def truncate_to(log: Log, offset: int) -> None:
             if offset >= log.end_offset:
                 return
             log.cutting = True
+            log.cuts += 1
             try:
                 await _truncate(log, max(offset, log.segments.first.base_offset))
             except OSError as error:
                 log.fail(error)
             finally:
                 log.cutting = False
+                log.cuts += 1
 
 
 async def _truncate(log: Log, offset: int) -> None:
@@ -76,6 +78,7 @@ async def restart_at(log: Log, offset: int) -> None:
     await truncate_to(log, log.segments.first.base_offset)
     with trio.CancelScope(shield=True):
         async with log.writing:
+            log.cuts += 1
             try:
                 old = log.segments.active
                 if old.base_offset != offset:
