@@ -270,3 +270,27 @@ async def test_a_fetch_without_a_session_watches_by_itself(world) -> None:
     assert broker.watched == {}
     size = broker.produce(1)
     assert sizes(fetch.try_complete(False)) == {0: 0, 1: size}
+
+
+async def test_what_is_cold_is_worth_a_wait_to_one_who_cannot_wait(world) -> None:
+    broker = Broker(world, 1)
+    broker.produce(0)
+    make_cold(broker.partitions["t", 0])
+    fetch = broker.fetch(may_wait=False)
+
+    assert fetch.look() is None
+    assert fetch.cold
+    answer = fetch.try_complete(True)
+    assert answer.size == 0
+    assert broker.session.dirty
+
+
+async def test_a_partition_that_is_not_found_is_watched_no_more(world) -> None:
+    broker = Broker(world, 1)
+    assert broker.fetch().look() is None
+    assert broker.watched
+
+    broker.partitions.clear()
+    broker.fetch().look()
+
+    assert not broker.watched

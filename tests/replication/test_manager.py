@@ -1,6 +1,7 @@
 import pytest
+import trio
 
-from tests.replication.kit import LANE, batch, open_cluster, park, serve, state, want
+from tests.replication.kit import LANE, batch, make_cold, open_cluster, park, serve, state, want
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed
@@ -292,3 +293,38 @@ async def test_the_tree_has_each_partition_while_it_lives(world) -> None:
     assert {"Produce", "Fetch", "fetch-sessions", "cold-reads"} <= shown.keys()
     cluster.change(t=None)
     assert "t-0" not in {one.name for _, one in node.walk()}
+
+
+async def test_a_lost_directory_is_not_replaced_by_an_empty_log(world, autojump_clock) -> None:
+    cluster = await open_cluster(world, paths=("/a", "/b"))
+    cluster.change(t={0: state(1), 1: state(1)})
+    lost, kept = (cluster.replicas.partition("t", n).log.directory.path for n in (0, 1))
+    await cluster.logs.close()
+    root = lost.rpartition("/")[0]
+    assert root != kept.rpartition("/")[0]
+    world.universe.fault = fault_on("lock", OSError(5, "EIO"), root)
+
+    again = await open_cluster(world, cluster.image, paths=("/a", "/b"))
+
+    assert refused(again, "t", 0) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert again.replicas.partition("t", 1).local_log().end_offset == 0
+    again.change(u={0: state(1)})
+    assert append(again.replicas.partition("u", 0), batch(), acks=1).first_offset == 0
+
+
+async def test_cold_bytes_reach_a_client_that_does_not_wait(world, nursery, autojump_clock) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    partition = cluster.replicas.partition("t", 0)
+    append(partition, batch(), acks=1)
+    size = partition.log.size
+    make_cold(partition)
+    await nursery.start(cluster.replicas.run)
+
+    delayed = fetch(cluster, "t", limits=FetchLimits(may_wait=False))
+    done = park(delayed)
+    await trio.sleep(0.5)
+    serve()
+
+    assert done[0].size == size
+    done[0].release()

@@ -14,11 +14,12 @@ from trio_kafka.replication.offsets import (
     NOTHING,
     ListedOffset,
     check_time_is_known,
+    epoch_end,
     search_offset,
     special_offset,
 )
 from trio_kafka.replication.partition import Partition
-from trio_kafka.replication.read import Isolation
+from trio_kafka.replication.read import EpochEnd, Isolation
 
 CLIENT = Isolation.READ_UNCOMMITTED
 
@@ -144,3 +145,17 @@ def test_special_times_belong_to_versions(timestamp: int, version: int, known: b
     with pytest.raises(KafkaError) as caught:
         check_time_is_known(timestamp, version)
     assert caught.value.code is ErrorCode.UNSUPPORTED_VERSION
+
+
+async def test_epochs_end_where_the_next_one_began(world) -> None:
+    partition, _ = new_partition(world, 1, epoch=1)
+    produce(partition, 0, 1)
+    partition.update(state(1, epoch=4))
+    produce(partition, 2)
+
+    assert epoch_end(partition, 1, 4) == EpochEnd(1, 2)
+    assert epoch_end(partition, 3) == EpochEnd(1, 2)
+    assert epoch_end(partition, 4) == EpochEnd(4, 3)
+    assert epoch_end(partition, 5) == EpochEnd(-1, -1)
+    with pytest.raises(KafkaError, match="FENCED_LEADER_EPOCH"):
+        epoch_end(partition, 1, 3)

@@ -122,7 +122,9 @@ class Fetch:
         """
         reads = self._read_all()
         limits = self._limits
-        if not limits.may_wait or not self.session.partitions or self._are_enough(reads):
+        # What is cold is worth a short wait to any client: without it, it would never get on.
+        may_wait = (limits.may_wait or self.cold) and self.session.partitions
+        if not may_wait or self._are_enough(reads):
             return self._answer(reads)
         self.session.fresh.clear()
         for partition, part in reads:
@@ -212,9 +214,7 @@ class Fetch:
     ) -> PartitionRead:
         wanted = asked.wanted
         try:
-            partition = self._resolve(asked.key)
-            if self.session.id:
-                self.session.watch(asked, partition)
+            partition = self._find(asked)
             if ready is not None:
                 return _fit(ready, left, at_least_one=at_least_one)
             part = self._read_warm(asked, partition, min(wanted.max_bytes, left), at_least_one)
@@ -226,6 +226,16 @@ class Fetch:
                 ready.release()
             return PartitionRead(error=error)
         return part
+
+    def _find(self, asked: SessionPartition) -> Partition:
+        """The partition now; it may be another one than at the last poll."""
+        partition = None
+        try:
+            partition = self._resolve(asked.key)
+        finally:
+            if self.session.id:
+                self.session.watch(asked, partition)
+        return partition
 
     def _read_warm(
         self, asked: SessionPartition, partition: Partition, most: int, at_least_one: bool

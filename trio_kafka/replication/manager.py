@@ -9,7 +9,7 @@ are free.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 import trio
 
@@ -37,7 +37,8 @@ from trio_kafka.world.protocols import World
 
 T = TypeVar("T")
 TopicSettings = Callable[[MetadataImage, str], TopicConfig]
-_logger = get_logger(__name__)
+COLD_WAIT_S: Final = 1.0  # how long bytes may take from the disk, whatever a fetch says
+_logger: Final = get_logger(__name__)
 
 
 class ReplicaManager:
@@ -162,7 +163,8 @@ class ReplicaManager:
             answer = fetch.try_complete(timed_out)
             return None if answer is None else make(answer)
 
-        delayed = Delayed(fetch.keys, now + max_wait_s, try_complete, purgatory=self.fetch)
+        wait_s = max(max_wait_s, COLD_WAIT_S) if fetch.cold else max_wait_s
+        delayed = Delayed(fetch.keys, now + wait_s, try_complete, purgatory=self.fetch)
         if session.id:
             session.waiting = delayed
         if fetch.cold:
@@ -206,7 +208,7 @@ class ReplicaManager:
         for topic in image.topics.values():
             for number, state in topic.partitions.items():
                 if self._broker in state.replicas:
-                    self._add(topic.id, TopicPartition(topic.name, number), state)
+                    self._add(topic.id, TopicPartition(topic.name, number), state, new=False)
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> None:
         """Take over what has changed."""
@@ -231,7 +233,7 @@ class ReplicaManager:
                 if known is not None:
                     self._remove(at)
             elif known is None:
-                self._add(topic.id, at, state)
+                self._add(topic.id, at, state, new=True)
             else:
                 known.update(state)
 
@@ -254,7 +256,10 @@ class ReplicaManager:
 
     # Partitions
 
-    def _add(self, topic_id: TopicId, at: TopicPartition, state: PartitionState) -> None:
+    def _add(
+        self, topic_id: TopicId, at: TopicPartition, state: PartitionState, *, new: bool
+    ) -> None:
+        """new: there never was a log, so an empty one is no loss."""
         topic = self._settings_of(self.image, at.topic)
         settings = partition_settings(topic, full_validation=self._full_validation)
         partition = Partition(
@@ -264,23 +269,32 @@ class ReplicaManager:
         self._partitions[at.topic, at.partition] = partition
         self._nodes[partition] = self._node.add(str(at), "part", partition.figures)
         try:
-            partition.open(self._log(topic_id, at, state, topic))
+            partition.open(self._log(partition, state, topic, new=new))
         except LogDirError as error:
             _logger.warning("replica offline", partition=str(at), reason=str(error))
             partition.fail(error)
 
     def _log(
-        self, topic_id: TopicId, at: TopicPartition, state: PartitionState, topic: TopicConfig
+        self, partition: Partition, state: PartitionState, topic: TopicConfig, *, new: bool
     ) -> Log:
-        config = log_config(topic)
+        at, config = partition.at, log_config(topic)
         log = self._logs.get(at)
         if log is None:
-            log = self._logs.create(at, topic_id, config, self._directory(state))
+            lost = self._offline_path()
+            if lost is not None and not new:
+                raise LogDirError(lost, f"is offline, and may hold {at}")
+            log = self._logs.create(at, partition.topic_id, config, self._directory(state))
             log.wants_sync(log)
         elif log.failed is not None:
             raise LogDirError(log.failed.path, str(log.failed))
         log.config = config
+        log.topic_id = partition.topic_id
         return log
+
+    def _offline_path(self) -> str | None:
+        """A directory that could not be read, and may hold logs."""
+        lost = [one.path for one in self._logs.directories if one.offline]
+        return next(iter([*self._logs.offline_paths, *lost]), None)
 
     def _directory(self, state: PartitionState) -> LogDirectory | None:
         """The directory that the metadata say, where it is one of ours and online (KIP-858)."""

@@ -12,7 +12,7 @@ from attrs import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.log import Log
 from trio_kafka.replication.partition import NO_EPOCH, Partition
-from trio_kafka.replication.read import Isolation, visible_end
+from trio_kafka.replication.read import EpochEnd, Isolation, visible_end
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -105,6 +105,18 @@ async def search_offset(
         _check_available(partition, log, isolation)
         return NOTHING
     return ListedOffset(found.offset, found.timestamp, found.leader_epoch)
+
+
+def epoch_end(
+    partition: Partition, epoch: int, leader_epoch: int = NO_EPOCH, *, leader_only: bool = True
+) -> EpochEnd:
+    """Where the largest epoch not above `epoch` ended, as OffsetForLeaderEpoch asks; -1, -1:
+    unknown.
+
+    leader_epoch: the client's belief. Raises KafkaError as `Partition.local_log`.
+    """
+    log = partition.local_log(leader_epoch, leader_only=leader_only)
+    return EpochEnd(*log.epoch_end_offset(epoch))
 
 
 def _check_available(partition: Partition, log: Log, isolation: Isolation) -> None:

@@ -22,6 +22,10 @@ from trio_kafka.records.validate import DEFAULT_LIMITS, Limits
 from trio_kafka.replication.isr import committed_end, effective_minimum
 
 NO_EPOCH: Final = -1
+# Errors that a client can mend by asking the leader that it is told of (KIP-951).
+LED_ELSEWHERE: Final = frozenset(
+    {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
+)
 
 
 @frozen(kw_only=True)
