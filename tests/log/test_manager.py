@@ -347,3 +347,24 @@ def test_a_broker_starts_after_any_crash_with_all_that_was_synced(size):
         for partition, end in acked.items():
             if end is not None:
                 assert found[partition][0].end_offset >= end, (seed, partition)
+
+
+async def test_checkpoints_of_a_deleted_log_do_not_speak_for_the_new_one(autojump_clock, world):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    log = manager.create(T0, TOPIC_ID, SMALL)
+    append(log, batch(15))
+    await log.sync()
+    log.set_start_offset(12)
+    await manager.checkpoint()
+    manager.delete(T0)
+    log = manager.create(T0, TOPIC_ID, SMALL)
+    append(log, batch(3))
+    await log.sync()
+    world.crash(power=False)
+
+    again = await started(world.universe.machine("broker"))
+
+    log = again.get(T0)
+    assert (log.start_offset, log.end_offset) == (0, 3)
+    assert offsets(await read_all(log)) == [0, 1, 2]

@@ -71,7 +71,7 @@ async def test_the_recovery_point_is_lowered_before_a_byte_goes(autojump_clock, 
         seen.append((filled_log.recovery_point, filled_log.size))
         await trio.lowlevel.checkpoint()
 
-    filled_log.before_cut = before_cut
+    filled_log.lower_checkpoints = before_cut
     size = filled_log.size
     await truncate_to(filled_log, 16)
 
@@ -98,7 +98,7 @@ async def test_nothing_is_appended_while_a_log_is_being_cut(autojump_clock, fill
             append(filled_log, batch())
         await trio.lowlevel.checkpoint()
 
-    filled_log.before_cut = before_cut
+    filled_log.lower_checkpoints = before_cut
     await truncate_to(filled_log, 16)
 
     assert filled_log.end_offset == 16
@@ -182,7 +182,7 @@ class Life:
             await trio.sleep(0.001)  # a checkpoint of the directory is written
             self.point = log.recovery_point
 
-        log.before_cut = before_cut
+        log.lower_checkpoints = before_cut
         while True:
             if world.random.random() < 0.2:
                 end = world.random.randrange(log.end_offset + 1)

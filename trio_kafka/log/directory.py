@@ -5,7 +5,10 @@ The first I/O error takes it offline with all of its logs.
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Final
+
+import trio
 
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
@@ -41,7 +44,10 @@ class LogDirectory:
         self.offline: LogDirError | None = None
         self.clean = False
         self.properties: MetaProperties | None = None
-        self._known: dict[TopicPartition, Known] = {}
+        names = (RECOVERY_POINTS, START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
+        self._durable: dict[str, dict[TopicPartition, int]] = {name: {} for name in names}
+        self._known = self._durable
+        self._writing = trio.Lock()
         self._unlock: Callable[[], None] | None = None
         self._on_offline = on_offline
 
@@ -62,27 +68,25 @@ class LogDirectory:
             raise LogDirError(self.path, str(error)) from error
 
     async def _read_checkpoints(self) -> None:
-        names = (RECOVERY_POINTS, START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
-        points, starts, marks, cleaned = [await read_offsets(self.root, name) for name in names]
-        for partition in {*points, *starts, *marks, *cleaned}:
-            self._known[partition] = Known(
-                recovery_point=points.get(partition, 0),
-                start_offset=starts.get(partition, 0),
-                high_watermark=marks.get(partition, 0),
-                cleaned_until=cleaned.get(partition, 0),
-            )
+        for name in self._durable:
+            self._durable[name] = await read_offsets(self.root, name)
+        self._known = {name: dict(offsets) for name, offsets in self._durable.items()}
 
     def known(self, partition: TopicPartition) -> Known:
         """What the checkpoints say of a partition."""
-        known = self._known.get(partition, Known())
-        known.clean = self.clean
-        return known
+        return Known(
+            clean=self.clean,
+            recovery_point=self._known[RECOVERY_POINTS].get(partition, 0),
+            start_offset=self._known[START_OFFSETS].get(partition, 0),
+            high_watermark=self._known[HIGH_WATERMARKS].get(partition, 0),
+            cleaned_until=self._known[CLEANER_OFFSETS].get(partition, 0),
+        )
 
     def add(self, log: Log) -> None:
         """Take a log in."""
         self.logs[log.partition] = log
         log.on_failure = self.fail
-        log.before_cut = self.write_recovery_points
+        log.lower_checkpoints = partial(self.lower_checkpoints, log)
 
     def fail(self, error: LogDirError) -> None:
         """Go offline, with every log. Idempotent."""
@@ -93,35 +97,55 @@ class LogDirectory:
                 log.failed = log.failed or error
             self._on_offline()
 
-    async def write_recovery_points(self) -> None:
-        """Write down up to where logs are durable. OSError."""
-        points = {partition: log.recovery_point for partition, log in self.logs.items()}
-        await write_offsets(self.root, RECOVERY_POINTS, points)
+    async def lower_checkpoints(self, log: Log) -> None:
+        """See to it that no durable checkpoint says more of a log than is true now. OSError.
+
+        Before a log is cut, and before the first sync of a new one: the partition may have had
+        another log here, of which the checkpoints still speak.
+        """
+        async with self._writing:
+            for name, offset in (
+                (RECOVERY_POINTS, log.recovery_point),
+                (START_OFFSETS, log.start_offset),
+                (HIGH_WATERMARKS, log.high_watermark),
+            ):
+                if self._durable[name].get(log.partition, 0) > offset:
+                    await self._write(name)
+            if log.unsynced.new and self._durable[CLEANER_OFFSETS].pop(log.partition, 0):
+                await write_offsets(self.root, CLEANER_OFFSETS, self._durable[CLEANER_OFFSETS])
+
+    async def write(self, name: str) -> None:
+        """Write down RECOVERY_POINTS, START_OFFSETS or HIGH_WATERMARKS of all logs. OSError."""
+        async with self._writing:
+            await self._write(name)
+
+    async def _write(self, name: str) -> None:
+        logs = self.logs.values()
+        match name:
+            case "recovery-point-offset-checkpoint":
+                offsets = {log.partition: log.recovery_point for log in logs}
+            case "log-start-offset-checkpoint":
+                # Also while segments go: their names may go in any order.
+                offsets = {
+                    log.partition: log.start_offset
+                    for log in logs
+                    if log.deleting or log.start_offset > log.segments.first.base_offset
+                }
+            case _:
+                offsets = {log.partition: log.high_watermark for log in logs}
+        await write_offsets(self.root, name, offsets)
+        self._durable[name] = offsets
 
     async def write_start_offsets(self) -> None:
-        """Write down the start offsets above the first segments'. OSError.
-
-        Also those of logs whose segments go just now: their names may go in any order.
-        """
-        starts = {
-            partition: log.start_offset
-            for partition, log in self.logs.items()
-            if log.deleting or log.start_offset > log.segments.first.base_offset
-        }
-        await write_offsets(self.root, START_OFFSETS, starts)
-
-    async def write_high_watermarks(self) -> None:
-        """Write down the high watermarks. OSError."""
-        marks = {partition: log.high_watermark for partition, log in self.logs.items()}
-        await write_offsets(self.root, HIGH_WATERMARKS, marks)
+        """Write down the start offsets above the first segments'. OSError."""
+        await self.write(START_OFFSETS)
 
     async def checkpoint(self) -> None:
         """Write all checkpoints; an error takes the directory offline."""
         if self.offline is None:
             try:
-                await self.write_recovery_points()
-                await self.write_start_offsets()
-                await self.write_high_watermarks()
+                for name in (RECOVERY_POINTS, START_OFFSETS, HIGH_WATERMARKS):
+                    await self.write(name)
             except OSError as error:
                 self.fail(LogDirError(self.path, str(error)))
 

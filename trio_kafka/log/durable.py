@@ -21,6 +21,11 @@ class Unsynced:
         self._made = 1
         self._synced = 0
 
+    @property
+    def new(self) -> bool:
+        """The name of the log's directory is not durable yet."""
+        return self._parent is not None
+
     def sealed(self, segment: Segment) -> None:
         """A segment was sealed and another one begun."""
         self._sealed.append(segment)

@@ -50,8 +50,8 @@ class Log:
     wants_sync: called when a segment was sealed or `flush.messages` is reached: let `sync` run
     soon.
     cutting, deleting: segments are being cut or removed now; cuts: how often they were.
-    before_cut: awaited before a truncation with the recovery point already lowered: a checkpoint
-        that says more would be a lie.
+    lower_checkpoints: awaited before the log is cut and before the first sync of a new one: no
+        checkpoint may say more than is true from then on.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Log:
         self.failed: LogDirError | None = None
         self.wants_sync: Callable[[Log], None] = _nobody
         self.on_failure: Callable[[LogDirError], None] = _nobody
-        self.before_cut: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
+        self.lower_checkpoints: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
         self.closed = False
         self.cutting = False
         self.deleting = False
@@ -405,6 +405,8 @@ class Log:
             self._refuse()
         end = self.end_offset
         try:
+            if self.unsynced.new:
+                await self.lower_checkpoints()
             await self.write_epochs()
             await self.unsynced.sync(self.segments.active)
         except OSError as error:

@@ -119,7 +119,7 @@ async def open_log(
         unsynced=Unsynced(directory, parent),
         pace=pace or Pace(world.clock.elapsed),
     )
-    log.high_watermark = known.high_watermark
+    log.high_watermark = loader.known.high_watermark
     return log
 
 
@@ -140,6 +140,10 @@ class _Loader:
         self._found: list[Segment] = []
 
     async def load(self) -> None:
+        if not self.known.clean and not self.directory.exists(LEADER_EPOCHS):
+            # Never synced: the checkpoints speak of another log that the partition had before.
+            self.known = Known()
+            self.start_offset = 0
         bases = await self._clear(self.directory.names())
         await self._load_epochs()
         await self._load_segments(bases)

@@ -42,7 +42,7 @@ async def truncate_to(log: Log, offset: int) -> None:
 async def _truncate(log: Log, offset: int) -> None:
     log.recovery_point = min(log.recovery_point, offset)
     log.high_watermark = min(log.high_watermark, offset)
-    await log.before_cut()
+    await log.lower_checkpoints()
     for segment in reversed(log.segments):
         if segment.base_offset < offset or len(log.segments) == 1:
             break
@@ -88,7 +88,7 @@ async def restart_at(log: Log, offset: int) -> None:
                 log.producers.clear()
                 log.start_offset = log.end_offset = log.recovery_point = offset
                 log.high_watermark = offset
-                await log.before_cut()
+                await log.lower_checkpoints()
                 await log.directory.sync()
             except OSError as error:
                 log.fail(error)
