@@ -7,5 +7,5 @@ from trio_kafka.testing.simulation import simulated_world
 
 @pytest.fixture
 async def world(autojump_clock):
-    """Its clock is the test's."""
+    """Its clock is the test's, which every test asks for by name: only so Trio gets it."""
     return simulated_world()

@@ -32,7 +32,9 @@ def setting(value: object, name: str = "retention.ms") -> ConfigRecord:
     return ConfigRecord(resource_type=2, resource_name="t", name=name, value=str(value))
 
 
-async def test_a_new_log_begins_with_a_leader_and_gives_its_bootstrap_records(world) -> None:
+async def test_a_new_log_begins_with_a_leader_and_gives_its_bootstrap_records(
+    world, autojump_clock
+) -> None:
     await format_root(world)
 
     async with running_quorum(world) as (driver, _):
@@ -49,7 +51,7 @@ async def test_a_new_log_begins_with_a_leader_and_gives_its_bootstrap_records(wo
     assert driver.role is Role.LEADER
 
 
-async def test_each_life_leads_an_epoch_of_its_own(world) -> None:
+async def test_each_life_leads_an_epoch_of_its_own(world, autojump_clock) -> None:
     await format_root(world)
 
     for life in range(1, 4):
@@ -59,7 +61,7 @@ async def test_each_life_leads_an_epoch_of_its_own(world) -> None:
             assert loader.image.leader_id == ONE
 
 
-async def test_commit_returns_when_the_batch_is_synced(world) -> None:
+async def test_commit_returns_when_the_batch_is_synced(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, loader):
         end = driver.append([setting(1), setting(2, "segment.ms")], driver.epoch, 33)
@@ -72,7 +74,7 @@ async def test_commit_returns_when_the_batch_is_synced(world) -> None:
     assert loader.image.configs[2, "t"] == {"retention.ms": "1", "segment.ms": "2"}
 
 
-async def test_what_is_appended_during_a_sync_goes_with_the_next_one(world) -> None:
+async def test_what_is_appended_during_a_sync_goes_with_the_next_one(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         before = driver.syncs
@@ -87,7 +89,7 @@ async def test_what_is_appended_during_a_sync_goes_with_the_next_one(world) -> N
         assert driver.syncs - before <= 3
 
 
-async def test_an_old_epoch_may_not_append(world) -> None:
+async def test_an_old_epoch_may_not_append(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         with pytest.raises(KafkaError) as caught:
@@ -96,7 +98,7 @@ async def test_an_old_epoch_may_not_append(world) -> None:
     assert caught.value.code is ErrorCode.NOT_CONTROLLER
 
 
-async def test_who_waits_when_the_leader_resigns_is_told(world) -> None:
+async def test_who_waits_when_the_leader_resigns_is_told(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         end = driver.append([setting(1)], driver.epoch, 33)
@@ -108,7 +110,7 @@ async def test_who_waits_when_the_leader_resigns_is_told(world) -> None:
     assert caught.value.code is ErrorCode.NOT_CONTROLLER
 
 
-async def test_a_reader_that_is_behind_reads_the_log_itself(world) -> None:
+async def test_a_reader_that_is_behind_reads_the_log_itself(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         for number in range(400):
@@ -131,7 +133,7 @@ async def read_all(driver: RaftDriver) -> list[Committed]:
     return found
 
 
-async def test_a_log_that_kafka_wrote_is_read_record_by_record(world) -> None:
+async def test_a_log_that_kafka_wrote_is_read_record_by_record(world, autojump_clock) -> None:
     await put_sample(world, "cluster_metadata", without=".checkpoint")
     expected = dumped("cluster_metadata")["00000000000000000000.log"]
     async with running_quorum(world) as (driver, _):
@@ -156,6 +158,7 @@ async def test_a_log_that_kafka_wrote_is_read_record_by_record(world) -> None:
 
 async def test_the_image_of_kafkas_log_is_that_of_its_newest_snapshot_and_what_follows(
     world,
+    autojump_clock,
 ) -> None:
     await put_sample(world, "cluster_metadata")
     snapshot = dumped("cluster_metadata")["00000000000000000269-0000000003.checkpoint"]
@@ -179,7 +182,9 @@ async def test_the_image_of_kafkas_log_is_that_of_its_newest_snapshot_and_what_f
     assert image.brokers[ONE].endpoints[0].port == 30592
 
 
-async def test_a_quorum_of_more_than_one_is_refused_with_its_voters_named(world) -> None:
+async def test_a_quorum_of_more_than_one_is_refused_with_its_voters_named(
+    world, autojump_clock
+) -> None:
     await put_sample(world, "dynamic_quorum")
 
     with pytest.raises(UnsupportedQuorumError, match=r"voters are \[1, 2"):
@@ -187,7 +192,7 @@ async def test_a_quorum_of_more_than_one_is_refused_with_its_voters_named(world)
             pass
 
 
-async def test_a_directory_of_another_voter_is_refused(world) -> None:
+async def test_a_directory_of_another_voter_is_refused(world, autojump_clock) -> None:
     await format_root(world)
 
     with pytest.raises(UnsupportedQuorumError, match="belongs to another directory"):
@@ -201,7 +206,7 @@ async def test_a_directory_of_another_voter_is_refused(world) -> None:
         )
 
 
-async def test_a_directory_that_was_not_formatted_is_refused(world) -> None:
+async def test_a_directory_that_was_not_formatted_is_refused(world, autojump_clock) -> None:
     world.directory(ROOT, create=True)
 
     with pytest.raises(LogDirError, match="format it first"):
@@ -209,7 +214,7 @@ async def test_a_directory_that_was_not_formatted_is_refused(world) -> None:
             pass
 
 
-async def test_without_voters_anywhere_nobody_leads(world) -> None:
+async def test_without_voters_anywhere_nobody_leads(world, autojump_clock) -> None:
     await format_root(world, level=20)
 
     with pytest.raises(UnsupportedQuorumError, match="nobody votes"):
@@ -223,7 +228,9 @@ async def test_without_voters_anywhere_nobody_leads(world) -> None:
         )
 
 
-async def test_with_an_old_metadata_version_the_voters_come_from_the_settings(world) -> None:
+async def test_with_an_old_metadata_version_the_voters_come_from_the_settings(
+    world, autojump_clock
+) -> None:
     await format_root(world, level=20)
 
     async with running_quorum(world) as (driver, _):

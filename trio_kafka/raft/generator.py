@@ -53,7 +53,7 @@ class SnapshotGenerator:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Write when it is time, until cancelled. Raises OSError and LogDirError as the log does."""
+        """Write when it is time, until cancelled. Raises OSError, LogDirError."""
         with self._node.child("snapshot-generator", "task", self._figures):
             task_status.started()
             while True:

@@ -1,0 +1,105 @@
+"""A controller over a formatted metadata log on a simulated disk."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import trio
+from attrs import frozen
+
+from tests.raft.kit import ONE, running_quorum
+from trio_kafka.controller.brokers import Heartbeat, NewBroker
+from trio_kafka.controller.controller import Controller, Rules
+from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.topics import Chance
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.metadata.features import SUPPORTED
+from trio_kafka.metadata.image import (
+    BrokerRegistration,
+    ControllerRegistration,
+    ListenerEndpoint,
+    MetadataImage,
+    ResourceType,
+)
+from trio_kafka.metadata.publisher import Loader
+from trio_kafka.model import NodeId
+from trio_kafka.raft.driver import RaftDriver
+from trio_kafka.world.protocols import World
+
+LISTS = frozenset({"cleanup.policy"})
+
+
+def validate(kind: ResourceType, name: str, values: Mapping[str, str]) -> None:
+    """The one bad value is "bad"."""
+    for key, value in values.items():
+        if value == "bad":
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{kind.name} {name}: {key} is bad")
+
+
+def broker(number: int, *, active: bool = True, rack: str | None = None) -> BrokerRegistration:
+    return BrokerRegistration(
+        id=NodeId(number),
+        epoch=number * 10,
+        incarnation_id=bytes([number] * 16),
+        fenced=not active,
+        rack=rack,
+        log_dirs=(bytes([number] * 16),),
+        features=SUPPORTED,
+    )
+
+
+def image_of(*brokers: BrokerRegistration, level: int = 33, elr: int = 1) -> MetadataImage:
+    features = {"metadata.version": level, "eligible.leader.replicas.version": elr}
+    return MetadataImage(
+        cluster_id="c",
+        brokers={one.id: one for one in brokers},
+        features={name: value for name, value in features.items() if value},
+    )
+
+
+def new_broker(number: int = 1, life: int = 1) -> NewBroker:
+    return NewBroker(
+        id=NodeId(number),
+        incarnation_id=bytes([life] * 16),
+        cluster_id="c",
+        endpoints=(ListenerEndpoint("PLAINTEXT", "localhost", 9092),),
+        features=SUPPORTED,
+        log_dirs=(bytes([number] * 16),),
+    )
+
+
+@frozen
+class Running:
+    controller: Controller
+    driver: RaftDriver
+    loader: Loader
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.loader.image
+
+    async def join(self, number: int = 1, life: int = 1) -> int:
+        """Register a broker and let it be unfenced; its epoch."""
+        epoch = await self.controller.register_broker(new_broker(number, life))
+        await self.controller.heartbeat(
+            Heartbeat(broker_id=NodeId(number), epoch=epoch, metadata_offset=epoch)
+        )
+        return epoch
+
+
+@asynccontextmanager
+async def running_controller(
+    world: World, settings: ControllerSettings | None = None
+) -> AsyncIterator[Running]:
+    rules = Rules(
+        settings=settings or ControllerSettings(),
+        validate=validate,
+        lists=LISTS,
+        chance=Chance(choose=world.random.randrange, random_bytes=world.random_bytes),
+    )
+    me = ControllerRegistration(id=ONE, incarnation_id=world.random_bytes(16), features=SUPPORTED)
+    async with running_quorum(world) as (driver, loader), trio.open_nursery() as nursery:
+        controller = Controller(driver, loader, me, rules, Node("broker", "broker"))
+        await nursery.start(controller.run)
+        yield Running(controller, driver, loader)
+        nursery.cancel_scope.cancel()
