@@ -137,6 +137,7 @@ def test_offsets_that_do_not_ascend_are_not_written(offsets: list[int], last: in
         ("01000000010100", 1, "record of -1 bytes"),
         ("0e00000001010000", 1, "ends 1 bytes before"),
         ("0c000000060100", 1, "3 bytes in a record with 2 bytes left"),
+        ("0c000000060100" + "0c000000010100", 2, "3 bytes in a record with 2 bytes left"),
         ("0c000000030100", 1, "a length of -2 bytes"),
         ("0c000000010102", 1, "1 headers in 0 bytes"),
         ("0c000000010101", 1, "-1 headers"),

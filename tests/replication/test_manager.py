@@ -8,7 +8,7 @@ from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append import append
 from trio_kafka.replication.delayed import Produced
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits
-from trio_kafka.testing.simulation import fault_on
+from trio_kafka.testing.simulation import fault_on, run_until_crash
 
 
 @pytest.fixture(autouse=True)
@@ -328,3 +328,17 @@ async def test_cold_bytes_reach_a_client_that_does_not_wait(world, nursery, auto
 
     assert done[0].size == size
     done[0].release()
+
+
+async def test_a_new_log_is_durable_soon_without_a_produce(world, autojump_clock) -> None:
+    async def live(_) -> None:
+        cluster = await open_cluster(world)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(cluster.logs.run)
+            cluster.change(t={0: state(1)})
+            await trio.sleep_forever()
+
+    await run_until_crash(world, live, 5.0, kept=0.0)
+
+    after = world.universe.machine(world.name)
+    assert names(after) == ["t-0"]

@@ -63,7 +63,7 @@ async def test_the_latest_is_what_the_reader_may_see(world) -> None:
     assert ends == [2, 1, 3]
 
 
-async def test_a_time_gives_the_first_record_at_or_after_it(world) -> None:
+async def test_a_time_gives_the_first_record_at_or_after_it(world, autojump_clock) -> None:
     partition, _ = new_partition(world, 1, epoch=2)
     now = partition.log.now_ms()
     produce(partition, -50, -40)
@@ -77,7 +77,7 @@ async def test_a_time_gives_the_first_record_at_or_after_it(world) -> None:
     assert await search_offset(partition, now - 40, CLIENT) == ListedOffset(1, now - 40, 2)
 
 
-async def test_the_largest_time_may_be_in_the_middle(world) -> None:
+async def test_the_largest_time_may_be_in_the_middle(world, autojump_clock) -> None:
     partition, _ = new_partition(world, 1)
     now = partition.log.now_ms()
     assert await search_offset(partition, LARGEST_TIME, CLIENT) == NOTHING
@@ -87,7 +87,7 @@ async def test_the_largest_time_may_be_in_the_middle(world) -> None:
     assert await search_offset(partition, LARGEST_TIME, CLIENT) == ListedOffset(1, now - 10, 0)
 
 
-async def test_records_that_may_not_be_seen_are_not_found(world) -> None:
+async def test_records_that_may_not_be_seen_are_not_found(world, autojump_clock) -> None:
     partition, _ = new_partition(world, 1, 2)
     now = partition.log.now_ms()
     produce(partition, -50)

@@ -88,6 +88,8 @@ async def test_a_fetcher_that_went_another_way_learns_where(world) -> None:
     assert found.range is None
     found = look(partition, want(3, last_fetched_epoch=3))
     assert found.diverging == EpochEnd(1, 2)
+    found = look(partition, want(2, last_fetched_epoch=3))
+    assert found.diverging == EpochEnd(1, 2)
     assert look(partition, want(4, last_fetched_epoch=4)).diverging is None
     assert refused(partition, want(3, last_fetched_epoch=5)) is ErrorCode.OFFSET_OUT_OF_RANGE
 

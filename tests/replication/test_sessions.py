@@ -91,7 +91,7 @@ def test_a_partition_is_told_again_when_its_error_is_gone() -> None:
     session, _ = new_session(ONE)
     told(session, {ONE: nothing()}, full=True)
     session.update({ONE: want(0)}, [])
-    error = PartitionRead(error=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR), high_watermark=4)
+    error = nothing(error=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
     told(session, {ONE: error})
 
     assert told(session, {ONE: nothing()}) == [ONE]
