@@ -21,6 +21,7 @@ from trio_kafka.requests.api import api_of
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.requests.registry import Registry
+from trio_kafka.wire.frame import SMALL
 from trio_kafka.world.protocols import World
 
 
@@ -47,6 +48,12 @@ class RunningPlane:
     def connections(self) -> list[Connection]:
         return [one for line in self.plane.processors for one in line.connections.values()]
 
+    @property
+    def buffers_out(self) -> int:
+        """Bytes of the pooled buffers that somebody holds, if all are of the small size."""
+        buffers = self.processor._shared.buffers  # noqa: SLF001 - what no figure needs to tell
+        return buffers.fresh * SMALL - buffers.kept
+
     def closed(self, reason: str) -> int:
         return self.counters.value("connections_closed", listener="PLAINTEXT", reason=reason)
 
@@ -60,6 +67,7 @@ async def running_plane(
     queued: int = 500,
     listener: ListenerSettings | None = None,
     opened: bool = True,
+    share_s: float = 0.00025,
 ) -> AsyncIterator[RunningPlane]:
     registry = Registry()
     for handler in handlers:
@@ -69,7 +77,7 @@ async def running_plane(
     root = Node("plane data", "plane")
     channel = RequestChannel(queued, root)
     counters = Counters()
-    turn = Turn(world.clock.elapsed)
+    turn = Turn(world.clock.elapsed, share_s=share_s)
     parts = Parts(apis=registry, node_id=NodeId(1), cluster_id="cluster")
     group = HandlerGroup(channel, parts, turn=turn, counters=counters, node=root, size=threads)
     timers = Timers(root)
