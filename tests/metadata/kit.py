@@ -1,0 +1,91 @@
+"""Records, and images made of them."""
+
+from collections.abc import Sequence
+
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.metadata.replay import replay_all
+from trio_kafka.metadata.source import Committed, MetadataRecord
+from trio_kafka.protocol.stored.metadata.brokers import (
+    BrokerEndpoint,
+    BrokerFeature,
+    RegisterBrokerRecord,
+)
+from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
+from trio_kafka.protocol.stored.metadata.controllers import RegisterControllerRecord
+from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
+from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
+from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord, EntityData
+from trio_kafka.protocol.stored.metadata.security import (
+    AccessControlEntryRecord,
+    DelegationTokenRecord,
+    UserScramCredentialRecord,
+)
+from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
+
+ONE = bytes([1] * 16)
+TWO = bytes([2] * 16)
+
+
+def partition(topic_id: bytes, number: int = 0, **changes: object) -> PartitionRecord:
+    record = PartitionRecord(
+        partition_id=number,
+        topic_id=topic_id,
+        replicas=[1, 2],
+        isr=[1, 2],
+        leader=1,
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=[ONE, TWO],
+    )
+    for name, value in changes.items():
+        setattr(record, name, value)
+    return record
+
+
+def everything() -> list[MetadataRecord]:
+    """A record of each kind that an image keeps."""
+    return [
+        FeatureLevelRecord(name="metadata.version", feature_level=33),
+        RegisterControllerRecord(controller_id=1, incarnation_id=ONE),
+        RegisterBrokerRecord(
+            broker_id=1,
+            incarnation_id=ONE,
+            broker_epoch=11,
+            end_points=[BrokerEndpoint(name="P", host="h", port=9092, security_protocol=0)],
+            features=[BrokerFeature("metadata.version", 7, 33)],
+            rack="r",
+            log_dirs=[ONE],
+            cordoned_log_dirs=[TWO],
+        ),
+        TopicRecord(name="a", topic_id=ONE),
+        partition(ONE, 0, eligible_leader_replicas=[2], last_known_elr=[1]),
+        partition(ONE, 1, removing_replicas=[2], adding_replicas=[1], leader_recovery_state=1),
+        TopicRecord(name="b", topic_id=TWO),
+        partition(TWO),
+        ConfigRecord(resource_type=2, resource_name="a", name="retention.ms", value="1"),
+        ClientQuotaRecord(
+            entity=[EntityData("user", None), EntityData("client-id", "c")], key="k", value=1.5
+        ),
+        ProducerIdsRecord(broker_id=-1, next_producer_id=1000),
+        UserScramCredentialRecord(name="u", mechanism=1, salt=b"s", iterations=4096),
+        AccessControlEntryRecord(id=ONE, resource_name="a", principal="User:u", host="*"),
+        DelegationTokenRecord(owner="User:u", token_id="t"),
+    ]
+
+
+def image_of(
+    records: Sequence[MetadataRecord], before: MetadataImage | None = None
+) -> MetadataImage:
+    """The image after these records."""
+    old = before or MetadataImage(cluster_id="c")
+    delta = MetadataDelta(old)
+    replay_all(delta, records)
+    return delta.apply(old.offset + len(records), 1, 5)
+
+
+def committed(records: Sequence[MetadataRecord], base: int, **others: object) -> Committed:
+    """A batch at an offset."""
+    return Committed(
+        next_offset=base + len(records), epoch=1, timestamp_ms=5, records=records, **others
+    )

@@ -1,0 +1,64 @@
+"""What a delta copies, and what it says has changed."""
+
+from tests.metadata.kit import ONE, TWO, everything, image_of, partition
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.replay import replay_all
+from trio_kafka.protocol.stored.metadata.topics import (
+    PartitionChangeRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+
+
+def test_what_is_not_touched_is_shared() -> None:
+    before = image_of(everything())
+    delta = MetadataDelta(before)
+    replay_all(delta, [PartitionChangeRecord(partition_id=1, topic_id=ONE, isr=[1])])
+
+    after = delta.apply(99, 2, 7)
+
+    assert after.topics["b"] is before.topics["b"]
+    assert after.topics["a"].partitions[0] is before.topics["a"].partitions[0]
+    assert after.topics["a"].partitions[1] is not before.topics["a"].partitions[1]
+    assert before.topics["a"].partitions[1].isr == (1, 2)
+    assert after.configs is before.configs
+    assert after.brokers is before.brokers
+    assert (after.offset, after.epoch, after.timestamp_ms) == (99, 2, 7)
+
+
+def test_it_names_the_partitions_that_changed() -> None:
+    delta = MetadataDelta(image_of(everything()))
+    new = bytes([3] * 16)
+    replay_all(
+        delta,
+        [
+            PartitionChangeRecord(partition_id=1, topic_id=ONE, isr=[1]),
+            RemoveTopicRecord(topic_id=TWO),
+            TopicRecord(name="c", topic_id=new),
+            partition(new, 0),
+            partition(new, 1),
+        ],
+    )
+
+    assert list(delta.topics[ONE].changed) == [1]
+    assert not delta.topics[ONE].created
+    assert delta.topics[new].created
+    assert list(delta.topics[new].changed) == [0, 1]
+    assert delta.deleted_topics == {TWO: "b"}
+    assert not delta.empty
+
+
+def test_a_topic_created_and_deleted_leaves_no_trace() -> None:
+    delta = MetadataDelta(image_of(everything()))
+    new = bytes([3] * 16)
+    replay_all(delta, [TopicRecord(name="c", topic_id=new), RemoveTopicRecord(topic_id=new)])
+
+    assert delta.empty
+
+
+def test_equal_replica_lists_are_one_tuple() -> None:
+    image = image_of(everything())
+    states = [*image.topics["a"].partitions.values(), *image.topics["b"].partitions.values()]
+
+    assert len({id(state.replicas) for state in states}) == 1
+    assert states[0].isr is states[0].replicas

@@ -1,0 +1,75 @@
+"""Features: levels, releases, versions of records."""
+
+import pytest
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.features import (
+    LATEST_LEVEL,
+    bootstrap_features,
+    check_level,
+    default_level,
+    has_controllers,
+    has_directories,
+    has_transactions,
+    level_of_release,
+    record_version,
+)
+from trio_kafka.protocol.stored.metadata.brokers import (
+    BrokerRegistrationChangeRecord,
+    RegisterBrokerRecord,
+)
+from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
+
+
+def test_a_new_cluster_begins_with_the_features_that_kafka_4_4_formats() -> None:
+    assert [(record.name, record.feature_level) for record in bootstrap_features()] == [
+        ("metadata.version", 33),
+        ("eligible.leader.replicas.version", 1),
+        ("group.version", 1),
+        ("share.version", 2),
+        ("streams.version", 1),
+        ("transaction.version", 2),
+    ]
+    assert [record.name for record in bootstrap_features(20)] == ["metadata.version"]
+
+
+def test_releases_are_known_by_name() -> None:
+    assert level_of_release("3.3-IV3") == 7
+    assert level_of_release("4.4") == LATEST_LEVEL == 33
+    assert level_of_release("3.7") == 19
+    with pytest.raises(ValueError, match="unknown release"):
+        level_of_release("9.9")
+
+
+@pytest.mark.parametrize(
+    ("level", "partition", "broker"), [(7, 0, 1), (8, 0, 2), (17, 1, 3), (23, 2, 3), (30, 2, 4)]
+)
+def test_records_are_written_as_the_level_has_them(level: int, partition: int, broker: int) -> None:
+    assert record_version(PartitionRecord(), level) == partition
+    assert record_version(PartitionRecord(), level - 1) <= partition
+    assert record_version(RegisterBrokerRecord(), level) == broker
+    assert record_version(TopicRecord(), level) == 0
+
+
+def test_a_change_of_a_broker_is_written_in_the_oldest_version_that_can_say_it() -> None:
+    change = BrokerRegistrationChangeRecord
+    assert record_version(change(fenced=1), 33) == 0
+    assert record_version(change(in_controlled_shutdown=1), 33) == 1
+    assert record_version(change(log_dirs=[bytes(16)]), 33) == 2
+    assert record_version(change(cordoned_log_dirs=[]), 33) == 3
+
+
+def test_gates_open_at_their_levels() -> None:
+    assert (has_transactions(12), has_transactions(13)) == (False, True)
+    assert (has_controllers(14), has_controllers(15)) == (False, True)
+    assert (has_directories(16), has_directories(17)) == (False, True)
+    assert (default_level("kraft.version", 20), default_level("kraft.version", 21)) == (0, 1)
+    assert (default_level("share.version", 30), default_level("share.version", 31)) == (1, 2)
+
+
+@pytest.mark.parametrize(("name", "level"), [("metadata.version", 34), ("no.version", 1)])
+def test_unknown_levels_are_refused(name: str, level: int) -> None:
+    with pytest.raises(KafkaError) as caught:
+        check_level(name, level)
+
+    assert caught.value.code is ErrorCode.INVALID_UPDATE_VERSION

@@ -1,0 +1,44 @@
+"""Looking things up in an image."""
+
+from tests.metadata.kit import ONE, TWO, everything, image_of
+from trio_kafka.metadata.image import UNASSIGNED_DIRECTORY, PartitionState, ResourceType
+from trio_kafka.model import NodeId, TopicPartition
+
+
+def test_a_topic_is_found_by_name_and_by_id() -> None:
+    image = image_of(everything())
+
+    assert image.topic("a") is image.topic(ONE)
+    assert image.topic("z") is None
+    assert image.topic(bytes(16)) is None
+
+
+def test_a_partition_is_found_by_its_name() -> None:
+    image = image_of(everything())
+
+    assert image.partition(TopicPartition("a", 1)) is image.topics["a"].partitions[1]
+    assert image.partition(TopicPartition("a", 2)) is None
+    assert image.partition(TopicPartition("z", 0)) is None
+
+
+def test_a_replica_lies_in_the_directory_at_its_place() -> None:
+    image = image_of(everything())
+    state = image.topics["a"].partitions[0]
+
+    assert state.directory(NodeId(2)) == TWO
+    bare = PartitionState(replicas=(NodeId(1),), isr=())
+    assert bare.directory(NodeId(1)) == UNASSIGNED_DIRECTORY
+
+
+def test_settings_are_those_of_the_resource_alone() -> None:
+    image = image_of(everything())
+
+    assert image.config(ResourceType.TOPIC, "a") == {"retention.ms": "1"}
+    assert image.config(ResourceType.TOPIC, "b") == {}
+
+
+def test_only_a_broker_that_is_neither_fenced_nor_leaving_is_active() -> None:
+    broker = image_of(everything()).brokers[NodeId(1)]
+
+    assert broker.fenced
+    assert not broker.active

@@ -1,0 +1,37 @@
+"""An offset that grows, and who waits for it."""
+
+import pytest
+import trio
+
+from trio_kafka.metadata.progress import Progress
+
+
+async def test_who_waits_goes_on_when_the_value_is_reached(autojump_clock) -> None:
+    progress = Progress()
+    reached: list[int] = []
+
+    async def wait(value: int) -> None:
+        await progress.wait(value)
+        reached.append(value)
+
+    async with trio.open_nursery() as nursery:
+        for value in (3, 1, 2):
+            nursery.start_soon(wait, value)
+        await trio.testing.wait_all_tasks_blocked()
+        progress.advance(2)
+        await trio.testing.wait_all_tasks_blocked()
+        assert sorted(reached) == [1, 2]
+        progress.advance(1)
+        progress.advance(9)
+
+    assert sorted(reached) == [1, 2, 3]
+    await progress.wait(9)
+
+
+async def test_who_waits_for_more_is_told_that_it_will_not_come() -> None:
+    progress = Progress(5)
+    progress.fail(ValueError("lost"))
+
+    await progress.wait(5)
+    with pytest.raises(ValueError, match="lost"):
+        await progress.wait(6)
