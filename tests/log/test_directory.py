@@ -5,6 +5,7 @@ from trio_kafka.errors import LogDirError
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.recovery import Known
 from trio_kafka.model import TopicPartition
+from trio_kafka.testing.simulation import run_simulated
 
 
 def directory(world, told=None):
@@ -26,6 +27,27 @@ async def test_the_marker_of_a_clean_stop_counts_once(autojump_clock, world):
     third = directory(world)
     await third.open()
     assert not third.clean
+
+
+def test_the_marker_does_not_come_back_when_the_power_goes():
+    async def lives(universe):
+        world = universe.machine("broker")
+        await directory(world).open()
+        world.crash(power=False)
+        world = universe.machine("broker")
+        first = directory(world)
+        await first.open()
+        await first.close(broker_epoch=1)
+        world.crash(power=False)
+        world = universe.machine("broker")
+        second = directory(world)
+        await second.open()
+        world.crash()
+        third = directory(universe.machine("broker"))
+        await third.open()
+        return second.clean, third.clean
+
+    assert {run_simulated(lives, seed) for seed in range(20)} == {(True, False)}
 
 
 async def test_what_checkpoints_say_is_known_of_a_partition(autojump_clock, world):

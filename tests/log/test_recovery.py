@@ -114,6 +114,25 @@ async def test_a_torn_tail_is_cut_and_later_segments_are_dropped(autojump_clock,
     assert again.segments.active.base_offset == second.base_offset
 
 
+async def test_later_segments_are_dropped_after_a_torn_one_also_where_gaps_are_allowed(
+    autojump_clock, world
+):
+    log = new_log(world, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await log.sync()
+    log.abandon()
+    damaged = log.directory.open(f"{0:020}.log")
+    damaged.truncate(damaged.size - 1)
+    damaged.close()
+
+    known = Known(cleaned_until=100)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert len(again.segments) == 1
+    assert offsets(await read_all(again)) == list(range(again.end_offset))
+
+
 async def test_a_segment_that_does_not_continue_the_one_before_is_dropped(autojump_clock, world):
     log = new_log(world, segment_bytes=400)
     for _ in range(12):

@@ -122,15 +122,17 @@ async def test_whoever_reads_what_goes_just_now_is_told_that_it_is_gone(
     async def look_up():
         answers.append((await log.offset_for_timestamp(0)).offset)
 
-    for _ in range(5):
-        nursery.start_soon(read)
-        nursery.start_soon(look_up)
-    await trio.sleep(0.0001)
-    await delete_before(log, 4, nothing)
+    async def checkpoint():
+        for _ in range(5):
+            nursery.start_soon(read)
+            nursery.start_soon(look_up)
+        await trio.sleep(0.00001)
+
+    await delete_before(log, 4, checkpoint)
     await trio.sleep(1)
 
     assert set(answers) <= {ErrorCode.OFFSET_OUT_OF_RANGE, 0, 4}
-    assert len(answers) > 4
+    assert len(answers) == 10
     assert log.failed is None
 
 
