@@ -1,21 +1,100 @@
-"""All that a handler or a plugin may import from the broker, besides message modules."""
+"""All that a handler or a plugin may import from the broker, besides message modules.
 
-from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.model import Endpoint, NodeId, TopicPartition
+Requests and answers, errors, and the values and calls of the parts that a `Context` reaches.
+"""
+
+from trio_kafka.config.describe import (
+    Layers,
+    Row,
+    describe_broker,
+    describe_broker_defaults,
+    describe_topic,
+)
+from trio_kafka.controller.topics import CreatedTopic, NewTopic
+from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
+from trio_kafka.introspect.tree import Figure, Node
+from trio_kafka.log.append import Appended
+from trio_kafka.metadata.endpoints import NodeEndpoint, endpoint_on, endpoints_on
+from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType, TopicImage
+from trio_kafka.metadata.names import check_topic_name, is_internal
+from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, Endpoint, NodeId, TopicId, TopicPartition
+from trio_kafka.protocol.compiler import to_bytes
+from trio_kafka.protocol.schema import message_of
 from trio_kafka.purgatory import Delayed, Purgatory
+from trio_kafka.replication.append import append, check_acks
+from trio_kafka.replication.delayed import Produced
+from trio_kafka.replication.fetch import FetchAnswer, FetchLimits
+from trio_kafka.replication.offsets import (
+    ListedOffset,
+    check_time_is_known,
+    search_offset,
+    special_offset,
+)
+from trio_kafka.replication.partition import LED_ELSEWHERE
+from trio_kafka.replication.read import Isolation, PartitionRead, Wanted
+from trio_kafka.replication.sessions import FINAL_EPOCH, NO_SESSION, FetchKey, SessionPartition
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
+from trio_kafka.requests.kept import Kept
+from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded
+from trio_kafka.security.operations import OF_CLUSTER, OF_TOPIC
 
 __all__ = [
+    "FINAL_EPOCH",
+    "LED_ELSEWHERE",
+    "NO_NODE",
+    "NO_SESSION",
+    "OF_CLUSTER",
+    "OF_TOPIC",
+    "ZERO_TOPIC_ID",
+    "Appended",
     "Context",
+    "CreatedTopic",
     "Delayed",
     "Encoded",
     "Endpoint",
     "ErrorCode",
+    "FetchAnswer",
+    "FetchKey",
+    "FetchLimits",
+    "Figure",
+    "Isolation",
     "KafkaError",
+    "Kept",
+    "Layers",
+    "ListedOffset",
+    "MetadataImage",
+    "NewTopic",
+    "Node",
+    "NodeEndpoint",
     "NodeId",
+    "PartitionRead",
+    "PartitionState",
+    "Produced",
+    "ProtocolError",
     "Purgatory",
+    "Registry",
+    "ResourceType",
+    "Row",
+    "SessionPartition",
+    "TopicId",
+    "TopicImage",
     "TopicPartition",
+    "Wanted",
     "api",
+    "append",
+    "check_acks",
+    "check_time_is_known",
+    "check_topic_name",
+    "describe_broker",
+    "describe_broker_defaults",
+    "describe_topic",
+    "endpoint_on",
+    "endpoints_on",
+    "is_internal",
+    "message_of",
+    "search_offset",
+    "special_offset",
+    "to_bytes",
 ]

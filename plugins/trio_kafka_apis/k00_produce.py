@@ -9,10 +9,21 @@ elsewhere is answered with who leads it (version 10 on, KIP-951).
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.errors import ProtocolError
-from trio_kafka.log.append import Appended
-from trio_kafka.model import TopicId
-from trio_kafka.plugin import Context, Delayed, ErrorCode, KafkaError, api
+from trio_kafka.plugin import (
+    LED_ELSEWHERE,
+    Appended,
+    Context,
+    Delayed,
+    ErrorCode,
+    KafkaError,
+    Produced,
+    ProtocolError,
+    TopicId,
+    api,
+    append,
+    check_acks,
+    endpoint_on,
+)
 from trio_kafka.protocol.messages.k00_produce import (
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -21,11 +32,9 @@ from trio_kafka.protocol.messages.k00_produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from trio_kafka.replication.append import ACKS_ALL, append, check_acks
-from trio_kafka.replication.delayed import Produced
-from trio_kafka_apis._leaders import LED_ELSEWHERE, endpoint_of
 
 NO_ACKS: Final = 0
+ALL_ACKS: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
 IDS_SINCE: Final = 13  # KIP-516
 
@@ -64,7 +73,7 @@ def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Dela
         return None
     return (
         replicas.acknowledge(parts, answer, request.timeout_ms / 1000)
-        if (acks == ACKS_ALL)
+        if (acks == ALL_ACKS)
         else answer(parts)
     )
 
@@ -83,7 +92,7 @@ def _fill(
     made.base_offset = -1
     if result.code in LED_ELSEWHERE and part.partition is not None:
         made.current_leader = LeaderIdAndEpoch(part.partition.leader, part.partition.leader_epoch)
-        found = endpoint_of(part.partition.leader, context)
+        found = endpoint_on(context.metadata.image, part.partition.leader, context.listener)
         if found is not None and all(one.node_id != found.node for one in response.node_endpoints):
             response.node_endpoints.append(
                 NodeEndpoint(found.node, found.host, found.port, found.rack)

@@ -8,8 +8,24 @@ consumer sees what is committed, and with read_committed nothing of an open tran
 
 from typing import Final
 
-from trio_kafka.model import NodeId, TopicId
-from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.plugin import (
+    FINAL_EPOCH,
+    LED_ELSEWHERE,
+    NO_SESSION,
+    Context,
+    Delayed,
+    FetchAnswer,
+    FetchKey,
+    FetchLimits,
+    Isolation,
+    NodeId,
+    PartitionRead,
+    SessionPartition,
+    TopicId,
+    Wanted,
+    api,
+    endpoint_on,
+)
 from trio_kafka.protocol.messages.k01_fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -20,11 +36,6 @@ from trio_kafka.protocol.messages.k01_fetch import (
     NodeEndpoint,
     PartitionData,
 )
-from trio_kafka.protocol.schema import ZERO_UUID
-from trio_kafka.replication.fetch import FetchAnswer, FetchLimits
-from trio_kafka.replication.read import Isolation, PartitionRead, Wanted
-from trio_kafka.replication.sessions import FINAL_EPOCH, NO_SESSION, FetchKey, SessionPartition
-from trio_kafka_apis._leaders import LED_ELSEWHERE, endpoint_of
 
 IDS_SINCE: Final = 13  # KIP-516
 SESSIONS_SINCE: Final = 7
@@ -98,9 +109,10 @@ def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> Fet
     for asked, read in answer.parts:
         topic = asked.key[0]
         if row is None or topic != last:
-            named = isinstance(topic, str)
-            row = FetchableTopicResponse(
-                topic=topic if named else "", topic_id=ZERO_UUID if named else topic
+            row = (
+                FetchableTopicResponse(topic=topic)
+                if isinstance(topic, str)
+                else FetchableTopicResponse(topic_id=topic)
             )
             response.responses.append(row)
             last = topic
@@ -140,6 +152,6 @@ def _name_leader(
     if state is None:
         return
     data.current_leader = LeaderIdAndEpoch(state.leader, state.leader_epoch)
-    found = endpoint_of(state.leader, context)
+    found = endpoint_on(context.metadata.image, state.leader, context.listener)
     if found is not None and all(one.node_id != found.node for one in response.node_endpoints):
         response.node_endpoints.append(NodeEndpoint(found.node, found.host, found.port, found.rack))

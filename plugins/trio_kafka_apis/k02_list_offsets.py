@@ -8,7 +8,17 @@ tiered; nothing is tiered here. A partition that is named twice gets INVALID_REQ
 from collections import Counter
 from typing import Final
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, api
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    Isolation,
+    KafkaError,
+    ListedOffset,
+    api,
+    check_time_is_known,
+    search_offset,
+    special_offset,
+)
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -16,13 +26,6 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from trio_kafka.replication.offsets import (
-    ListedOffset,
-    check_time_is_known,
-    search_offset,
-    special_offset,
-)
-from trio_kafka.replication.read import Isolation
 
 CONSUMER: Final = -1
 NOT_AVAILABLE_SINCE: Final = 5  # OFFSET_NOT_AVAILABLE, KIP-207

@@ -9,11 +9,27 @@ left out.
 
 from typing import Final
 
-from trio_kafka.metadata.image import MetadataImage, PartitionState, TopicImage
-from trio_kafka.metadata.names import check_topic_name, is_internal
-from trio_kafka.model import NO_NODE, NodeId, TopicId
-from trio_kafka.plugin import Context, Encoded, ErrorCode, KafkaError, api
-from trio_kafka.protocol.compiler import to_bytes
+from trio_kafka.plugin import (
+    NO_NODE,
+    OF_CLUSTER,
+    OF_TOPIC,
+    ZERO_TOPIC_ID,
+    Context,
+    Encoded,
+    ErrorCode,
+    KafkaError,
+    Kept,
+    MetadataImage,
+    NodeId,
+    PartitionState,
+    TopicId,
+    TopicImage,
+    api,
+    check_topic_name,
+    endpoints_on,
+    is_internal,
+    to_bytes,
+)
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -21,9 +37,6 @@ from trio_kafka.protocol.messages.k03_metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from trio_kafka.protocol.schema import ZERO_UUID
-from trio_kafka.security.operations import OF_CLUSTER, OF_TOPIC
-from trio_kafka_apis._kept import Kept
 
 Names = tuple[str | TopicId, ...] | None  # None: all topics
 
@@ -57,7 +70,7 @@ def _wanted(request: MetadataRequest, version: int) -> Names:
         return None
     wanted: list[str | TopicId] = []
     for topic in request.topics:
-        if topic.topic_id != ZERO_UUID:
+        if topic.topic_id != ZERO_TOPIC_ID:
             if version < 12:
                 raise KafkaError(
                     ErrorCode.INVALID_REQUEST, f"topic ids are not understood in version {version}"
@@ -114,18 +127,11 @@ def _describe(
 
 
 def _brokers(image: MetadataImage, listener: str) -> list[MetadataResponseBroker]:
-    found = []
-    for node_id, broker in sorted(image.brokers.items()):
-        if broker.fenced:
-            continue
-        for endpoint in broker.endpoints:
-            if endpoint.name == listener:
-                found.append(
-                    MetadataResponseBroker(
-                        node_id=node_id, host=endpoint.host, port=endpoint.port, rack=broker.rack
-                    )
-                )
-    return found
+    return [
+        MetadataResponseBroker(node_id=one.node, host=one.host, port=one.port, rack=one.rack)
+        for one in endpoints_on(image, listener)
+        if not one.fenced
+    ]
 
 
 def _unknown(name: str) -> MetadataResponseTopic:

@@ -11,8 +11,7 @@ version 0 on, as Kafka does for librdkafka, though 0 to 2 are not served.
 import re
 from typing import Final
 
-from trio_kafka.plugin import Context, Encoded, ErrorCode, KafkaError, api
-from trio_kafka.protocol.compiler import to_bytes
+from trio_kafka.plugin import Context, Encoded, ErrorCode, KafkaError, api, message_of, to_bytes
 from trio_kafka.protocol.messages.k18_api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -20,7 +19,6 @@ from trio_kafka.protocol.messages.k18_api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from trio_kafka.protocol.schema import message_of
 
 API_VERSIONS: Final = 18
 PRODUCE: Final = 0

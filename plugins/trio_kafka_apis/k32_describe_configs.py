@@ -6,16 +6,19 @@ never told. Source: KIP-133, KIP-226 (synonyms), KIP-569 (types and documentatio
 
 from collections.abc import Iterable
 
-from trio_kafka.config.describe import (
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    KafkaError,
     Layers,
+    ResourceType,
     Row,
+    api,
+    check_topic_name,
     describe_broker,
     describe_broker_defaults,
     describe_topic,
 )
-from trio_kafka.metadata.image import ResourceType
-from trio_kafka.metadata.names import check_topic_name
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, api
 from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

@@ -6,14 +6,12 @@ ones are named only to who asks for them. Controllers are asked for at their own
 
 from typing import Final
 
-from trio_kafka.model import NO_NODE
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, api
+from trio_kafka.plugin import NO_NODE, OF_CLUSTER, Context, ErrorCode, KafkaError, api, endpoints_on
 from trio_kafka.protocol.messages.k60_describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from trio_kafka.security.operations import OF_CLUSTER
 
 BROKERS: Final = 1
 CONTROLLERS: Final = 2
@@ -32,16 +30,10 @@ def describe_cluster(request: DescribeClusterRequest, context: Context) -> Descr
     image = context.metadata.image
     brokers = [
         DescribeClusterBroker(
-            broker_id=node_id,
-            host=endpoint.host,
-            port=endpoint.port,
-            rack=broker.rack,
-            is_fenced=broker.fenced,
+            broker_id=one.node, host=one.host, port=one.port, rack=one.rack, is_fenced=one.fenced
         )
-        for node_id, broker in sorted(image.brokers.items())
-        for endpoint in broker.endpoints
-        if endpoint.name == context.listener
-        and (request.include_fenced_brokers or not broker.fenced)
+        for one in endpoints_on(image, context.listener)
+        if request.include_fenced_brokers or not one.fenced
     ]
     alive = {broker.broker_id for broker in brokers if not broker.is_fenced}
     response = DescribeClusterResponse(

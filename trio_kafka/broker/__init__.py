@@ -1,1 +1,7 @@
 """Puts the parts of a broker together: start, life, stop. Decides nothing."""
+
+from trio_kafka.broker.broker import Broker
+from trio_kafka.broker.errors import StartError
+from trio_kafka.broker.run import running_broker
+
+__all__ = ["Broker", "StartError", "running_broker"]

@@ -166,8 +166,12 @@ class LogDirectory:
         except OSError as error:
             self.fail(LogDirError(self.path, str(error)))
         finally:
-            for log in self.logs.values():
-                log.abandon()
-            if self._unlock is not None:
-                self._unlock()
-                self._unlock = None
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Close the files and unlock, without a word of what is durable. Idempotent."""
+        for log in self.logs.values():
+            log.abandon()
+        if self._unlock is not None:
+            self._unlock()
+            self._unlock = None

@@ -51,6 +51,7 @@ class LogManager:
         self._world = world
         self._paths = paths
         self._on_offline = on_offline or _nobody
+        self.on_deleted: Callable[[], None] = _nothing  # files wait for `remove_deleted`
         self.directories: list[LogDirectory] = []
         self.offline_paths: dict[str, LogDirError] = {}
         self._logs: dict[TopicPartition, Log] = {}
@@ -300,6 +301,7 @@ class LogManager:
         if mark == DELETE:
             due = self._now_ms() + log.config.file_delete_delay_ms
             self._deleted.append((due, directory, name))
+            self.on_deleted()
 
     async def remove_deleted(self) -> float | None:
         """Remove the files whose delay is over; seconds until the next ones are due, None: none."""
@@ -392,6 +394,11 @@ class LogManager:
         self._logs.clear()
         self._node.remove()
 
+    def abandon(self) -> None:
+        """Close files and give back locks, and nothing else: the next start recovers. Idempotent."""
+        for directory in self.directories:
+            directory.abandon()
+
     def _online(self) -> list[LogDirectory]:
         return [directory for directory in self.directories if directory.offline is None]
 
@@ -418,3 +425,7 @@ def new_directory_id(world: World) -> str:
 
 def _nobody(_: LogDirectory) -> None:
     """Nobody listens."""
+
+
+def _nothing() -> None:
+    """Nothing is to be done."""

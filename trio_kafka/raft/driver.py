@@ -169,6 +169,14 @@ class RaftDriver:
         self.syncs += 1
         await self._tell(Synced(end))
 
+    async def close(self) -> None:
+        """Make the log durable and close it, after `run` has ended. LogDirError."""
+        await self.store.log.close()
+
+    def abandon(self) -> None:
+        """Close the files and nothing else. Idempotent."""
+        self.store.log.abandon()
+
     async def resign(self) -> None:
         """Lead no more; commits in flight may or may not be committed."""
         await self._tell(Resign())

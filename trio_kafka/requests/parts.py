@@ -4,12 +4,17 @@ One field a part: that is all there is to add. A part that a broker, or a test, 
 missing: touching it raises MissingPartError, which the client sees as UNKNOWN_SERVER_ERROR.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from attrs import Factory, define, field, frozen
 
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.controller.controller import Controller
+from trio_kafka.introspect.tree import Node
+from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import NO_NODE, NodeId
+from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.registry import Registry
 
 
@@ -57,6 +62,20 @@ class StaticFeatures:
     epoch: int = -1
 
 
+class TopicCreation(Protocol):
+    """Topics that are created because somebody asked for them."""
+
+    def want(self, names: Iterable[str]) -> None:
+        """Have these created soon. Never waits."""
+
+
+class ProducerIds(Protocol):
+    """Ids for producers."""
+
+    async def next_id(self) -> int:
+        """One that nobody else gets. Raises KafkaError."""
+
+
 @define(eq=False, kw_only=True)
 class Parts:
     """What is there besides the request."""
@@ -65,3 +84,10 @@ class Parts:
     node_id: NodeId = NO_NODE
     cluster_id: str = ""
     features: Features = field(factory=StaticFeatures)
+    config: BrokerConfig = missing("config")
+    controller: Controller = missing("controller")
+    metadata: MetadataCache = missing("metadata")
+    producer_ids: ProducerIds = missing("producer ids")
+    replicas: ReplicaManager = missing("replicas")
+    topic_creation: TopicCreation = missing("topic creation")
+    tree: Node = missing("tree")

@@ -52,6 +52,10 @@ class RealNetwork:
     def __init__(self, clock: SkippingClock) -> None:
         self._clock = clock
 
+    async def host_name(self) -> str:
+        with self._clock.working():
+            return await trio.to_thread.run_sync(socket.getfqdn)
+
     def selector(self) -> RealSelector:
         return RealSelector()
 

@@ -95,6 +95,10 @@ class SimulatedNetwork:
         self.listeners: dict[tuple[str, int], MemoryListener] = {}
         self._next_port = _FIRST_PORT
 
+    async def host_name(self) -> str:
+        await trio.lowlevel.checkpoint()
+        return self._world.name
+
     def selector(self) -> MemorySelector:
         return MemorySelector(self._world)
 

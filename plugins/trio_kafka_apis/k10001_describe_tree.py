@@ -1,0 +1,113 @@
+"""DescribeTree (key 10001, ours): what runs and what waits in this node, with figures read now.
+
+Waits for nobody, but works in slices: between two of them others run, so the answer is no single
+moment. A node that leaves meanwhile is left out or shown as it was, and one whose figures fail says
+so. Anybody may ask, on any listener; the tree holds no secrets. Rows, and the text of a figure, are
+bounded: clients choose some of these texts.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import trio
+
+from trio_kafka.plugin import Context, Encoded, ErrorCode, KafkaError, Node, api, to_bytes
+from trio_kafka.protocol.messages.k10001_describe_tree import (
+    BOOLEAN,
+    INTEGER,
+    NULL,
+    REAL,
+    TEXT,
+    DescribeTreeRequest,
+    DescribeTreeResponse,
+    TreeFigure,
+    TreeRow,
+)
+
+MOST: Final = 5000  # rows of an answer
+SLICE: Final = 16  # rows between two checkpoints: below 0.5 ms
+LONGEST: Final = 256  # characters of a figure's text
+_COUNT_SIZE: Final = 4  # bytes of an array's length
+
+
+@api(DescribeTreeRequest)
+async def describe_tree(request: DescribeTreeRequest, context: Context) -> Encoded:
+    version = context.version
+    top = find(context.tree, request.path or "")
+    most = MOST if request.max_nodes < 0 else min(request.max_nodes, MOST)
+    rows: list[bytes] = []
+    truncated = False
+    for depth, node in walk(top, request.max_depth):
+        if len(rows) >= most:
+            truncated = True
+            break
+        rows.append(to_bytes(make_row(depth, node), version))
+        if not len(rows) % SLICE:
+            await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint()
+    # Encoding them all at once would take longer than a turn: only their number is put before them.
+    empty = to_bytes(DescribeTreeResponse(truncated=truncated), version)
+    return Encoded(b"".join([empty[:-_COUNT_SIZE], len(rows).to_bytes(_COUNT_SIZE), *rows]))
+
+
+def find(root: Node, path: str) -> Node:
+    """The node of a path, which may leave out the root's name; "" is the root.
+
+    Raises KafkaError(RESOURCE_NOT_FOUND).
+    """
+    if path in ("", root.name):
+        return root
+    found = _find_below(root, path.removeprefix(f"{root.name}/")) or _find_below(root, path)
+    if found is None:
+        raise KafkaError(
+            ErrorCode.RESOURCE_NOT_FOUND, f"{root.name} has no node {path[:LONGEST]!r}"
+        )
+    return found
+
+
+def _find_below(node: Node, path: str) -> Node | None:
+    """Names may contain slashes themselves, as listeners' do: so names are tried, not parts."""
+    for child in node.children:
+        if child.name == path:
+            return child
+        if path.startswith(f"{child.name}/"):
+            found = _find_below(child, path[len(child.name) + 1 :])
+            if found is not None:
+                return found
+    return None
+
+
+def walk(top: Node, max_depth: int) -> Iterator[tuple[int, Node]]:
+    """Nodes before their children, each with its depth; children are looked up when it is their
+    parent's turn, and those that have left by their own are passed over.
+    """
+    waiting = [(0, top)]
+    while waiting:
+        depth, node = waiting.pop()
+        if node.parent is None and node is not top:
+            continue
+        yield depth, node
+        if depth != max_depth:
+            waiting += [(depth + 1, child) for child in reversed(node.children)]
+
+
+def make_row(depth: int, node: Node) -> TreeRow:
+    """A node with its figures, read now."""
+    try:
+        figures = [make_figure(name, value) for name, value in node.figures().items()]
+    except Exception as error:  # noqa: BLE001 - one node's bug must not hide the others
+        figures = [TreeFigure("figures", TEXT, f"failed: {type(error).__name__}")]
+    return TreeRow(depth, node.kind, node.name, figures)
+
+
+def make_figure(name: str, value: float | str | bool | None) -> TreeFigure:
+    """A figure as the message has it."""
+    if value is None:
+        return TreeFigure(name, NULL)
+    if isinstance(value, bool):
+        return TreeFigure(name, BOOLEAN, "true" if value else "false")
+    if isinstance(value, int):
+        return TreeFigure(name, INTEGER, str(value))
+    if isinstance(value, float):
+        return TreeFigure(name, REAL, repr(value))
+    return TreeFigure(name, TEXT, value[:LONGEST])

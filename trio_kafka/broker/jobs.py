@@ -1,0 +1,37 @@
+"""The broker's periodic jobs, by Kafka's names; none ticks where there is nothing to do."""
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.log.manager import LogManager
+from trio_kafka.scheduler import Job, Scheduler
+
+_SOON_S = 1.0
+
+
+def add_jobs(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> None:
+    """Upkeep of the logs: retention, flush by time, checkpoints, removal of deleted files."""
+    delay_s = config.log_initial_task_delay_ms / 1000
+
+    async def retain() -> None:
+        await logs.retain()
+
+    scheduler.every("kafka-log-retention", config.log_retention_check_interval_ms / 1000, retain)
+    scheduler.every(
+        "kafka-recovery-point-checkpoint",
+        config.log_flush_offset_checkpoint_interval_ms / 1000,
+        logs.checkpoint,
+        delay_s=delay_s,
+    )
+    if config.log_flush_scheduler_interval_ms < 1 << 62:
+        scheduler.every(
+            "kafka-log-flusher", config.log_flush_scheduler_interval_ms / 1000, logs.sync_due
+        )
+    removal: Job
+
+    async def remove() -> None:
+        due_s = await logs.remove_deleted()
+        removal.disarm()
+        if due_s is not None:
+            removal.arm(max(due_s, _SOON_S))
+
+    removal = scheduler.every("kafka-delete-logs", 3600.0, remove, delay_s=delay_s)
+    logs.on_deleted = lambda: removal.arm(config.log_segment_delete_delay_ms / 1000)

@@ -1,0 +1,98 @@
+"""This broker's life in the eyes of its controller: registered, unfenced, shut down.
+
+The controller is in this process: it cannot lose sight of this broker while this code runs, so
+there is no heartbeat to keep up, only the ones that ask for something. Source: KIP-631, KIP-841.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from trio_kafka.controller.brokers import Heartbeat, NewBroker
+from trio_kafka.controller.controller import Controller
+from trio_kafka.errors import InvariantError
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.metadata.features import SUPPORTED
+from trio_kafka.metadata.image import ListenerEndpoint
+from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.model import NodeId
+
+_TRIES: Final = 10
+
+
+class Lifecycle:
+    """`epoch` is -1 until it is registered."""
+
+    def __init__(
+        self,
+        node_id: NodeId,
+        incarnation_id: bytes,
+        controller: Controller,
+        metadata: MetadataCache,
+        node: Node,
+    ) -> None:
+        self.epoch = -1
+        self.state = "starting"
+        self._node_id = node_id
+        self._incarnation_id = incarnation_id
+        self._controller = controller
+        self._metadata = metadata
+        node.add("lifecycle-manager", "part", self._figures)
+
+    async def register(
+        self,
+        endpoints: Sequence[ListenerEndpoint],
+        log_dirs: Sequence[bytes],
+        rack: str | None,
+    ) -> None:
+        """Begin this life. Raises KafkaError."""
+        self.epoch = await self._controller.register_broker(
+            NewBroker(
+                id=self._node_id,
+                incarnation_id=self._incarnation_id,
+                cluster_id=self._metadata.image.cluster_id,
+                endpoints=tuple(endpoints),
+                features=SUPPORTED,
+                rack=rack,
+                log_dirs=tuple(log_dirs),
+            )
+        )
+        self.state = "registered"
+
+    async def unfence(self) -> None:
+        """Ask to serve. The registration was published before it was answered: it is caught up."""
+        answer = await self._controller.heartbeat(self._beat())
+        if answer.fenced:
+            raise InvariantError(f"broker {self._node_id} is fenced after it caught up")
+        self.state = "running"
+
+    async def shut_down(self, deadline: float) -> bool:
+        """Move what this broker leads; whether that was done before `deadline`."""
+        self.state = "shutting down"
+        for _ in range(_TRIES):
+            answer = await self._controller.heartbeat(
+                self._beat(want_shutdown=True), deadline=deadline
+            )
+            if answer.should_shut_down:
+                self.state = "fenced"
+                return True
+            if trio.current_time() >= deadline:
+                break
+        return False
+
+    async def allocate_producer_ids(self) -> tuple[int, int]:
+        """A block: its first id, and how many. Raises KafkaError."""
+        block = await self._controller.allocate_producer_ids(self._node_id, self.epoch)
+        return block.first, block.length
+
+    def _beat(self, *, want_shutdown: bool = False) -> Heartbeat:
+        return Heartbeat(
+            broker_id=self._node_id,
+            epoch=self.epoch,
+            metadata_offset=self._metadata.image.offset,
+            want_shutdown=want_shutdown,
+        )
+
+    def _figures(self) -> Figures:
+        return {"state": self.state, "epoch": self.epoch}

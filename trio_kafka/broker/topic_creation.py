@@ -1,0 +1,71 @@
+"""Topics that clients ask for before they exist (`auto.create.topics.enable`).
+
+Whoever wants them does not wait: names are noted, and one task has the controller create them. A
+name is noted once; of more names than are bounded the later ones are asked for again by clients.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Final, NoReturn
+
+import trio
+
+from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures, Node
+
+MOST: Final = 1000
+_logger: Final = get_logger(__name__)
+# Creates topics with the broker's defaults: by name the error, or None.
+Create = Callable[[Sequence[str]], Awaitable[Mapping[str, KafkaError | None]]]
+
+
+class TopicCreation:
+    """Implements `requests.parts.TopicCreation`."""
+
+    def __init__(self, create: Create, node: Node) -> None:
+        self._create = create
+        self._wanted: dict[str, None] = {}
+        self._asked = trio.Event()
+        self._created = self._refused = self._dropped = 0
+        node.add("auto-topic-creation", "part", self._figures)
+
+    def want(self, names: Iterable[str]) -> None:
+        """Note names that are to be created soon. Never waits."""
+        for name in names:
+            if len(self._wanted) >= MOST:
+                self._dropped += 1
+            else:
+                self._wanted[name] = None
+        self._asked.set()
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Have them created, until cancelled."""
+        task_status.started()
+        while True:
+            await self._asked.wait()
+            names = list(self._wanted)
+            results: Mapping[str, KafkaError | None]
+            try:
+                results = await self._create(names)
+            except KafkaError as error:
+                results = dict.fromkeys(names, error)
+            for name, refusal in results.items():
+                if refusal is None:
+                    self._created += 1
+                else:
+                    self._refused += 1
+                    _logger.info("topic not created", topic=name, reason=str(refusal))
+            for name in names:
+                del self._wanted[name]
+            if not self._wanted:
+                self._asked = trio.Event()
+
+    def _figures(self) -> Figures:
+        return {
+            "wanted": len(self._wanted),
+            "created": self._created,
+            "refused": self._refused,
+            "dropped": self._dropped,
+        }
