@@ -1,6 +1,9 @@
+from tempfile import TemporaryDirectory
+
 import pytest
 
 from tests.log.kit import (
+    PARTITION,
     SAMPLES,
     append,
     batch,
@@ -12,9 +15,13 @@ from tests.log.kit import (
     scan,
 )
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.recovery import open_log
+from trio_kafka.log.truncate import truncate_to
 from trio_kafka.records.batch import check_crc, read_header, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.testing.simulation import run_simulated
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
 
 
 def error(caught):
@@ -307,3 +314,20 @@ def test_an_append_that_took_long_makes_the_directory_slow():
         return fast, log.pace.slow, log.pace.long_appends
 
     assert run_simulated(main) == (False, True, 1)
+
+
+async def test_a_log_lives_on_a_real_disk():
+    with TemporaryDirectory() as path:
+        world = RealWorld(SkippingClock())
+        log = new_log(world, f"{path}/t-0", segment_bytes=5000, index_interval_bytes=200)
+        for _ in range(100):
+            append(log, batch(2, size=50))
+        await log.sync()
+        assert (log.recovery_point, len(log.segments)) == (200, 4)
+        await truncate_to(log, 150)
+        await log.close()
+
+        again = await open_log(world, log.directory, PARTITION, log.config)
+
+        assert offsets(await read_all(again)) == list(range(150))
+        again.abandon()

@@ -7,6 +7,7 @@ from tests.log.kit import (
     batch,
     content_of,
     fill,
+    headers,
     new_log,
     offsets,
     read_all,
@@ -208,6 +209,58 @@ async def test_what_was_left_half_done_is_removed(autojump_clock, world):
     await open_log(world, directory, PARTITION, LogConfig())
 
     assert directory.names() == ["00000000000000000000.log"]
+
+
+async def test_what_the_cleaner_had_finished_takes_its_place(autojump_clock, world):
+    log = new_log(world, segment_bytes=400)
+    for number in range(12):
+        append(log, batch(2, size=40), epoch=number // 3)
+    rows = log.epochs.rows
+    await log.close()
+    bases = [segment.base_offset for segment in log.segments]
+    merged = b"".join([await content_of(log.directory, f"{base:020}.log") for base in bases[:2]])
+    await fill(log.directory, {f"{0:020}.log.swap": merged, f"{0:020}.index.swap": b""})
+
+    known = Known(clean=True)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert [segment.base_offset for segment in again.segments] == [0, *bases[2:]]
+    assert offsets(await read_all(again)) == list(range(24))
+    assert again.epochs.rows == rows
+    assert not [name for name in log.directory.names() if name.endswith(".swap")]
+
+
+async def test_an_index_that_is_missing_is_built_again_and_epochs_stay(autojump_clock, world):
+    log = new_log(world, segment_bytes=400)
+    for number in range(12):
+        append(log, batch(2, size=40), epoch=number // 3)
+    rows = log.epochs.rows
+    await log.close()
+    name = f"{log.segments.first.base_offset:020}.index"
+    before = await content_of(log.directory, name)
+    await log.directory.unlink(name)
+
+    known = Known(clean=True)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert again.epochs.rows == rows
+    assert await content_of(log.directory, name) == before
+    assert again.end_offset == 24
+
+
+async def test_a_missing_index_costs_no_segment_behind_a_gap(autojump_clock, world):
+    log = new_log(world)
+    for base in (0, 10, 20):
+        content = batch(2, base_offset=base)
+        log.append_as_follower(memoryview(content), headers(content))
+        log.roll()
+    await log.close()
+    await log.directory.unlink(f"{0:020}.index")
+
+    known = Known(clean=True)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert offsets(await read_all(again)) == [0, 1, 10, 11, 20, 21]
 
 
 async def write_for_ever(world, acked):

@@ -30,7 +30,7 @@ from trio_kafka.log.pace import Pace
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.producers import drop_snapshots, load_producers
 from trio_kafka.log.reading import run_cold
-from trio_kafka.log.scan import walk
+from trio_kafka.log.scan import BULK, walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.verify import Checked, check_segment
@@ -39,6 +39,7 @@ from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory, World
 
 _LEFT_OVER: Final = (".deleted", ".cleaned", ".tmp", ".swap")
+_SWAP: Final = ".log.swap"
 _logger: Final = get_logger(__name__)
 
 
@@ -144,6 +145,7 @@ class _Loader:
             # Never synced: the checkpoints speak of another log that the partition had before.
             self.known = Known()
             self.start_offset = 0
+        await self._finish_swaps()
         bases = await self._clear(self.directory.names())
         await self._load_epochs()
         await self._load_segments(bases)
@@ -158,6 +160,32 @@ class _Loader:
             self.directory, self.segments, upto, self.end_offset, rebuilt
         )
         await self._make_durable()
+
+    async def _finish_swaps(self) -> None:
+        """Let what the cleaner had finished take its place: what it replaces may be gone already.
+
+        The replaced segments go first, durably: whoever dies in between finds the swap again.
+        """
+        for name in [name for name in self.directory.names() if name.endswith(_SWAP)]:
+            found = parse_offset_file(name.removesuffix(".swap"))
+            if found is None:
+                continue
+            last = [found[0]]
+            file = self.directory.open(name)
+
+            def see(position: int, header: BatchHeader, last: list[int] = last) -> None:
+                del position
+                last[0] = header.last_offset
+
+            await run_cold(walk(file, 0, see, chunk=BULK))
+            file.close()
+            for other in self.directory.names():
+                parsed = parse_offset_file(other)
+                if parsed and parsed[1] in SEGMENT_FILES and found[0] <= parsed[0] <= last[0]:
+                    await self.directory.unlink(other)
+            await self.directory.sync()
+            self.directory.rename(name, name.removesuffix(".swap"))
+            await self.directory.sync()
 
     async def _clear(self, names: Collection[str]) -> list[int]:
         """Remove what was left half done and what lies below the start.
@@ -196,11 +224,14 @@ class _Loader:
                 checked = None
                 continue
             if checked is None:
-                self.epochs.truncate_from_end(base)
-                checked = Checked(base, self.epochs.latest)
+                if not trusted:
+                    self.epochs.truncate_from_end(base)
+                checked = Checked(base, self.epochs.epoch_at(base - 1))
             checked.end_offset = max(checked.end_offset, base)
-            whole = await self._check(segment, checked)
+            whole = await self._check(segment, checked, assign=not trusted)
             self.end_offset = checked.end_offset
+            if trusted and whole:
+                checked = None  # what follows is trusted too, behind a gap of the cleaner as well
 
     def _continues(self, base: int, end: int) -> bool:
         """May a segment begin with `base` after one that ends with `end`?"""
@@ -224,12 +255,16 @@ class _Loader:
         begin = segment.offsets.last[1] if segment.offsets.last else 0
         return await run_cold(walk(segment.file, begin, see)) == segment.file.size
 
-    async def _check(self, segment: Segment, checked: Checked) -> bool:
-        """Read a segment and cut it behind its last whole batch; False: it had to be cut."""
+    async def _check(self, segment: Segment, checked: Checked, *, assign: bool) -> bool:
+        """Read a segment and cut it behind its last whole batch; False: it had to be cut.
+
+        assign: the epochs of its batches are not known from the file.
+        """
 
         def see(position: int, header: BatchHeader) -> None:
             del position
-            self.epochs.assign(header.leader_epoch, header.base_offset)
+            if assign:
+                self.epochs.assign(header.leader_epoch, header.base_offset)
 
         interval = self.config.index_interval_bytes
         end = await check_segment(segment, checked, interval, see)
