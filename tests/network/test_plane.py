@@ -2,6 +2,7 @@
 
 import resource
 import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +13,13 @@ from trio_kafka.network import items
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Delayed, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.records.file_range import FileRange
 from trio_kafka.testing.planes import RunningPlane, running_plane, until
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,
+    ReadRequest,
+    ReadResponse,
     WaitRequest,
     WaitResponse,
 )
@@ -105,6 +109,34 @@ async def test_two_hundred_readers_that_never_read_cost_little_and_hold_up_nobod
         for client in clients:
             client.socket.abort()
         await until(lambda: not plane.connections)
+
+
+async def test_a_file_goes_out_by_real_sockets_also_when_it_is_deleted_meanwhile(
+    tmp_path: Path,
+) -> None:
+    world = RealWorld()
+    directory = world.directory(str(tmp_path))
+    file = directory.create("log")
+    data = bytes(range(256)) * (40 << 10)
+    file.append([data])
+
+    @api(ReadRequest)
+    def read(request: ReadRequest, context: Context) -> ReadResponse:
+        lease = file.lease(request.position + request.size)
+        return ReadResponse(FileRange(lease, request.position, request.size))  # type: ignore[arg-type]
+
+    settings = ListenerSettings(processors=1, send_buffer=16384)
+    async with (
+        running_plane(world, [read], listener=settings) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(ReadRequest(256, len(data) - 256), 0))
+        await until(lambda: plane.connections[0].out is not None)
+        await directory.unlink("log")
+        file.close()
+
+        assert (await client.receive_frame())[8:] == data[256:]
+        await until(lambda: plane.connections[0].out is None)
 
 
 def parking(gate: trio.Event) -> Any:

@@ -642,11 +642,13 @@ async def test_what_the_reader_does_itself_does_not_overtake_what_is_queued(
         await wait_all_tasks_blocked()
         processor._responses.send_nowait(items.EndThrottle(connection))
         processor._responses.send_nowait(items.EndThrottle(connection))
+        before = processor._responding.items
         processor._inline = True
         processor.post(items.StartThrottle(connection))
         processor.answer(bare_request(7, connection), [b"last"])
         processor._inline = False
         assert connection.muted == 0
+        assert processor._responding.items == before + 2
         await wait_all_tasks_blocked()
 
         assert connection.muted == items.THROTTLED
@@ -680,7 +682,10 @@ async def test_answers_that_wait_when_the_processor_stops_release_their_leases(
 
     world = simulated_world()
     files = Files(world, 1024)
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with (
+        running_plane(world, [echo], share_s=0.0) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
         await client.ask(EchoRequest("x", 1), 0)
         (connection,) = plane.connections
         await wait_all_tasks_blocked()
@@ -691,3 +696,27 @@ async def test_answers_that_wait_when_the_processor_stops_release_their_leases(
         plane.nursery.cancel_scope.cancel()
 
     assert len(released) == 3
+
+
+async def test_the_end_of_the_stream_behind_half_a_large_frame_is_seen_while_the_reader_sleeps(
+    autojump_clock: MockClock,
+) -> None:
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await trio.sleep(5)
+        return WaitResponse()
+
+    world = Universe(room=1 << 20).machine("broker")
+    settings = ListenerSettings(processors=1, receive_buffer=None)
+    async with (
+        running_plane(world, [wait], listener=settings, share_s=0.0) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        half = frame(10101, 0, bytes(2_000_000))[:300_000]
+        await client.send(request_frame(WaitRequest(1), 0) + half)
+        client.socket.shutdown_write()
+        await trio.sleep(1)
+        assert len(plane.connections) == 1
+        await trio.sleep(5)
+
+        assert plane.closed(items.LEFT) == 1
