@@ -294,3 +294,25 @@ async def test_a_partition_that_is_not_found_is_watched_no_more(world) -> None:
     broker.fetch().look()
 
     assert not broker.watched
+
+
+async def test_a_broker_without_a_replica_fetches_nothing(world) -> None:
+    broker = Broker(world, 1, 1, 2)
+    broker.produce(0)
+
+    answer = broker.fetch(follower=9, isolation=Isolation.LOG_END).look()
+
+    assert answer.parts[0][1].error.code is ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert answer.size == 0
+    assert not broker.partitions["t", 0].log.segments.active.file._leases
+
+
+async def test_a_follower_that_begins_is_known_to_have_nothing(world) -> None:
+    broker = Broker(world, 1, 1, 2)
+    broker.produce(0, 3)
+    broker.session.update({("t", 0): want(0)}, [])
+
+    found = sizes(broker.fetch(follower=PEER, isolation=Isolation.LOG_END).look())
+
+    assert found[0] > 0
+    assert broker.partitions["t", 0].follower_ends == {PEER: 0}

@@ -1,8 +1,21 @@
 import pytest
 import trio
 
-from tests.replication.kit import LANE, batch, make_cold, open_cluster, park, serve, state, want
+from tests.replication.kit import (
+    BROKER,
+    LANE,
+    batch,
+    make_cold,
+    open_cluster,
+    park,
+    serve,
+    state,
+    want,
+)
+from trio_kafka.config.topic import topic_config
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import ResourceType
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append import append
@@ -342,3 +355,18 @@ async def test_a_new_log_is_durable_soon_without_a_produce(world, autojump_clock
 
     after = world.universe.machine(world.name)
     assert names(after) == ["t-0"]
+
+
+async def test_settings_of_the_broker_reach_every_topic(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)}, u={0: state(1)})
+    cluster.replicas._settings_of = lambda image, topic: topic_config(
+        image.config(ResourceType.BROKER, ""), BROKER
+    )
+    delta = MetadataDelta(cluster.image)
+    delta.config((ResourceType.BROKER, "")).update({"max.message.bytes": "70"})
+
+    cluster._publish(delta)
+
+    for partition in cluster.replicas.partitions:
+        assert partition.settings.limits.max_message_bytes == 70

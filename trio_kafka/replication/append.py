@@ -8,6 +8,7 @@ from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
+from trio_kafka.log.log import Log
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import BatchHeader, iterate_headers
 from trio_kafka.records.recompress import recompress
@@ -54,7 +55,7 @@ def append(
         )
     if settings.codec is not None and settings.codec != header.codec:
         batch, header = _recompressed(batch, header, settings)
-    return _append(partition, batch, [header])
+    return _append(partition, log, batch, [header])
 
 
 def _recompressed(
@@ -79,15 +80,16 @@ def append_own(
 
     leader_epoch: that of the coordinator that writes; an older one is refused.
     """
-    partition.local_log(leader_epoch)
+    log = partition.local_log(leader_epoch)
     if acks == ACKS_ALL:
         check_enough(len(partition.isr), partition.minimum)
     headers = [header for _, header in iterate_headers(records)]
-    return _append(partition, records, headers)
+    return _append(partition, log, records, headers)
 
 
-def _append(partition: Partition, records: memoryview, headers: list[BatchHeader]) -> Appended:
-    log = partition.local_log()
+def _append(
+    partition: Partition, log: Log, records: memoryview, headers: list[BatchHeader]
+) -> Appended:
     try:
         appended = log.append_as_leader(records, headers, partition.leader_epoch)
     except LogDirError as error:

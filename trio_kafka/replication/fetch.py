@@ -217,8 +217,10 @@ class Fetch:
             partition = self._find(asked)
             if ready is not None:
                 return _fit(ready, left, at_least_one=at_least_one)
-            part = self._read_warm(asked, partition, min(wanted.max_bytes, left), at_least_one)
             follower = self._limits.follower
+            if follower is not None:
+                partition.check_replica(follower)
+            part = self._read_warm(asked, partition, min(wanted.max_bytes, left), at_least_one)
             if follower is not None and self._first and part.diverging is None:
                 partition.follower_fetched(follower, wanted.offset)
         except KafkaError as error:

@@ -238,13 +238,16 @@ class ReplicaManager:
                 known.update(state)
 
     def _follow_settings(self, delta: MetadataDelta) -> None:
-        topics = {name for kind, name in delta.configs if kind == ResourceType.TOPIC}
-        all_topics = any(kind == ResourceType.BROKER for kind, _ in delta.configs)
-        if not topics and not all_topics:
-            return
-        for partition in self.partitions:
-            if all_topics or partition.at.topic in topics:
+        if any(kind == ResourceType.BROKER for kind, _ in delta.configs):
+            for partition in self.partitions:
                 self._configure(partition)
+            return
+        for kind, name in delta.configs:
+            topic = self.image.topics.get(name) if kind == ResourceType.TOPIC else None
+            for number in topic.partitions if topic is not None else ():
+                found = self._partitions.get((name, number))
+                if found is not None:
+                    self._configure(found)
 
     def _configure(self, partition: Partition) -> None:
         topic = self._settings_of(self.image, partition.at.topic)

@@ -23,9 +23,7 @@ from trio_kafka.replication.isr import committed_end, effective_minimum
 
 NO_EPOCH: Final = -1
 # Errors that a client can mend by asking the leader that it is told of (KIP-951).
-LED_ELSEWHERE: Final = frozenset(
-    {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
-)
+LED_ELSEWHERE: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
 
 @frozen(kw_only=True)
@@ -159,10 +157,7 @@ class Partition:
 
     def follower_fetched(self, node: NodeId, end_offset: int) -> None:
         """A follower holds everything below `end_offset`: it has asked for what follows."""
-        if node not in self.replicas:
-            raise KafkaError(
-                ErrorCode.UNKNOWN_LEADER_EPOCH, f"{self.at}: broker {node} has no replica"
-            )
+        self.check_replica(node)
         self.follower_ends[node] = end_offset
         self.advance()
         self.changed(self)
@@ -193,6 +188,15 @@ class Partition:
                 ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.at} is led by broker {self.leader}"
             )
         return self.log
+
+    def check_replica(self, node: NodeId) -> None:
+        """Raises KafkaError(UNKNOWN_LEADER_EPOCH) for a broker that has no replica, as far as known
+        here.
+        """
+        if node not in self.replicas:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_LEADER_EPOCH, f"{self.at}: broker {node} has no replica"
+            )
 
     def storage_error(self, error: LogDirError) -> KafkaError:
         """Take the partition offline, and the answer that says so."""
