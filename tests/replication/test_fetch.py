@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.replication.kit import PEER, batch, make_cold, new_partition, state, want
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -7,6 +9,7 @@ from trio_kafka.replication.append import append
 from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
 from trio_kafka.replication.read import Isolation, read_cold
 from trio_kafka.replication.sessions import Session
+from trio_kafka.testing.simulation import simulated_world
 
 
 class Broker:
@@ -316,3 +319,49 @@ async def test_a_follower_that_begins_is_known_to_have_nothing(world) -> None:
 
     assert found[0] > 0
     assert broker.partitions["t", 0].follower_ends == {PEER: 0}
+
+
+EVENTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("produce"), st.integers(0, 2)),
+        st.tuples(st.just("poll"), st.sampled_from([1, 150, 10_000])),
+        st.tuples(st.just("forget"), st.integers(0, 2)),
+        st.tuples(st.just("want"), st.integers(0, 2)),
+        st.tuples(st.just("park"), st.just(0)),
+    ),
+    max_size=25,
+)
+
+
+@given(EVENTS)
+async def test_no_order_of_events_hides_bytes_from_a_session(events) -> None:
+    broker = Broker(simulated_world(), 3)
+    positions = {("t", n): 0 for n in range(3)}
+    moved = {}
+    for what, number in events:
+        key = ("t", number)
+        if what == "produce":
+            broker.produce(number)
+        elif what == "forget":
+            broker.session.update({}, [key])
+            positions.pop(key, None)
+        elif what == "want":
+            positions.setdefault(key, 0)
+            moved[key] = want(positions[key])
+        elif what == "park":
+            broker.fetch(min_bytes=1 << 20).look()
+        else:
+            broker.session.update(moved, [])
+            moved = {}
+            answer = broker.fetch(may_wait=False, max_bytes=number).look()
+            ends = {key: broker.partitions[key].log.end_offset for key in positions}
+            unread = {key for key, offset in positions.items() if offset < ends[key]}
+            given_to = {partition.key for partition, read in answer.parts if read.size}
+            assert given_to <= unread
+            assert bool(given_to) == bool(unread)
+            if number == 10_000:
+                assert given_to == unread
+            for key in given_to:
+                positions[key] = ends[key]
+                moved[key] = want(ends[key])
+            answer.release()
