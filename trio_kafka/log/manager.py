@@ -395,7 +395,7 @@ class LogManager:
         self._node.remove()
 
     def abandon(self) -> None:
-        """Close files and give back locks, and nothing else: the next start recovers. Idempotent."""
+        """Close files and give back locks, nothing else: the next start recovers. Idempotent."""
         for directory in self.directories:
             directory.abandon()
 
