@@ -1,0 +1,126 @@
+"""Brokers registered, fenced, unfenced and gone."""
+
+import pytest
+from attrs import evolve
+
+from tests.controller.kit import broker, image_of, new_broker
+from trio_kafka.controller.brokers import Heartbeat, fence, heartbeat, register, unregister
+from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import BrokerRegistration, MetadataImage
+from trio_kafka.metadata.replay import replay_all
+from trio_kafka.model import NodeId
+
+ONE = NodeId(1)
+SETTINGS = ControllerSettings()
+
+
+def after(image: MetadataImage, records) -> MetadataImage:
+    delta = MetadataDelta(image)
+    replay_all(delta, list(records))
+    return delta.apply(image.offset + 1, 1, 1)
+
+
+def beat(image: MetadataImage, **changes: object) -> tuple[object, MetadataImage]:
+    made = heartbeat(
+        image,
+        Heartbeat(**{"broker_id": ONE, "epoch": 10, "metadata_offset": 10, **changes}),
+        SETTINGS,
+    )
+    return made.result, after(image, made.records)
+
+
+def test_a_registration_is_fenced_and_its_epoch_is_its_offset() -> None:
+    image = image_of()
+
+    made = register(image, new_broker(), offset=42, alive=False, settings=SETTINGS)
+    found = after(image, made.records).brokers[ONE]
+
+    assert made.result == found.epoch == 42
+    assert found.fenced
+    assert found.endpoints == new_broker().endpoints
+
+
+def test_the_same_life_is_registered_once() -> None:
+    image = image_of(evolve(broker(1), incarnation_id=bytes([1] * 16)))
+
+    made = register(image, new_broker(1, life=1), offset=42, alive=True, settings=SETTINGS)
+
+    assert (made.result, list(made.records)) == (10, [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "alive", "code"),
+    [
+        ({"cluster_id": "other"}, False, ErrorCode.INCONSISTENT_CLUSTER_ID),
+        ({"incarnation_id": bytes([9] * 16)}, True, ErrorCode.DUPLICATE_BROKER_REGISTRATION),
+        ({"incarnation_id": bytes([9] * 16), "features": {}}, False, ErrorCode.UNSUPPORTED_VERSION),
+        (
+            {"incarnation_id": bytes([9] * 16), "log_dirs": ()},
+            False,
+            ErrorCode.INVALID_REGISTRATION,
+        ),
+    ],
+)
+def test_a_registration_that_cannot_be_is_refused(changes, alive: bool, code: ErrorCode) -> None:
+    with pytest.raises(KafkaError) as caught:
+        register(
+            image_of(broker(1)),
+            evolve(new_broker(), **changes),
+            offset=42,
+            alive=alive,
+            settings=SETTINGS,
+        )
+
+    assert caught.value.code is code
+
+
+def test_a_broker_is_unfenced_when_it_has_read_its_own_registration() -> None:
+    image = image_of(broker(1, active=False))
+
+    behind, still = beat(image, metadata_offset=9)
+    ahead, now = beat(image, metadata_offset=10)
+
+    assert (behind.caught_up, behind.fenced, still.brokers[ONE].fenced) == (False, True, True)
+    assert (ahead.caught_up, ahead.fenced, now.brokers[ONE].fenced) == (True, False, False)
+
+
+def test_a_broker_may_ask_to_be_fenced() -> None:
+    answer, image = beat(image_of(broker(1)), want_fence=True)
+
+    assert answer.fenced
+    assert image.brokers[ONE].fenced
+
+
+def test_a_controlled_shutdown_has_two_steps() -> None:
+    first, leaving = beat(image_of(broker(1)), want_shutdown=True)
+    second, gone = beat(leaving, want_shutdown=True)
+    third, _ = beat(gone, want_shutdown=True)
+
+    assert (first.should_shut_down, leaving.brokers[ONE].in_controlled_shutdown) == (False, True)
+    assert (second.should_shut_down, gone.brokers[ONE].fenced) == (True, True)
+    assert third.should_shut_down
+
+
+def test_the_words_of_an_old_life_are_refused() -> None:
+    with pytest.raises(KafkaError) as caught:
+        beat(image_of(broker(1)), epoch=9)
+
+    assert caught.value.code is ErrorCode.STALE_BROKER_EPOCH
+
+
+def test_a_broker_is_forgotten_when_told_so() -> None:
+    image = image_of(broker(1))
+
+    assert not after(image, unregister(image, ONE, SETTINGS).records).brokers
+    with pytest.raises(KafkaError) as caught:
+        unregister(image, NodeId(7), SETTINGS)
+    assert caught.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+def test_fencing_is_one_record_for_a_broker_that_leads_nothing() -> None:
+    image = image_of(broker(1))
+    one: BrokerRegistration = image.brokers[ONE]
+
+    assert len(fence(image, one, SETTINGS)) == 1

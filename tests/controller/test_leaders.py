@@ -1,0 +1,88 @@
+"""Who leads when brokers go and come: as Kafka's own log of a stop and a start has it."""
+
+from attrs import evolve
+
+from tests.controller.kit import broker, image_of
+from trio_kafka.controller.leaders import arrive, leave
+from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage, PartitionState
+from trio_kafka.metadata.replay import replay_all
+from trio_kafka.model import NodeId, TopicId
+from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
+
+ID = TopicId(bytes([1] * 16))
+ONE, TWO = NodeId(1), NodeId(2)
+
+
+def with_topic(image: MetadataImage, replicas: list[int]) -> MetadataImage:
+    record = PartitionRecord(
+        partition_id=0, topic_id=ID, replicas=replicas, isr=replicas, leader=replicas[0]
+    )
+    record.leader_epoch = record.partition_epoch = 0
+    return after(image, [TopicRecord(name="t", topic_id=ID), record])
+
+
+def after(image: MetadataImage, records) -> MetadataImage:
+    delta = MetadataDelta(image)
+    replay_all(delta, list(records))
+    return delta.apply(image.offset + 1, 1, 1)
+
+
+def state(image: MetadataImage) -> PartitionState:
+    return image.topics["t"].partitions[0]
+
+
+def test_the_only_replica_leaves_an_empty_isr_and_stays_eligible() -> None:
+    image = with_topic(image_of(broker(1)), [1])
+
+    gone = after(image, leave(image, ONE, ControllerSettings()))
+    back = after(gone, arrive(gone, ONE))
+
+    left, led = state(gone), state(back)
+    assert (left.isr, left.leader, left.elr, left.last_known_elr) == ((), -1, (1,), (1,))
+    assert (left.leader_epoch, left.partition_epoch) == (1, 1)
+    assert (led.isr, led.leader, led.elr, led.last_known_elr) == ((1,), 1, (), ())
+    assert (led.leader_epoch, led.partition_epoch) == (2, 2)
+
+
+def test_without_eligible_replicas_the_last_one_stays_in_sync() -> None:
+    image = with_topic(image_of(broker(1), elr=0), [1])
+
+    gone = after(image, leave(image, ONE, ControllerSettings()))
+    back = after(gone, arrive(gone, ONE))
+
+    assert (state(gone).isr, state(gone).leader, state(gone).elr) == ((1,), -1, ())
+    assert state(back).leader == 1
+
+
+def test_another_in_sync_replica_leads_on() -> None:
+    image = with_topic(image_of(broker(1), broker(2)), [1, 2])
+
+    gone = after(image, leave(image, ONE, ControllerSettings()))
+
+    assert (state(gone).isr, state(gone).leader, state(gone).elr) == ((2,), 2, ())
+
+
+def test_an_isr_below_the_minimum_leaves_its_members_eligible() -> None:
+    image = with_topic(image_of(broker(1), broker(2)), [1, 2])
+
+    gone = after(image, leave(image, ONE, ControllerSettings(min_insync_replicas=2)))
+
+    assert (state(gone).isr, state(gone).elr) == ((2,), (1,))
+
+
+def test_a_fenced_replica_is_not_elected() -> None:
+    image = with_topic(image_of(broker(1), broker(2)), [1, 2])
+    image = evolve(image, brokers={ONE: broker(1), TWO: broker(2, active=False)})
+
+    gone = after(image, leave(image, ONE, ControllerSettings()))
+
+    assert state(gone).leader == -1
+
+
+def test_a_broker_that_holds_nothing_changes_nothing() -> None:
+    image = with_topic(image_of(broker(1), broker(2)), [1])
+
+    assert not list(leave(image, TWO, ControllerSettings()))
+    assert not list(arrive(image, TWO))

@@ -1,0 +1,34 @@
+"""Blocks of producer ids."""
+
+import pytest
+from attrs import evolve
+
+from tests.controller.kit import broker, image_of
+from trio_kafka.controller.producer_ids import ProducerIdBlock, allocate
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import NodeId
+
+ONE = NodeId(1)
+
+
+def test_the_next_block_begins_where_the_last_ended() -> None:
+    made = allocate(evolve(image_of(broker(1)), next_producer_id=5000), ONE, 10)
+
+    assert made.result == ProducerIdBlock(5000, 1000)
+    assert made.records[0].next_producer_id == 6000
+
+
+@pytest.mark.parametrize(
+    ("node", "epoch", "code"),
+    [(1, 9, ErrorCode.STALE_BROKER_EPOCH), (2, 10, ErrorCode.BROKER_ID_NOT_REGISTERED)],
+)
+def test_only_a_living_broker_gets_ids(node: int, epoch: int, code: ErrorCode) -> None:
+    with pytest.raises(KafkaError) as caught:
+        allocate(image_of(broker(1)), NodeId(node), epoch)
+
+    assert caught.value.code is code
+
+
+def test_after_the_last_id_there_is_none() -> None:
+    with pytest.raises(KafkaError):
+        allocate(evolve(image_of(broker(1)), next_producer_id=(1 << 63) - 10), ONE, 10)

@@ -1,0 +1,142 @@
+"""Topics created, grown and deleted."""
+
+from random import Random
+
+import pytest
+
+from tests.controller.kit import broker, image_of, validate
+from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.topics import (
+    Chance,
+    CreatedTopic,
+    NewTopic,
+    create_partitions,
+    create_topic,
+    delete_topic,
+)
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import UNASSIGNED_DIRECTORY, MetadataImage
+from trio_kafka.metadata.replay import replay_all
+
+THREE = image_of(broker(1), broker(2), broker(3))
+
+
+def create(
+    image: MetadataImage, topic: NewTopic, settings: ControllerSettings | None = None
+) -> tuple[CreatedTopic, MetadataImage]:
+    random = Random(5)
+    made = create_topic(
+        image,
+        {},
+        topic,
+        settings=settings or ControllerSettings(),
+        validate=validate,
+        chance=Chance(choose=random.randrange, random_bytes=random.randbytes),
+    )
+    delta = MetadataDelta(image)
+    replay_all(delta, made.records)
+    return made.result, delta.apply(100, 1, 1)
+
+
+def test_defaults_come_from_the_settings() -> None:
+    settings = ControllerSettings(num_partitions=4, default_replication_factor=2)
+
+    created, image = create(THREE, NewTopic(name="t"), settings)
+
+    assert (created.partitions, created.replication_factor) == (4, 2)
+    assert all(len(state.replicas) == 2 for state in image.topics["t"].partitions.values())
+
+
+def test_assignments_are_taken_as_they_are_and_an_active_broker_leads() -> None:
+    image = image_of(broker(1, active=False), broker(2))
+
+    _, after = create(image, NewTopic(name="t", assignments={0: [1, 2], 1: [2, 1]}))
+
+    first = after.topics["t"].partitions[0]
+    assert (first.replicas, first.isr, first.leader) == ((1, 2), (2,), 2)
+    assert first.directories == (bytes([1] * 16), bytes([2] * 16))
+    assert (first.leader_epoch, first.partition_epoch) == (0, 0)
+
+
+def test_a_broker_with_several_directories_chooses_itself() -> None:
+    from attrs import evolve
+
+    image = image_of(evolve(broker(1), log_dirs=(bytes([7] * 16), bytes([8] * 16))))
+
+    _, after = create(image, NewTopic(name="t"))
+
+    assert after.topics["t"].partitions[0].directories == (UNASSIGNED_DIRECTORY,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"partitions": 0}, ErrorCode.INVALID_PARTITIONS),
+        ({"partitions": -2}, ErrorCode.INVALID_PARTITIONS),
+        ({"partitions": 10_001}, ErrorCode.POLICY_VIOLATION),
+        ({"replication_factor": 0}, ErrorCode.INVALID_REPLICATION_FACTOR),
+        ({"replication_factor": 4}, ErrorCode.INVALID_REPLICATION_FACTOR),
+        ({"assignments": {0: [1]}, "partitions": 1}, ErrorCode.INVALID_REQUEST),
+        ({"assignments": {0: [1]}, "replication_factor": 1}, ErrorCode.INVALID_REQUEST),
+        ({"assignments": {1: [1]}}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ({"assignments": {0: []}}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ({"assignments": {0: [1, 1]}}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ({"assignments": {0: [9]}}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ({"assignments": {0: [1], 1: [1, 2]}}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ({"configs": {"a": "bad"}}, ErrorCode.INVALID_CONFIG),
+        ({"name": "a/b"}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ],
+)
+def test_what_cannot_be_is_refused(changes: dict, code: ErrorCode) -> None:
+    with pytest.raises(KafkaError) as caught:
+        create(THREE, NewTopic(**{"name": "t", **changes}))
+
+    assert caught.value.code is code
+
+
+def test_with_all_brokers_fenced_nothing_is_created() -> None:
+    image = image_of(broker(1, active=False))
+    for topic, code in (
+        (NewTopic(name="t"), ErrorCode.INVALID_REPLICATION_FACTOR),
+        (NewTopic(name="t", assignments={0: [1]}), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ):
+        with pytest.raises(KafkaError) as caught:
+            create(image, topic)
+        assert caught.value.code is code
+
+
+def test_a_topic_grows_behind_its_last_partition() -> None:
+    _, image = create(THREE, NewTopic(name="t", partitions=2, replication_factor=2))
+
+    made = create_partitions(image, "t", 5, None, Random(1).randrange)
+
+    assert [record.partition_id for record in made.records] == [2, 3, 4]
+    assert all(len(record.replicas) == 2 for record in made.records)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "given", "code"),
+    [
+        ("z", 5, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("t", 1, None, ErrorCode.INVALID_PARTITIONS),
+        ("t", 2, [[1], [2]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ("t", 2, [[1, 2]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ],
+)
+def test_growth_that_is_none_is_refused(name, count, given, code: ErrorCode) -> None:
+    _, image = create(THREE, NewTopic(name="t"))
+
+    with pytest.raises(KafkaError) as caught:
+        create_partitions(image, name, count, given, Random(1).randrange)
+
+    assert caught.value.code is code
+
+
+def test_topics_are_not_deleted_where_that_is_turned_off() -> None:
+    created, image = create(THREE, NewTopic(name="t"))
+
+    with pytest.raises(KafkaError) as caught:
+        delete_topic(image, created.id, ControllerSettings(delete_topic_enable=False))
+
+    assert caught.value.code is ErrorCode.TOPIC_DELETION_DISABLED

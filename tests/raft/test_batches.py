@@ -1,0 +1,70 @@
+"""Batches of the metadata log."""
+
+import pytest
+
+from tests.raft.kit import DIRECTORY_ID, ONE
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.protocol.stored.control import SnapshotFooterRecord, SnapshotHeaderRecord
+from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
+from trio_kafka.raft.batches import (
+    encode_controls,
+    encode_records,
+    leader_change,
+    read_controls,
+    read_metadata,
+)
+from trio_kafka.raft.voters import Voter, VoterSet
+from trio_kafka.records.batch import Record, check_crc, encode_batch, read_header
+
+
+def test_records_come_back_with_their_offsets_in_the_header() -> None:
+    records = [
+        TopicRecord(name="t", topic_id=bytes([1] * 16)),
+        PartitionRecord(partition_id=0, topic_id=bytes([1] * 16), directories=[bytes(16)]),
+    ]
+
+    batch = encode_records(records, base_offset=7, epoch=3, level=33, timestamp_ms=5)
+    header = read_header(batch)
+
+    check_crc(batch, 0, header)
+    assert list(read_metadata(batch, 0, header)) == records
+    assert (header.base_offset, header.next_offset, header.leader_epoch) == (7, 9, 3)
+    assert (header.max_timestamp, header.is_control) == (5, False)
+
+
+def test_a_leader_change_is_as_kafka_writes_it_for_static_voters() -> None:
+    change = leader_change(ONE, VoterSet(0, (Voter(ONE),)))
+
+    batch = encode_controls([change], base_offset=0, epoch=1, timestamp_ms=1795236551829)
+
+    assert len(batch) == 91
+    assert read_header(batch).is_control
+    assert list(read_controls(batch, 0, read_header(batch))) == [change]
+
+
+def test_with_dynamic_voters_a_leader_change_names_directories() -> None:
+    change = leader_change(ONE, VoterSet(1, (Voter(ONE, DIRECTORY_ID),)))
+
+    batch = encode_controls([change], base_offset=0, epoch=1, timestamp_ms=1)
+    (found,) = read_controls(batch, 0, read_header(batch))
+
+    assert found == change
+    assert change.version == 1
+    assert change.granting_voters[0].voter_directory_id == DIRECTORY_ID
+
+
+def test_controls_of_a_snapshot_share_a_batch() -> None:
+    controls = [SnapshotHeaderRecord(version=0), SnapshotFooterRecord(version=0)]
+
+    batch = encode_controls(controls, base_offset=4, epoch=1, timestamp_ms=1)
+
+    assert list(read_controls(batch, 0, read_header(batch))) == controls
+
+
+def test_bytes_that_are_no_record_are_named_by_their_offset() -> None:
+    batch = encode_batch([Record(value=b"\x01\x63\x00", timestamp=1)], 41, 1)
+
+    with pytest.raises(KafkaError, match="offset 41") as caught:
+        list(read_metadata(batch, 0, read_header(batch)))
+
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE

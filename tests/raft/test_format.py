@@ -1,0 +1,53 @@
+"""What formatting writes."""
+
+import pytest
+
+from tests.raft.kit import DIRECTORY_ID, ONE, ROOT, format_root
+from trio_kafka.errors import KafkaError
+from trio_kafka.raft.format import format_metadata
+from trio_kafka.raft.snapshot import BOOTSTRAP, read_snapshot
+
+
+async def test_a_formatted_directory_has_one_snapshot_with_voters_and_features(
+    world, autojump_clock
+) -> None:
+    await format_root(world)
+
+    directory = world.directory(ROOT).directory("__cluster_metadata-0")
+    found = await read_snapshot(directory, BOOTSTRAP)
+    assert directory.names() == ["00000000000000000000-0000000000.checkpoint"]
+    assert found.voters is not None
+    assert found.voters.kraft_version == 1
+    assert found.voters.voters[0].id == ONE
+    assert found.voters.voters[0].directory_id == DIRECTORY_ID
+    assert found.records[0].feature_level == 33
+
+
+async def test_formatting_again_changes_nothing(world, autojump_clock) -> None:
+    root = world.directory(ROOT, create=True)
+
+    async def again(level: int) -> bool:
+        return await format_metadata(
+            root, node_id=ONE, directory_id=DIRECTORY_ID, endpoints=[], now_ms=1, level=level
+        )
+
+    assert await again(33)
+    assert not await again(20)
+    found = await read_snapshot(root.directory("__cluster_metadata-0"), BOOTSTRAP)
+    assert found.records[0].feature_level == 33
+
+
+async def test_before_kraft_version_1_there_are_no_voters_in_the_snapshot(
+    world, autojump_clock
+) -> None:
+    await format_root(world, level=20)
+
+    found = await read_snapshot(world.directory(ROOT).directory("__cluster_metadata-0"), BOOTSTRAP)
+    assert found.voters is None
+
+
+async def test_an_unknown_level_writes_nothing(world, autojump_clock) -> None:
+    with pytest.raises(KafkaError):
+        await format_root(world, level=99)
+
+    assert world.directory(ROOT).names() == []

@@ -1,0 +1,42 @@
+"""When snapshots are written."""
+
+import trio
+
+from tests.raft.kit import format_root, running_quorum
+from trio_kafka.introspect.tree import Node
+from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
+from trio_kafka.protocol.stored.metadata.topics import TopicRecord
+from trio_kafka.raft.generator import SnapshotGenerator, SnapshotSettings
+
+
+async def run(world, settings: SnapshotSettings, count: int, seconds: float) -> list[int]:
+    """The offset of the newest snapshot after each second, with `count` topics at the beginning."""
+    await format_root(world)
+    found = []
+    async with running_quorum(world) as (driver, loader), trio.open_nursery() as nursery:
+        generator = SnapshotGenerator(driver, settings, Node("broker", "broker"))
+        loader.add(generator)
+        await nursery.start(generator.run)
+        driver.append([FeatureLevelRecord("metadata.version", 33)], driver.epoch, 33)
+        for number in range(count):
+            record = TopicRecord(name=f"t{number}", topic_id=(number + 1).to_bytes(16))
+            end = driver.append([record], driver.epoch, 33)
+        await loader.wait_published(end)
+        for _ in range(int(seconds)):
+            await trio.sleep(1)
+            assert driver.store.snapshot is not None
+            found.append(driver.store.snapshot.offset)
+        nursery.cancel_scope.cancel()
+    return found
+
+
+async def test_enough_bytes_of_log_give_a_snapshot(world, autojump_clock) -> None:
+    few = SnapshotSettings(max_record_bytes_between_snapshots=2000, max_snapshot_interval_ms=0)
+
+    assert await run(world, few, 50, 3) == [52, 52, 52]
+
+
+async def test_few_records_wait_for_the_interval_and_then_no_more(world, autojump_clock) -> None:
+    settings = SnapshotSettings(max_snapshot_interval_ms=4500)
+
+    assert await run(world, settings, 3, 20) == [0] * 4 + [5] * 16

@@ -1,0 +1,59 @@
+"""The file quorum-state."""
+
+import pytest
+
+from tests.raft.kit import DIRECTORY_ID, ONE, ROOT, STATIC, put_sample
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.checkpoint import read_file, replace_file
+from trio_kafka.log.partition_metadata import parse_id
+from trio_kafka.model import NO_NODE, NodeId
+from trio_kafka.raft.quorum_state import NAME, load_election, save_election
+from trio_kafka.raft.values import Election
+from trio_kafka.raft.voters import Voter, VoterSet
+
+
+@pytest.mark.parametrize("voters", [STATIC, VoterSet(1, (Voter(ONE, DIRECTORY_ID),))])
+async def test_an_election_survives_its_file(world, autojump_clock, voters: VoterSet) -> None:
+    directory = world.directory(ROOT, create=True)
+
+    for election in (Election(3, ONE, NO_NODE), Election(4, NO_NODE, ONE)):
+        await save_election(directory, election, voters)
+        assert await load_election(directory) == election
+
+
+async def test_for_static_voters_the_file_is_kafkas_byte_for_byte(world, autojump_clock) -> None:
+    await put_sample(world, "cluster_metadata")
+    directory = world.directory(ROOT).directory("__cluster_metadata-0")
+    kafkas = await read_file(directory, NAME)
+
+    election = await load_election(directory)
+    await save_election(directory, election, STATIC)
+
+    assert election == Election(3, ONE, NO_NODE)
+    assert await read_file(directory, NAME) == kafkas
+
+
+async def test_for_dynamic_voters_the_file_is_kafkas_byte_for_byte(world, autojump_clock) -> None:
+    await put_sample(world, "dynamic_quorum")
+    directory = world.directory(ROOT).directory("__cluster_metadata-0")
+    kafkas = await read_file(directory, NAME)
+    two = NodeId(2)
+    voted = parse_id("8g5JtBWGjpsuajDO9s-AFg")
+
+    election = await load_election(directory)
+    await save_election(directory, election, VoterSet(1, (Voter(two, voted),)))
+
+    assert election == Election(4, two, two)
+    assert await read_file(directory, NAME) == kafkas
+
+
+async def test_where_there_is_none_no_epoch_has_begun(world, autojump_clock) -> None:
+    assert await load_election(world.directory(ROOT, create=True)) == Election()
+
+
+async def test_a_damaged_file_takes_the_directory_offline(world, autojump_clock) -> None:
+    directory = world.directory(ROOT, create=True)
+    await replace_file(directory, NAME, b'{"leaderId":1')
+
+    with pytest.raises(LogDirError, match="quorum-state"):
+        await load_election(directory)

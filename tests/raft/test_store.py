@@ -1,0 +1,127 @@
+"""The directory of the metadata log: what is kept, and what a damaged snapshot costs."""
+
+import pytest
+import trio
+
+from tests.raft.kit import CONFIG, ROOT, STATIC, format_root, put_sample, running_quorum
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.config import LogConfig
+from trio_kafka.metadata.dump import records_of
+from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
+from trio_kafka.protocol.stored.metadata.topics import TopicRecord
+from trio_kafka.raft.snapshot import SnapshotId, snapshots_in
+from trio_kafka.raft.store import open_store
+from trio_kafka.testing.simulation import run_simulated, run_until_crash
+from trio_kafka.world.simulated import SimulatedWorld, Universe
+
+SMALL = LogConfig(segment_bytes=2_000)
+
+
+async def fill(driver, loader, first: int, count: int = 60) -> None:
+    if not loader.image.features:
+        driver.append(
+            [FeatureLevelRecord(name="metadata.version", feature_level=33)], driver.epoch, 33
+        )
+    for number in range(first, first + count):
+        record = TopicRecord(name=f"t{number}", topic_id=(number + 1).to_bytes(16))
+        end = driver.append([record], driver.epoch, 33)
+    await loader.wait_published(end)
+
+
+async def snapshot(driver, loader) -> None:
+    image = loader.image
+    await driver.write_snapshot(
+        SnapshotId(image.offset, image.epoch), records_of(image), level=33, timestamp_ms=1
+    )
+
+
+async def test_old_snapshots_and_segments_go_and_the_newest_two_stay(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=SMALL) as (driver, loader):
+        for first in (0, 100, 200):
+            await fill(driver, loader, first)
+            await snapshot(driver, loader)
+        store = driver.store
+        kept = snapshots_in(store.directory)
+
+        assert len(kept) == 2
+        assert 0 < store.log.segments.first.base_offset <= kept[0].offset
+        assert store.snapshot == kept[1]
+        assert store.size_since_snapshot == 0
+
+    async with running_quorum(world, config=SMALL) as (driver, loader):
+        assert len(loader.image.topics) == 180
+
+
+async def test_a_damaged_newest_snapshot_costs_nothing(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=SMALL) as (driver, loader):
+        for first in (0, 100, 200):
+            await fill(driver, loader, first)
+            await snapshot(driver, loader)
+        newest = driver.store.snapshot
+    assert newest is not None
+    file = world.directory(ROOT).directory("__cluster_metadata-0").open(newest.name)
+    file.truncate(100)
+    file.close()
+
+    async with running_quorum(world, config=SMALL) as (driver, loader):
+        assert len(loader.image.topics) == 180
+
+
+async def test_without_any_whole_snapshot_a_log_that_lost_its_beginning_is_refused(
+    world, autojump_clock
+) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=SMALL) as (driver, loader):
+        for first in (0, 100, 200):
+            await fill(driver, loader, first)
+            await snapshot(driver, loader)
+    directory = world.directory(ROOT).directory("__cluster_metadata-0")
+    for at in snapshots_in(directory):
+        file = directory.open(at.name)
+        file.truncate(100)
+        file.close()
+
+    with pytest.raises(LogDirError, match="without a whole snapshot"):
+        await open_store(world, world.directory(ROOT), SMALL, STATIC)
+
+
+async def test_a_log_that_ends_before_its_snapshot_begins_anew_there(world, autojump_clock) -> None:
+    await put_sample(world, "dynamic_quorum")
+
+    store = await open_store(world, world.directory(ROOT), CONFIG, None)
+
+    assert store.log.start_offset == store.log.end_offset == 229
+    assert store.history.end == 229
+    assert store.history.last_epoch == 1
+    assert store.voters is not None
+    assert store.voters.ids[:2] == (1, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_power_loss_while_snapshots_are_written_loses_nothing(seed: int) -> None:
+    async def main(universe: Universe) -> None:
+        published = 0
+        world = universe.machine("broker")
+        await format_root(world)
+
+        async def life(world: SimulatedWorld) -> None:
+            nonlocal published
+            async with running_quorum(world, config=SMALL) as (driver, loader):
+                assert len(loader.image.topics) >= published
+                base = 10_000 * (world.life + 1)
+                for first in range(base, base + 1000, 40):
+                    await fill(driver, loader, first, 40)
+                    published = len(loader.image.topics)
+                    await snapshot(driver, loader)
+                await trio.lowlevel.checkpoint()
+
+        for _ in range(4):
+            await run_until_crash(world, life, universe.chance("crash").uniform(0.05, 1.5))
+            world = universe.machine("broker")
+        async with running_quorum(world, config=SMALL) as (_, loader):
+            assert len(loader.image.topics) >= published
+
+    run_simulated(main, seed, moody=True)

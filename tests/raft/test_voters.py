@@ -1,0 +1,40 @@
+"""Who votes."""
+
+import pytest
+
+from tests.raft.kit import DIRECTORY_ID, ONE
+from trio_kafka.model import NodeId
+from trio_kafka.raft.voters import (
+    NO_DIRECTORY,
+    UnsupportedQuorumError,
+    Voter,
+    VoterEndpoint,
+    VoterSet,
+    voters_of,
+    voters_record,
+)
+
+ALONE = VoterSet(1, (Voter(ONE, DIRECTORY_ID, (VoterEndpoint("C", "h", 1),)),))
+
+
+def test_a_voter_set_survives_its_record() -> None:
+    assert voters_of(voters_record(ALONE)) == ALONE.voters
+
+
+def test_the_one_voter_with_its_directory_is_accepted() -> None:
+    ALONE.check_alone(ONE, DIRECTORY_ID)
+    VoterSet(0, (Voter(ONE),)).check_alone(ONE, DIRECTORY_ID)
+    assert ALONE.directory_of(NodeId(2)) == NO_DIRECTORY
+
+
+@pytest.mark.parametrize(
+    ("voters", "reason"),
+    [
+        (VoterSet(1, (Voter(ONE, DIRECTORY_ID), Voter(NodeId(2)))), "only a quorum of this one"),
+        (VoterSet(1, (Voter(NodeId(2)),)), r"voters are \[2\], this node is 1"),
+        (VoterSet(1, (Voter(ONE),)), "another directory"),
+    ],
+)
+def test_any_other_quorum_is_refused_with_the_reason(voters: VoterSet, reason: str) -> None:
+    with pytest.raises(UnsupportedQuorumError, match=reason):
+        voters.check_alone(ONE, DIRECTORY_ID)
