@@ -15,7 +15,6 @@ from typing import Any, Final, NoReturn, Protocol
 import trio
 from attrs import define, field
 
-from trio_kafka.errors import InvariantError
 from trio_kafka.introspect.tree import Figures, Node
 
 _COMPACTED: Final = 64  # a heap below this size is left as it is
@@ -187,7 +186,7 @@ class Purgatory:
         try:
             answer = delayed.try_complete(delayed.timed_out)
             if answer is None and delayed.timed_out:
-                raise InvariantError(f"{self.name}: no answer at the deadline")
+                raise RuntimeError(f"{self.name}: no answer at the deadline")
         except Exception as error:  # noqa: BLE001 - whoever registered it answers for it
             answer = error
         if answer is None:

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.network import items
 from trio_kafka.plugin import Context, Delayed, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -27,6 +27,8 @@ from trio_kafka.testing.simulation import simulated_world
 def failing(request: EchoRequest, context: Context) -> EchoResponse:
     if request.text == "kafka":
         raise KafkaError(ErrorCode.NOT_COORDINATOR, "elsewhere")
+    if request.text == "disk":
+        raise LogDirError("/data", "broken")
     if request.text == "unwritable":
         return EchoResponse(text=None)  # type: ignore[arg-type]
     raise ValueError(request.text)
@@ -43,10 +45,12 @@ async def test_a_handler_that_raises_costs_its_request_only(
         bug = await client.ask(EchoRequest("bug", 1), 0)
         answer = await client.ask(EchoRequest("kafka", 1), 1)
         unwritable = await client.ask(EchoRequest("unwritable", 1), 1)
+        disk = await client.ask(EchoRequest("disk", 1), 1)
 
         assert (bug.error_code, bug.error_message) == (-1, None)
         assert (answer.error_code, answer.error_message) == (16, "elsewhere")
         assert unwritable.error_code == -1
+        assert disk.error_code == 56
         assert plane.counters.value("request_errors", api="Echo", error="NOT_COORDINATOR") == 1
         assert plane.counters.value("request_errors", api="Echo", error="UNKNOWN_SERVER_ERROR") == 2
 
@@ -54,6 +58,29 @@ async def test_a_handler_that_raises_costs_its_request_only(
     assert len(failures) == 2
     assert failures[0].exc_info is not None
     assert isinstance(failures[0].exc_info[1], ValueError)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_a_broken_invariant_stops_the_plane(autojump_clock: MockClock, waits: bool) -> None:
+    @api(EchoRequest)
+    def plain(request: EchoRequest, context: Context) -> EchoResponse:
+        raise InvariantError("two leaders")
+
+    @api(EchoRequest)
+    async def waiting(request: EchoRequest, context: Context) -> EchoResponse:
+        raise InvariantError("two leaders")
+
+    async def ask() -> None:
+        world = simulated_world()
+        async with running_plane(world, [waiting if waits else plain]) as plane:
+            client = await connect(world.network, plane.endpoint)
+            await client.send(request_frame(EchoRequest(), 0))
+            await trio.sleep(1)
+
+    with pytest.raises(BaseException) as failure:
+        await ask()
+
+    assert failure.group_contains(InvariantError, match="two leaders")
 
 
 async def test_an_async_handler_that_raises_gives_its_token_back(

@@ -26,7 +26,7 @@ class Handlers(Protocol):
         """It will not wait: whoever has the request may call `perform`."""
 
     def perform(self, request: Request) -> None:
-        """Serve a plain request to its end, or park it. Raises nothing."""
+        """Serve a plain request to its end, or park it. Raises InvariantError alone."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """The handler tasks, until cancelled; started when they run."""

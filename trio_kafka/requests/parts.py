@@ -4,6 +4,8 @@ One field a part: that is all there is to add. A part that a broker, or a test, 
 missing: touching it raises MissingPartError, which the client sees as UNKNOWN_SERVER_ERROR.
 """
 
+# ruff: noqa: RUF009 - `missing` makes a field with a factory, which ruff cannot know
+
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 

@@ -11,7 +11,13 @@ from typing import Any
 
 import trio
 
-from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
+from trio_kafka.errors import (
+    ErrorCode,
+    InvariantError,
+    KafkaError,
+    LogDirError,
+    ProtocolError,
+)
 from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
@@ -214,9 +220,16 @@ class HandlerGroup:
             self._fail(request, route, None, KafkaError(ErrorCode.UNSUPPORTED_VERSION))
 
     def _fail(self, request: Request, route: Route, message: Any, error: Exception) -> None:
-        """Answer with the error; a bug is logged with its traceback, a KafkaError is an answer."""
+        """Answer with the error; a bug is logged with its traceback, a KafkaError is an answer.
+
+        A broken invariant is no matter of one request: it goes on, and stops the broker.
+        """
+        if isinstance(error, InvariantError):
+            raise error
         if isinstance(error, KafkaError):
             code, text = error.code, error.message
+        elif isinstance(error, LogDirError):  # whose directory goes offline, and tells of it itself
+            code, text = ErrorCode.KAFKA_STORAGE_ERROR, None
         else:
             code, text = ErrorCode.UNKNOWN_SERVER_ERROR, None
             logger.error(
