@@ -71,6 +71,15 @@ async def test_a_created_topic_is_published_before_it_is_answered(world, autojum
     assert image.config(ResourceType.TOPIC, "t") == {"retention.ms": "5"}
 
 
+async def test_an_answer_waits_for_a_loader_that_has_much_to_replay(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_controller(world) as running:
+        await running.join()
+        await running.controller.create_topics([NewTopic(name="t", partitions=2000)])
+
+        assert len(running.image.topics["t"].partitions) == 2000
+
+
 async def test_each_topic_of_a_request_succeeds_or_fails_for_itself(world, autojump_clock) -> None:
     await format_root(world)
     async with running_controller(world) as running:

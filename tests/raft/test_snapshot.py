@@ -16,6 +16,7 @@ from trio_kafka.raft.snapshot import (
 )
 from trio_kafka.raft.voters import Voter, VoterEndpoint, VoterSet
 from trio_kafka.records.batch import iterate_headers
+from trio_kafka.testing.simulation import simulated_world
 
 VOTERS = VoterSet(1, (Voter(ONE, DIRECTORY_ID, (VoterEndpoint("C", "h", 9),)),))
 
@@ -116,3 +117,20 @@ async def test_a_part_left_behind_is_written_anew(world, autojump_clock) -> None
     await write(directory, SnapshotId(7, 1))
 
     assert len((await read_snapshot(directory, SnapshotId(7, 1))).records) == 300
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_snapshot_that_was_written_survives_a_power_loss(autojump_clock, seed: int) -> None:
+    world = simulated_world(seed=seed)
+    universe = world.universe
+    root = world.directory(ROOT, create=True)
+    directory = root.directory("d", create=True)
+    await root.sync()
+    at = SnapshotId(7, 1)
+    await write(directory, at)
+
+    world.crash(kept=0.0)
+    next_life = universe.machine(world.name)
+
+    found = await read_snapshot(next_life.directory(ROOT).directory("d"), at)
+    assert len(found.records) == 300

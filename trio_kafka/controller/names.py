@@ -5,7 +5,7 @@ both are `_`.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -37,12 +37,6 @@ def check_name(name: str) -> None:
 def folded(name: str) -> str:
     """Names that are equal so collide."""
     return name.replace(".", "_")
-
-
-def collision(name: str, others: Iterable[str]) -> str | None:
-    """The topic that `name` collides with."""
-    wanted = folded(name)
-    return next((other for other in others if other != name and folded(other) == wanted), None)
 
 
 def new_topic_id(random_bytes: Callable[[int], bytes]) -> TopicId:
