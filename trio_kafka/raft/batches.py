@@ -82,12 +82,13 @@ def encode_controls(
 
 
 def leader_change(leader: NodeId, voters: VoterSet) -> LeaderChangeMessage:
-    """What a leader begins its epoch with; in a quorum of one it voted for itself."""
-    both = [
-        Voter(voter_id=voter.id, voter_directory_id=voter.directory_id) for voter in voters.voters
-    ]
+    """What a leader begins its epoch with; in a quorum of one it voted for itself.
+
+    Always of version 0, without directory ids: Kafka reads it as such whatever it says of itself.
+    """
+    both = [Voter(voter_id=voter) for voter in voters.ids]
     return LeaderChangeMessage(
-        version=voters.kraft_version,
+        version=0,
         leader_id=leader,
         voters=both,
         granting_voters=[voter for voter in both if voter.voter_id == leader],
