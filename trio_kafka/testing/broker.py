@@ -1,0 +1,97 @@
+"""A whole broker in a test: started when the block begins, stopped in order when it ends.
+
+On any World: `simulated_world()` for virtual time and faults, `RealWorld()` for real sockets on a
+port that the system chooses. It has every handler that is installed, and data directories of its
+own. Starting another one on the same world's disk is a restart.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from attrs import define
+
+from trio_kafka.broker import Broker, running_broker
+from trio_kafka.config.load import load, options
+from trio_kafka.model import TopicId
+from trio_kafka.protocol.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from trio_kafka.protocol.schema import message_of
+from trio_kafka.requests.registry import Registry
+from trio_kafka.testing.scripted_client import ScriptedClient, connected
+from trio_kafka.world.protocols import World
+
+DATA: Final = "/data"
+
+
+@define(eq=False, kw_only=True)
+class ServedBroker:
+    """A running broker, and one connection to its first listener.
+
+    Answers of one connection come one after the other: for requests at once, `connect` more.
+    """
+
+    broker: Broker
+    client: ScriptedClient
+
+    async def ask(self, request: object, version: int | None = None) -> Any:
+        """The answer to a request, as the message that belongs to it; None: in the newest stable
+        version.
+        """
+        return await self.client.ask(request, newest(type(request)) if version is None else version)
+
+    @asynccontextmanager
+    async def connect(self, listener: str | None = None) -> AsyncIterator[ScriptedClient]:
+        """Another connection, to the listener of that name."""
+        broker = self.broker
+        address = broker.endpoint if listener is None else broker.endpoints[listener]
+        async with connected(broker.world, address) as client:
+            yield client
+
+    async def create_topic(
+        self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
+    ) -> TopicId:
+        """A new topic, led when this returns. Raises AssertionError if it is refused."""
+        given = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
+        topic = CreatableTopic(name, partitions, 1, configs=given)
+        (made,) = (await self.ask(CreateTopicsRequest([topic]))).topics
+        if made.error_code:
+            raise AssertionError(f"{name}: error {made.error_code}, {made.error_message}")
+        return TopicId(made.topic_id)
+
+    def closed(self, reason: str) -> int:
+        """How many connections to the first listener were closed for that reason."""
+        listener = next(iter(self.broker.endpoints))
+        return self.broker.counters.value("connections_closed", listener=listener, reason=reason)
+
+
+def newest(request: type[Any]) -> int:
+    """The newest stable version of a request."""
+    message = message_of(request)
+    last, (first_unstable, last_unstable) = message.versions[1], message.unstable
+    return min(last, first_unstable - 1) if first_unstable <= last_unstable else last
+
+
+@asynccontextmanager
+async def served_broker(
+    world: World,
+    settings: Mapping[str, str] | None = None,
+    *,
+    apis: Registry | None = None,
+) -> AsyncIterator[ServedBroker]:
+    """A broker and a connection to it.
+
+    settings: texts by Kafka's names, over one listener on a free port of the loopback and one data
+    directory, `DATA` (give `log.dirs` in the real world). apis: None: the installed ones.
+    Raises ConfigError, and what `running_broker` raises.
+    """
+    given = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": DATA, **(settings or {})}
+    config = load(options(f"{name}={text}" for name, text in given.items())).config
+    async with (
+        running_broker(config, world, format_if_empty=True, apis=apis) as broker,
+        connected(world, broker.endpoint) as client,
+    ):
+        yield ServedBroker(broker=broker, client=client)
