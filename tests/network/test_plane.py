@@ -117,7 +117,7 @@ async def test_a_file_goes_out_by_real_sockets_also_when_it_is_deleted_meanwhile
     world = RealWorld()
     directory = world.directory(str(tmp_path))
     file = directory.create("log")
-    data = bytes(range(256)) * (40 << 10)
+    data = bytes(range(256)) * (2 << 10)
     file.append([data])
 
     @api(ReadRequest)
@@ -125,7 +125,7 @@ async def test_a_file_goes_out_by_real_sockets_also_when_it_is_deleted_meanwhile
         lease = file.lease(request.position + request.size)
         return ReadResponse(FileRange(lease, request.position, request.size))  # type: ignore[arg-type]
 
-    settings = ListenerSettings(processors=1, send_buffer=16384)
+    settings = ListenerSettings(processors=1, send_buffer=32768)
     async with (
         running_plane(world, [read], listener=settings) as plane,
         connected(world, plane.endpoint) as client,
