@@ -1,9 +1,10 @@
 """Produce (key 0): append the batch of each partition.
 
-Waits only with acks=all, for followers in sync, up to the request's timeout. What was appended
-stays, whatever becomes of the answer. With acks=0 there is no answer, so an error ends the
-connection: it is the only way to make the client look for a new leader. A partition that is led
-elsewhere is answered with who leads it (version 10 on, KIP-951).
+Waits with acks=all for followers in sync, up to the request's timeout, and for the disk where
+`flush.messages` wants the records durable. What was appended stays, whatever becomes of the answer.
+With acks=0 there is no answer, so an error ends the connection: it is the only way to make the
+client look for a new leader. A partition that is led elsewhere is answered with who leads it
+(version 10 on, KIP-951).
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,6 @@ from trio_kafka.protocol.messages.k00_produce import (
 )
 
 NO_ACKS: Final = 0
-ALL_ACKS: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
 IDS_SINCE: Final = 13  # KIP-516
 
@@ -71,11 +71,7 @@ def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Dela
     if acks == NO_ACKS:
         _end_on_error(parts)
         return None
-    return (
-        replicas.acknowledge(parts, answer, request.timeout_ms / 1000)
-        if (acks == ALL_ACKS)
-        else answer(parts)
-    )
+    return replicas.acknowledge(parts, answer, request.timeout_ms / 1000, acks=acks)
 
 
 def _fill(

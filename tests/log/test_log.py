@@ -293,6 +293,24 @@ async def test_a_sealed_segment_and_enough_messages_ask_for_a_sync(autojump_cloc
     assert log.recovery_point == 4
 
 
+async def test_an_append_that_makes_a_flush_due_counts_when_it_is_durable(autojump_clock, world):
+    log = new_log(world, flush_messages=3)
+    told = []
+    log.on_durable = lambda: told.append(log.durable_end)
+    append(log, batch(2))
+    assert log.durable_end == 2  # no flush is due: acknowledged without one
+
+    append(log, batch(1))
+    assert log.durable_end == 0
+    await log.sync()
+
+    assert told == [3]
+    append(log, batch(2))
+    assert log.durable_end == 5
+    await log.sync()
+    assert told == [3]  # nobody waited
+
+
 async def test_last_stable_offset_stays_before_an_open_transaction(autojump_clock, world):
     log = new_log(world)
     append(log, batch())

@@ -78,6 +78,18 @@ async def test_the_recovery_point_is_lowered_before_a_byte_goes(autojump_clock, 
     assert seen == [(16, size)]
 
 
+async def test_a_cut_takes_along_what_a_flush_was_due_for(autojump_clock, world):
+    log = new_log(world, flush_messages=1)
+    append(log, batch())
+    await log.sync()
+    append(log, batch())
+    assert log.durable_end == 1
+
+    await truncate_to(log, 1)
+
+    assert log.durable_end == log.end_offset == 1
+
+
 async def test_leases_on_what_is_cut_say_so(autojump_clock, world):
     log = new_log(world)
     for _ in range(10):

@@ -15,6 +15,47 @@ async def test_a_single_replica_acknowledges_at_once(world) -> None:
     assert ProduceWait([Produced(partition, appended)]).look()
 
 
+@pytest.mark.parametrize("acks", [1, -1])
+async def test_what_a_flush_is_due_for_is_acknowledged_when_it_is_durable(world, acks: int) -> None:
+    partition, marks = new_partition(world, 1, flush_messages=1)
+    wait = ProduceWait([Produced(partition, append(partition, batch(2), acks=acks))], acks)
+    assert not wait.look()
+    assert wait.is_local
+    marks.clear()
+
+    await partition.log.sync()
+
+    assert marks == [partition]
+    assert wait.look()
+
+
+async def test_a_repeated_batch_waits_for_the_sync_of_the_first(world) -> None:
+    partition, _ = new_partition(world, 1, flush_messages=1)
+    fields = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    append(partition, batch(2, **fields), acks=1)
+
+    again = append(partition, batch(2, **fields), acks=1)
+
+    assert again.duplicate
+    assert not ProduceWait([Produced(partition, again)], 1).look()
+    await partition.log.sync()
+    assert ProduceWait([Produced(partition, again)], 1).look()
+
+
+async def test_without_acks_of_all_followers_are_not_waited_for(world) -> None:
+    partition, _ = new_partition(world, 1, 2)
+
+    assert ProduceWait([Produced(partition, append(partition, batch(), acks=1))], 1).look()
+
+
+async def test_a_wait_for_followers_is_not_local(world) -> None:
+    partition, _ = new_partition(world, 1, 2, flush_messages=1)
+    parts = [Produced(partition, append(partition, batch(), acks=-1))]
+
+    assert not ProduceWait(parts).is_local
+    assert ProduceWait(parts, 1).is_local
+
+
 async def test_every_replica_in_sync_must_have_it(world) -> None:
     partition, _ = new_partition(world, 1, 2)
     append(partition, batch(2), acks=-1)

@@ -13,7 +13,7 @@ from tests.replication.kit import (
     want,
 )
 from trio_kafka.config.topic import topic_config
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ResourceType
 from trio_kafka.model import TopicId, TopicPartition
@@ -293,6 +293,38 @@ async def test_a_produce_waits_for_followers(world) -> None:
     serve()
 
     assert done == [parts]
+
+
+async def test_a_produce_waits_for_the_disk_longer_than_it_says(world, autojump_clock) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    cluster.configure("t", flush_messages="1")
+    partition = cluster.replicas.partition("t", 0)
+    parts = [Produced(partition, append(partition, batch(), acks=1))]
+    delayed = cluster.replicas.acknowledge(parts, list, 0.0, acks=1)
+    done = park(delayed)
+    assert delayed.deadline >= trio.current_time() + 30
+
+    await partition.log.sync()
+    serve()
+
+    assert done == [parts]
+
+
+async def test_a_sync_that_fails_is_told_to_who_waits_for_it(world, autojump_clock) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    cluster.configure("t", flush_messages="1")
+    partition = cluster.replicas.partition("t", 0)
+    parts = [Produced(partition, append(partition, batch(), acks=1))]
+    done = park(cluster.replicas.acknowledge(parts, list, 1.0, acks=1))
+    world.universe.fault = fault_on("sync", OSError(5, "EIO"), ".log")
+
+    with pytest.raises(LogDirError):
+        await partition.log.sync()
+    serve()
+
+    assert [part.result.code for part in done[0]] == [ErrorCode.KAFKA_STORAGE_ERROR]
 
 
 async def test_the_tree_has_each_partition_while_it_lives(world) -> None:

@@ -65,6 +65,41 @@ async def test_alone_in_sync_everything_is_committed_at_once(world) -> None:
     assert partition.log.high_watermark == 3
 
 
+async def test_what_must_be_durable_is_committed_and_told_when_it_is(world) -> None:
+    partition, marks = new_partition(world, 1, flush_messages=1)
+    append(partition, batch(3), acks=1)
+    assert partition.log.high_watermark == 0
+    marks.clear()
+
+    await partition.log.sync()
+
+    assert partition.log.high_watermark == 3
+    assert marks == [partition]
+
+
+async def test_what_was_committed_stays_so_when_a_flush_falls_due(world) -> None:
+    partition, _ = new_partition(world, 1, flush_messages=3)
+    append(partition, batch(2), acks=1)
+    assert partition.log.high_watermark == 2
+
+    append(partition, batch(2), acks=1)
+
+    assert partition.log.high_watermark == 2
+    await partition.log.sync()
+    assert partition.log.high_watermark == 4
+
+
+async def test_a_leader_that_has_yet_to_sync_holds_the_high_watermark_back(world) -> None:
+    partition, _ = new_partition(world, 1, 2, flush_messages=1)
+    append(partition, batch(3), acks=1)
+
+    partition.follower_fetched(PEER, 3)
+
+    assert partition.log.high_watermark == 0
+    await partition.log.sync()
+    assert partition.log.high_watermark == 3
+
+
 async def test_followers_in_sync_hold_the_high_watermark_back(world) -> None:
     partition, marks = new_partition(world, 1, 2)
     append(partition, batch(3), acks=1)

@@ -46,6 +46,8 @@ _NO_TIME: Final = -1
 class Log:
     """Offsets: start_offset <= high_watermark <= end_offset; recovery_point: durable below.
 
+    flush_end: where the last append ended that `flush.messages` wants durable; see `durable_end`.
+    on_durable: called when a sync has let `durable_end` grow.
     pace: whether the directory is slow. failed: the error that took the log offline.
     wants_sync: called when a segment was sealed or `flush.messages` is reached: let `sync` run
     soon.
@@ -83,9 +85,11 @@ class Log:
         self.start_offset = start_offset
         self.end_offset = end_offset
         self.recovery_point = recovery_point
+        self.flush_end = recovery_point
         self.failed: LogDirError | None = None
         self.wants_sync: Callable[[Log], None] = _nobody
         self.on_failure: Callable[[LogDirError], None] = _nobody
+        self.on_durable: Callable[[], None] = _nothing
         self.lower_checkpoints: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
         self.closed = False
         self.cutting = False
@@ -115,6 +119,14 @@ class Log:
         self._high_watermark = min(max(offset, self.start_offset), self.end_offset)
 
     @property
+    def durable_end(self) -> int:
+        """What lies below may be acknowledged: all, but for an append that must be durable first.
+
+        Source: flush.messages; Kafka's append returns after the flush that it makes due.
+        """
+        return self.end_offset if self.flush_end <= self.recovery_point else self.recovery_point
+
+    @property
     def last_stable_offset(self) -> int:
         """No transaction below it is open."""
         return self.producers.last_stable_offset(self._high_watermark)
@@ -135,6 +147,7 @@ class Log:
             "end": self.end_offset,
             "high_watermark": self._high_watermark,
             "recovery_point": self.recovery_point,
+            "durable_end": self.durable_end,
             "segments": len(self.segments),
             "bytes": self.size,
             "producers": len(self.producers),
@@ -229,7 +242,8 @@ class Log:
             raise InvariantError(f"{self.partition}: {size} bytes grew the file otherwise")
         self._note(segment, records, headers)
         self.end_offset = next_offset
-        if next_offset - self.recovery_point >= self.config.flush_messages:
+        if next_offset - max(self.recovery_point, self.flush_end) >= self.config.flush_messages:
+            self.flush_end = next_offset
             self.wants_sync(self)
 
     def _note(self, segment: Segment, records: memoryview, headers: Sequence[BatchHeader]) -> None:
@@ -403,7 +417,7 @@ class Log:
         """As `sync`, for one who holds `writing`."""
         if self.failed:
             self._refuse()
-        end = self.end_offset
+        end, waited_for = self.end_offset, self.durable_end < self.end_offset
         try:
             if self.unsynced.new:
                 await self.lower_checkpoints()
@@ -413,6 +427,8 @@ class Log:
             self.fail(error)
         self.last_sync_ms = self.now_ms()
         self.recovery_point = max(self.recovery_point, end)
+        if waited_for:
+            self.on_durable()
 
     async def write_epochs(self) -> None:
         """Replace the file of leader epochs if they have changed. OSError."""
@@ -471,3 +487,7 @@ class Log:
 
 def _nobody(_: object) -> None:
     """Nobody listens."""
+
+
+def _nothing() -> None:
+    """Nothing is to be done."""

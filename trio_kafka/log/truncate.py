@@ -41,6 +41,7 @@ async def truncate_to(log: Log, offset: int) -> None:
 
 async def _truncate(log: Log, offset: int) -> None:
     log.recovery_point = min(log.recovery_point, offset)
+    log.flush_end = min(log.flush_end, offset)
     log.high_watermark = min(log.high_watermark, offset)
     await log.lower_checkpoints()
     for segment in reversed(log.segments):
@@ -87,6 +88,7 @@ async def restart_at(log: Log, offset: int) -> None:
                 await drop_snapshots(log.directory, -1)
                 log.producers.clear()
                 log.start_offset = log.end_offset = log.recovery_point = offset
+                log.flush_end = offset
                 log.high_watermark = offset
                 await log.lower_checkpoints()
                 await log.directory.sync()

@@ -1,7 +1,7 @@
 """A leader's append to one partition, for clients and for the broker itself.
 
-Never waits: what is appended stays, whatever becomes of the request. With acks=all the caller asks
-`delayed.acknowledged` next, which waits only when more than one replica is in sync.
+Never waits: what is appended stays, whatever becomes of the request. Whoever answers for it asks
+`delayed.acknowledged` next: followers, or this broker's disk, may have to have it first.
 """
 
 from typing import Final

@@ -1,7 +1,8 @@
-"""When a Produce with acks=all may be answered. Pure: looks at partitions, changes nothing.
+"""When a Produce may be answered. Pure: looks at partitions, changes nothing.
 
-Source: the rules of Kafka's delayed produce; a partition that is lost in the meantime is answered
-for at once.
+With acks=1 this broker must hold the records, durably where `flush.messages` says so, with acks=all
+every replica in sync. Source: the rules of Kafka's delayed produce; a partition that is lost in the
+meantime is answered for at once.
 """
 
 from collections.abc import Sequence
@@ -11,18 +12,21 @@ from attrs import define
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
+from trio_kafka.replication.append import ACKS_ALL
 from trio_kafka.replication.partition import Partition
 
-_LATE: Final = "the replicas in sync did not follow in time"
+_LATE: Final = "the replicas in sync, or the disk, did not follow in time"
 
 
-def acknowledged(partition: Partition, required_offset: int) -> bool:
-    """Whether all in-sync replicas hold everything below `required_offset`.
+def acknowledged(partition: Partition, required_offset: int, acks: int = ACKS_ALL) -> bool:
+    """Whether all in-sync replicas (acks=1: this one) hold everything below `required_offset`.
 
     Raises KafkaError: as `Partition.local_log`, and NOT_ENOUGH_REPLICAS_AFTER_APPEND where the set
     has shrunk below its minimum since the append.
     """
     log = partition.local_log()
+    if acks != ACKS_ALL:
+        return log.durable_end >= required_offset
     if log.high_watermark < required_offset:
         return False
     if len(partition.isr) < partition.minimum:
@@ -48,11 +52,12 @@ class Produced:
 class ProduceWait:
     """The parts of one Produce until each is acknowledged; for `purgatory.Delayed`."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("acks", "parts")
 
-    def __init__(self, parts: Sequence[Produced]) -> None:
+    def __init__(self, parts: Sequence[Produced], acks: int = ACKS_ALL) -> None:
         """parts: in the order of the request; those with an Appended wait for their replicas."""
         self.parts = parts
+        self.acks = acks
         for part in parts:
             part.pending = isinstance(part.result, Appended)
 
@@ -63,6 +68,11 @@ class ProduceWait:
             part.partition for part in self.parts if part.pending and part.partition is not None
         ]
 
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing but this broker's disk is waited for."""
+        return self.acks != ACKS_ALL or all(len(partition.isr) == 1 for partition in self.keys)
+
     def look(self) -> bool:
         """Whether every part has its result."""
         waiting = False
@@ -72,14 +82,13 @@ class ProduceWait:
                 waiting = waiting or part.pending
         return not waiting
 
-    @staticmethod
-    def _look(part: Produced) -> None:
+    def _look(self, part: Produced) -> None:
         partition, result = part.partition, part.result
         if partition is None or not isinstance(result, Appended):
             part.pending = False
             return
         try:
-            part.pending = not acknowledged(partition, result.last_offset + 1)
+            part.pending = not acknowledged(partition, result.last_offset + 1, self.acks)
         except KafkaError as error:
             part.result = error
             part.pending = False

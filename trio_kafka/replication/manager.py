@@ -25,6 +25,7 @@ from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
 from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
+from trio_kafka.replication.append import ACKS_ALL
 from trio_kafka.replication.cold import ColdReads
 from trio_kafka.replication.delayed import Produced, ProduceWait
 from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
@@ -38,6 +39,7 @@ from trio_kafka.world.protocols import World
 T = TypeVar("T")
 TopicSettings = Callable[[MetadataImage, str], TopicConfig]
 COLD_WAIT_S: Final = 1.0  # how long bytes may take from the disk, whatever a fetch says
+SYNC_WAIT_S: Final = 30.0  # how long the disk may take to sync, whatever a produce says
 _logger: Final = get_logger(__name__)
 
 
@@ -172,13 +174,19 @@ class ReplicaManager:
         return delayed
 
     def acknowledge(
-        self, parts: Sequence[Produced], make: Callable[[Sequence[Produced]], T], timeout_s: float
+        self,
+        parts: Sequence[Produced],
+        make: Callable[[Sequence[Produced]], T],
+        timeout_s: float,
+        *,
+        acks: int = ACKS_ALL,
     ) -> T | Delayed:
-        """The end of a Produce with acks=all.
+        """The end of a Produce that is answered.
 
-        Its answer, or what to park until the replicas have it.
+        Its answer, or what to park until the replicas have it, or this broker's disk
+        (`flush.messages`): no timeout of a request makes the disk faster.
         """
-        wait = ProduceWait(parts)
+        wait = ProduceWait(parts, acks)
         if wait.look():
             return make(parts)
 
@@ -186,7 +194,8 @@ class ReplicaManager:
             done = wait.try_complete(timed_out)
             return None if done is None else make(done)
 
-        deadline = trio.current_time() + timeout_s
+        wait_s = max(timeout_s, SYNC_WAIT_S) if wait.is_local else timeout_s
+        deadline = trio.current_time() + wait_s
         return Delayed(wait.keys, deadline, try_complete, purgatory=self.produce)
 
     def _resolve(self, key: FetchKey) -> Partition:

@@ -125,6 +125,7 @@ class Partition:
     def open(self, log: Log) -> None:
         """The log is there: the partition can be used."""
         self.log = log
+        log.on_durable = self._became_durable
         self.failed = None
         self.epoch_start = log.end_offset
         self.advance()
@@ -141,18 +142,27 @@ class Partition:
         self.log = None
         self.changed(self)
 
+    def _became_durable(self) -> None:
+        """A sync was waited for (`flush.messages`)."""
+        self.advance()
+        self.changed(self)
+
     def advance(self) -> None:
-        """Commit what all in-sync replicas have. Does not call `changed`."""
+        """Commit what all in-sync replicas have. Does not call `changed`.
+
+        This replica has what it may acknowledge: a record that is not durable yet, and must be,
+        is not shown to anybody either.
+        """
         log = self.log
         if log is None or self.leader != self.node:
             return
         isr = self.isr
         if len(isr) == 1 and self.settings.min_insync_replicas == 1:  # the hot path
-            log.high_watermark = log.end_offset
+            log.high_watermark = max(log.high_watermark, log.durable_end)
             return
         ends = [self.follower_ends.get(node, -1) for node in isr if node != self.node]
         log.high_watermark = committed_end(
-            log.high_watermark, log.end_offset, ends, enough=len(isr) >= self.minimum
+            log.high_watermark, log.durable_end, ends, enough=len(isr) >= self.minimum
         )
 
     def follower_fetched(self, node: NodeId, end_offset: int) -> None:
