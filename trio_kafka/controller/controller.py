@@ -18,7 +18,6 @@ from attrs import frozen
 from trio_kafka.controller import brokers, configs, features, producer_ids, topics
 from trio_kafka.controller.configs import ConfigChange, ListSettings, Validator
 from trio_kafka.controller.decision import Decision
-from trio_kafka.controller.names import folded
 from trio_kafka.controller.sessions import Sessions
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.start import first_records, level_in
@@ -32,6 +31,7 @@ from trio_kafka.metadata.image import (
     MetadataImage,
     TopicImage,
 )
+from trio_kafka.metadata.names import collision_key
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.replay import replay_all
 from trio_kafka.metadata.source import MetadataRecord, MetadataSource
@@ -103,7 +103,7 @@ class Controller:
     def _take_over(self, epoch: int) -> None:
         self._epoch = epoch
         self._image = self._loader.image
-        self._folds = {folded(name): name for name in self._image.topics}
+        self._folds = {collision_key(name): name for name in self._image.topics}
 
     async def _begin(self) -> None:
         """What an active controller writes first."""
@@ -369,9 +369,9 @@ class Controller:
         end = self._source.append(records, self._epoch, level)
         self._image = delta.apply(end, self._epoch, old.timestamp_ms)
         for name in delta.deleted_topics.values():
-            self._folds.pop(folded(name), None)
+            self._folds.pop(collision_key(name), None)
         for topic in delta.topics.values():
-            self._folds[folded(topic.name)] = topic.name
+            self._folds[collision_key(topic.name)] = topic.name
 
     def _touch(self, broker_id: NodeId, now: float) -> None:
         if broker_id != self._me.id:

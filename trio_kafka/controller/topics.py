@@ -10,9 +10,9 @@ from attrs import Factory, frozen
 
 from trio_kafka.controller.configs import Validator, config_records, new_topic_configs
 from trio_kafka.controller.decision import Decision
-from trio_kafka.controller.names import check_name, folded, new_topic_id
 from trio_kafka.controller.placement import Choose, UsableBroker, place
 from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.topic_ids import new_topic_id
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.dump import partition_record
 from trio_kafka.metadata.features import METADATA_VERSION, has_directories
@@ -23,8 +23,9 @@ from trio_kafka.metadata.image import (
     ResourceType,
     TopicImage,
 )
+from trio_kafka.metadata.names import check_topic_name, collision_key
 from trio_kafka.metadata.source import MetadataRecord
-from trio_kafka.model import NodeId, TopicId
+from trio_kafka.model import METADATA_TOPIC, NodeId, TopicId
 from trio_kafka.protocol.stored.metadata.topics import RemoveTopicRecord, TopicRecord
 
 DEFAULT: Final = -1
@@ -70,16 +71,18 @@ def create_topic(
     validate: Validator,
     chance: Chance,
 ) -> Decision[CreatedTopic]:
-    """Create one. folds: of all topics, the names by what they fold to (`names.folded`).
+    """Create one. folds: of all topics, the names by their `collision_key`.
 
     Raises KafkaError: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
     INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST, and what `validate`
     raises.
     """
-    check_name(topic.name)
+    check_topic_name(topic.name)
+    if topic.name == METADATA_TOPIC:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{topic.name} is the controller's own")
     if topic.name in image.topics:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic.name} exists")
-    other = folds.get(folded(topic.name))
+    other = folds.get(collision_key(topic.name))
     if other is not None:
         found = f"topic {topic.name} collides with {other}: '.' and '_' are the same in metrics"
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
@@ -124,13 +127,13 @@ def delete_topic(
 
     Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, TOPIC_DELETION_DISABLED.
     """
+    if not settings.delete_topic_enable:
+        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
     topic = image.topic(name_or_id)
     if topic is None:
         if isinstance(name_or_id, str):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name_or_id}")
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic of id {name_or_id.hex()}")
-    if not settings.delete_topic_enable:
-        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
     return Decision(topic, [RemoveTopicRecord(topic_id=topic.id)])
 
 

@@ -1,5 +1,6 @@
 """What a topic may be called, and which topics are the cluster's own.
 
+`__cluster_metadata` is a proper name too: that nobody creates it is the controller's to say.
 Source: Topic of Apache Kafka 4.4.0.
 """
 
@@ -7,7 +8,6 @@ import re
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.model import METADATA_TOPIC
 
 LONGEST_NAME: Final = 249  # with "-", a partition and a mark it is still a file name
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
@@ -28,15 +28,16 @@ def check_topic_name(name: str) -> None:
         reason = f"a topic's name of {len(name)} characters: want at most {LONGEST_NAME}"
     elif not _LEGAL.fullmatch(name):
         reason = f"topic {name!r}: want ASCII letters and digits, '.', '_' and '-'"
-    elif name == METADATA_TOPIC:
-        reason = f"{name} is the metadata log"
     else:
         return
     raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
 
 
 def collision_key(name: str) -> str:
-    """Names with the same key would share the names of metrics: '.' and '_' are one there."""
+    """Names with the same key would share the names of metrics: '.' and '_' are one there.
+
+    So only one topic may have it.
+    """
     return name.replace(".", "_")
 
 

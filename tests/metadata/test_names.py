@@ -1,0 +1,45 @@
+"""What a topic may be called."""
+
+import pytest
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.names import check_topic_name, collision_key, is_internal
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "A-1_b.c", "...", "x" * 249, "__consumer_offsets", "__cluster_metadata"]
+)
+def test_legal_names_pass(name: str) -> None:
+    check_topic_name(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "cannot be empty"),
+        (".", r"cannot be called '\.'"),
+        ("..", r"cannot be called '\.\.'"),
+        ("x" * 250, "250 characters: want at most 249"),
+        ("a b", "want ASCII"),
+        ("a/b", "want ASCII"),
+        ("ä", "want ASCII"),
+        ("a\n", "want ASCII"),
+        ("a\0", "want ASCII"),
+    ],
+)
+def test_others_are_refused_with_the_reason(name: str, reason: str) -> None:
+    with pytest.raises(KafkaError, match=reason) as caught:
+        check_topic_name(name)
+
+    assert caught.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+def test_names_that_differ_in_dots_and_underscores_have_one_key() -> None:
+    assert collision_key("a.b_c") == collision_key("a_b.c") == collision_key("a.b.c")
+    assert collision_key("a.b") != collision_key("a-b")
+
+
+def test_what_only_the_cluster_writes_to_is_internal() -> None:
+    names = ["__consumer_offsets", "__transaction_state", "__share_group_state", "t", "__t"]
+
+    assert [is_internal(name) for name in names] == [True, True, True, False, False]
