@@ -6,7 +6,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
+from trio_kafka.introspect.log import fields_of
 from trio_kafka.network import items
 from trio_kafka.plugin import Context, Delayed, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -114,6 +115,38 @@ async def test_an_api_that_cannot_say_errors_loses_its_connection(
         await client.wait_closed()
 
         assert plane.closed(items.NO_ERROR_ANSWER) == 1
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_a_handler_that_raises_a_protocol_error_ends_its_connection_and_no_other(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, waits: bool
+) -> None:
+    def refuse(request: EchoRequest) -> EchoResponse:
+        if request.text == "bad":
+            raise ProtocolError("not like this")
+        return EchoResponse(text=request.text)
+
+    async def echo_late(request: EchoRequest, context: Context) -> EchoResponse:
+        await trio.lowlevel.checkpoint()
+        return refuse(request)
+
+    def echo(request: EchoRequest, context: Context) -> EchoResponse:
+        return refuse(request)
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [api(EchoRequest)(echo_late if waits else echo)]) as plane,
+        connected(world, plane.endpoint) as client,
+        connected(world, plane.endpoint) as other,
+    ):
+        await client.send(request_frame(EchoRequest("bad"), 0))
+
+        assert await client.wait_closed()
+        assert plane.closed(items.FORBIDDEN) == 1
+        assert plane.counters.value("request_errors", api="Echo", error="UNKNOWN_SERVER_ERROR") == 0
+        (told,) = [one for one in caplog.records if one.getMessage() == "connection closed"]
+        assert fields_of(told)["detail"] == "Echo: not like this"
+        assert (await other.ask(EchoRequest("good"), 0)).text == "good"
 
 
 async def test_an_error_answer_that_fails_itself_loses_the_connection(

@@ -27,6 +27,7 @@ BAD_FRAME: Final = "bad frame"  # a size that is never read
 UNKNOWN_API: Final = "unknown api"  # key or version
 UNDECODABLE: Final = "undecodable"
 NO_ERROR_ANSWER: Final = "no error answer"  # its request failed, and its API cannot say so
+FORBIDDEN: Final = "forbidden"  # its handler ended it: what was asked cannot be answered at all
 TRUNCATED: Final = "truncated"  # the file was cut under an answer whose length was promised
 DRAINED: Final = "drained"
 STOPPED: Final = "stopped"

@@ -222,10 +222,14 @@ class HandlerGroup:
     def _fail(self, request: Request, route: Route, message: Any, error: Exception) -> None:
         """Answer with the error; a bug is logged with its traceback, a KafkaError is an answer.
 
-        A broken invariant is no matter of one request: it goes on, and stops the broker.
+        A ProtocolError ends the connection. A broken invariant is no matter of one request: it goes
+        on, and stops the broker.
         """
         if isinstance(error, InvariantError):
             raise error
+        if isinstance(error, ProtocolError):
+            request.refuse(items.FORBIDDEN, f"{route.api.name}: {error}")
+            return
         if isinstance(error, KafkaError):
             code, text = error.code, error.message
         elif isinstance(error, LogDirError):  # whose directory goes offline, and tells of it itself
