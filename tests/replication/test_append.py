@@ -152,3 +152,14 @@ async def test_the_broker_appends_its_own_batches_unchecked(world) -> None:
     with pytest.raises(KafkaError) as caught:
         append_own(partition, batch(), acks=-1, leader_epoch=1)
     assert caught.value.code is ErrorCode.FENCED_LEADER_EPOCH
+
+
+async def test_a_batch_of_a_transaction_is_refused_and_nothing_is_appended(world) -> None:
+    partition, marks = new_partition(world)
+    sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+
+    with pytest.raises(KafkaError) as caught:
+        append(partition, batch(1, **sent), acks=1)
+
+    assert caught.value.code is ErrorCode.INVALID_TXN_STATE
+    assert (partition.log.end_offset, marks) == (0, [])

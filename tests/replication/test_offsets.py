@@ -3,7 +3,7 @@ import pytest
 from tests.replication.kit import make_cold, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.replication.append import append
+from trio_kafka.replication.append import append_own
 from trio_kafka.replication.offsets import (
     EARLIEST,
     EARLIEST_LOCAL,
@@ -27,7 +27,7 @@ CLIENT = Isolation.READ_UNCOMMITTED
 def produce(partition: Partition, *times: int, **fields) -> None:
     now = partition.log.now_ms()
     records = [Record(timestamp=now + time) for time in times]
-    append(partition, memoryview(bytearray(encode_batch(records, **fields))), acks=1)
+    append_own(partition, memoryview(bytearray(encode_batch(records, **fields))), acks=1)
 
 
 async def test_the_ends_of_the_log_have_no_time_but_an_epoch(world) -> None:

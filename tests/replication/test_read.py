@@ -113,7 +113,7 @@ async def test_read_committed_stops_before_an_open_transaction(world) -> None:
     append(partition, batch(2), acks=1)
     size = partition.log.size
     sent = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
-    append(partition, batch(2, base_sequence=0, **sent), acks=1)
+    append_own(partition, batch(2, base_sequence=0, **sent), acks=1)
 
     found = look(partition, want(0), isolation=Isolation.READ_COMMITTED)
 
@@ -124,7 +124,7 @@ async def test_read_committed_stops_before_an_open_transaction(world) -> None:
 async def test_read_committed_is_told_which_transactions_were_aborted(world) -> None:
     partition, _ = new_partition(world, 1)
     sent = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
-    append(partition, batch(2, base_sequence=0, **sent), acks=1)
+    append_own(partition, batch(2, base_sequence=0, **sent), acks=1)
     marker = encode_marker(
         Marker(committed=False, coordinator_epoch=0),
         producer_id=7,

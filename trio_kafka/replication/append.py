@@ -33,7 +33,8 @@ def append(
 
     records: writable, changed in place, free when this returns. zstd: the request's version may
     carry it. Raises KafkaError: as `Partition.local_log`, `check_produce`, `check_records` and
-    `Log.append_as_leader`, and NOT_ENOUGH_REPLICAS. Nothing was appended then.
+    `Log.append_as_leader`, NOT_ENOUGH_REPLICAS, and INVALID_TXN_STATE for a transaction's batch:
+    nobody would end it. Nothing was appended then.
     """
     log = partition.local_log()
     if acks == ACKS_ALL:
@@ -41,6 +42,8 @@ def append(
     settings = partition.settings
     now_ms = log.now_ms()
     (header,) = check_produce(records, settings.limits, now_ms=now_ms, zstd=zstd)
+    if header.is_transactional:
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
     batch = memoryview(records or b"")
     if header.length + 12 != len(batch):  # the cut end of another batch follows
         batch = batch[: header.size]
