@@ -1,0 +1,150 @@
+"""A client's side of the wire: frames of requests, and answers in the order of what was asked.
+
+It does no I/O: `ask` gives bytes to send, `received` takes bytes that came, `next` gives answers.
+So it serves a task, a blocking socket or a test alike. Which versions a server has is asked by
+ApiVersions; `common_version` chooses. Source: Kafka's request headers 1 and 2, response headers 0
+and 1 (KIP-482); KIP-511 for an answer to ApiVersions in version 0.
+"""
+
+import struct
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Final
+
+from attrs import frozen
+
+from trio_kafka.errors import ErrorCode, ProtocolError
+from trio_kafka.protocol.compiler import decoder, to_bytes
+from trio_kafka.protocol.headers import (
+    RequestHeader,
+    ResponseHeader,
+    request_header_version,
+    response_header_version,
+)
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
+from trio_kafka.protocol.schema import message_of
+
+LARGEST: Final = 100 << 20
+_SIZE: Final = struct.Struct(">i")
+_HEAD: Final = 4  # bytes of the smallest answer: its correlation id
+_LAST_ID: Final = 0x7FFFFFFF
+_UNSUPPORTED: Final = struct.pack(">h", ErrorCode.UNSUPPORTED_VERSION)
+
+
+@frozen
+class _Asked:
+    """A request that waits for its answer."""
+
+    correlation: int
+    response: type[Any]
+    version: int
+
+
+class ClientSide:
+    """The bytes of one connection. A ProtocolError is its end: nothing after it can be trusted.
+
+    client_id: what the server calls this client. largest: the largest answer that is read.
+    """
+
+    __slots__ = ("_asked", "_client_id", "_correlation", "_largest", "_received")
+
+    def __init__(self, client_id: str | None = None, largest: int = LARGEST) -> None:
+        self._client_id = client_id
+        self._largest = largest
+        self._asked: deque[_Asked] = deque()
+        self._received = bytearray()
+        self._correlation = 0
+
+    @property
+    def waiting(self) -> int:
+        """Requests without their answer yet."""
+        return len(self._asked)
+
+    def ask(self, request: object, version: int, *, answered: bool = True) -> bytes:
+        """The frame of a request, with its size.
+
+        answered: False for one that gets no answer (Produce with acks=0).
+        Raises TypeError for what is no request, EncodeError for a value the version cannot carry.
+        """
+        message = message_of(type(request))
+        if message.key is None or message.response is None:
+            raise TypeError(f"{message.name} is no request with a response")
+        self._correlation = self._correlation + 1 if self._correlation < _LAST_ID else 0
+        header = RequestHeader(message.key, version, self._correlation, self._client_id)
+        head = to_bytes(header, request_header_version(message, version))
+        body = to_bytes(request, version)
+        if answered:
+            self._asked.append(_Asked(self._correlation, message.response, version))
+        return b"".join([_SIZE.pack(len(head) + len(body)), head, body])
+
+    def received(self, data: bytes | bytearray | memoryview) -> None:
+        """Take bytes that came, however they were cut."""
+        self._received += data
+
+    def next(self) -> Any | None:
+        """The answer to the oldest request that waits; None: it is not whole.
+
+        Its records are views of bytes that nobody changes. Raises ProtocolError.
+        """
+        frame = self._next_frame()
+        if frame is None:
+            return None
+        (correlation,) = _SIZE.unpack_from(frame)
+        if not self._asked:
+            raise ProtocolError(f"answer {correlation}, and nothing was asked")
+        asked = self._asked.popleft()
+        if correlation != asked.correlation:
+            raise ProtocolError(f"answer {correlation}: want {asked.correlation}")
+        return _decode(asked, frame)
+
+    def end(self) -> None:
+        """The server has ended the stream. Raises ProtocolError if something is missing."""
+        if self._asked or self._received:
+            raise ProtocolError(
+                f"the stream ended with {len(self._received)} bytes of an answer,"
+                f" {len(self._asked)} requests are not answered"
+            )
+
+    def _next_frame(self) -> bytes | None:
+        """The next frame without its size."""
+        received = self._received
+        if len(received) < _SIZE.size:
+            return None
+        (size,) = _SIZE.unpack_from(received)
+        if not _HEAD <= size <= self._largest:
+            raise ProtocolError(f"answer of {size} bytes: want {_HEAD} to {self._largest}")
+        end = _SIZE.size + size
+        if len(received) < end:
+            return None
+        frame = bytes(memoryview(received)[_SIZE.size : end])
+        del received[:end]
+        return frame
+
+
+def _decode(asked: _Asked, frame: bytes) -> Any:
+    """The message of a frame. Raises ProtocolError."""
+    version = asked.version
+    header = response_header_version(message_of(asked.response), version)
+    _, position = decoder(ResponseHeader, header)(frame, 0)
+    if asked.response is ApiVersionsResponse and frame[4:6] == _UNSUPPORTED:
+        version = 0  # the server does not know ours, and says so in the one that everybody reads
+    answer, end = decoder(asked.response, version)(frame, position)
+    if end != len(frame):
+        raise ProtocolError(f"{len(frame) - end} bytes behind {asked.response.__name__}")
+    return answer
+
+
+def common_version(request: type[Any], served: Iterable[ApiVersion]) -> int | None:
+    """The highest version of a request that both sides know; None: there is none.
+
+    served: `api_keys` of an ApiVersionsResponse. Unstable versions are not chosen.
+    """
+    message = message_of(request)
+    first, last = message.versions
+    if message.unstable[0] <= message.unstable[1]:
+        last = min(last, message.unstable[0] - 1)
+    for one in served:
+        if one.api_key == message.key:
+            version = min(last, one.max_version)
+            return version if version >= max(first, one.min_version) else None
+    return None
