@@ -16,6 +16,7 @@ __all__ = ["main"]
 _COMMANDS: Final = (
     ("start", "trio_kafka.cli.start:start", "Run a broker until it is told to stop."),
     ("format", "trio_kafka.cli.format:format_storage", "Give data directories their identity."),
+    ("tree", "trio_kafka.cli.tree:tree", "Show what runs and what waits in a broker."),
     ("version", "trio_kafka.cli.version:version", "Print the version."),
 )
 

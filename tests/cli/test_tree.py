@@ -1,0 +1,310 @@
+"""`trio-kafka tree`: what it prints, and what it says when it cannot."""
+
+import json
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from threading import Thread
+
+import pytest
+import trio
+
+from trio_kafka.cli import main
+from trio_kafka.cli.tree import (
+    MORE,
+    TreeError,
+    as_json,
+    as_text,
+    branches,
+    parse_address,
+    printable,
+    read_tree,
+    show,
+    value_of,
+)
+from trio_kafka.introspect.tree import Node
+from trio_kafka.model import Endpoint
+from trio_kafka.protocol.compiler import to_bytes
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
+from trio_kafka.protocol.messages.k10001_describe_tree import (
+    DescribeTreeResponse,
+    TreeFigure,
+    TreeRow,
+)
+from trio_kafka.testing.planes import RunningPlane, running_plane
+from trio_kafka.wire.server import small_answer
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+from trio_kafka_apis.k18_api_versions import api_versions
+from trio_kafka_apis.k10001_describe_tree import describe_tree
+
+ROWS = [
+    TreeRow(0, "broker", "broker-1", [TreeFigure("epoch", 2, "3")]),
+    TreeRow(1, "plane", "plane data", []),
+    TreeRow(2, "listener", "l", [TreeFigure("peer", 4, "a b"), TreeFigure("rate", 3, "0.5")]),
+    TreeRow(3, "selector", "p", [TreeFigure("left", 0, "")]),
+    TreeRow(2, "channel", "c", []),
+    TreeRow(1, "task", "scheduler", [TreeFigure("up", 1, "true")]),
+]
+
+
+@asynccontextmanager
+async def broker() -> AsyncIterator[RunningPlane]:
+    """A plane that answers on loopback and shows a small tree."""
+    async with running_plane(RealWorld(SkippingClock()), [describe_tree, api_versions]) as plane:
+        root = plane.parts.tree = Node("broker-1", "broker", lambda: {"epoch": 3})
+        root.add("plane data", "plane").add("queue", "channel", lambda: {"depth": 0})
+        yield plane
+
+
+async def run(*arguments: str) -> int:
+    """The command in a thread, as it blocks."""
+    return await trio.to_thread.run_sync(main, ["tree", *arguments])
+
+
+@contextmanager
+def server(answers: Callable[[socket.socket], None]) -> Iterator[Endpoint]:
+    """Something that accepts one connection and does what it is told."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                answers(connection)
+
+        thread = Thread(target=serve)
+        thread.start()
+        yield Endpoint(*listening.getsockname())
+        thread.join()
+
+
+def api_versions_answer(*keys: int) -> bytes:
+    body = to_bytes(ApiVersionsResponse(0, [ApiVersion(key, 0, 0) for key in keys]), 0)
+    return small_answer(1, body, flexible=False)
+
+
+async def test_the_live_tree_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    async with broker() as plane:
+        assert await run("--bootstrap", str(plane.endpoint)) == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        "broker-1       broker   epoch=3",
+        "└─ plane data  plane",
+        "   └─ queue    channel  depth=0",
+    ]
+
+
+async def test_path_and_depth_ask_for_less(capsys: pytest.CaptureFixture[str]) -> None:
+    async with broker() as plane:
+        asked = ("--bootstrap", str(plane.endpoint))
+        await run(*asked, "--path", "plane data")
+        await run(*asked, "--depth", "0")
+
+    assert capsys.readouterr().out == (
+        "plane data  plane\n└─ queue    channel  depth=0\nbroker-1  broker  epoch=3\n"
+    )
+
+
+async def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    async with broker() as plane:
+        assert await run("--bootstrap", str(plane.endpoint), "--json") == 0
+
+    assert json.loads(capsys.readouterr().out) == {
+        "truncated": False,
+        "tree": {
+            "name": "broker-1",
+            "kind": "broker",
+            "figures": {"epoch": 3},
+            "children": [
+                {
+                    "name": "plane data",
+                    "kind": "plane",
+                    "figures": {},
+                    "children": [
+                        {
+                            "name": "queue",
+                            "kind": "channel",
+                            "figures": {"depth": 0},
+                            "children": [],
+                        }
+                    ],
+                }
+            ],
+        },
+    }
+
+
+async def test_a_path_that_leads_nowhere_is_one_line_and_status_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with broker() as plane:
+        assert await run("--bootstrap", str(plane.endpoint), "--path", "x") == 1
+
+    assert capsys.readouterr() == (
+        "",
+        f"trio-kafka: {plane.endpoint}: broker-1 has no node 'x'\n",
+    )
+
+
+def test_a_refused_connection_is_one_line_and_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        address = Endpoint(*unused.getsockname())
+
+    assert main(["tree", "--bootstrap", str(address)]) == 1
+    assert capsys.readouterr() == ("", f"trio-kafka: {address}: Connection refused\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("localhost", "want HOST:PORT"),
+        (":9092", "want HOST:PORT"),
+        ("h:", "want HOST:PORT"),
+        ("h:0", "want HOST:PORT"),
+        ("h:65536", "want HOST:PORT"),
+        ("h:²", "want HOST:PORT"),
+        ("::1:9092", "an IPv6 address stands in brackets"),
+        ("a..b:9092", "'a..b' is no name of a host"),
+    ],
+)
+def test_an_address_that_is_none_is_one_line_and_status_1(
+    capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    assert main(["tree", "--bootstrap", text]) == 1
+    assert capsys.readouterr().err == f"trio-kafka: {text}: {message}\n"
+
+
+def test_an_address_is_host_and_port() -> None:
+    assert parse_address("h:1") == Endpoint("h", 1)
+    assert parse_address("[::1]:9092") == Endpoint("::1", 9092)
+
+
+def test_a_server_without_a_tree_is_not_asked_for_it() -> None:
+    def kafka(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(api_versions_answer(0, 1, 18))
+        assert connection.recv(1) == b""
+
+    with server(kafka) as address, pytest.raises(TreeError, match="is it trio-kafka"):
+        read_tree(address)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "this is not Kafka's protocol: answer of 1213486160"),
+        (b"", "the connection was closed without an answer"),
+        (api_versions_answer(10001)[:-1], "the connection was closed without an answer"),
+    ],
+)
+def test_a_server_that_speaks_otherwise_is_an_error(data: bytes, message: str) -> None:
+    def answers(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(data)
+
+    with server(answers) as address, pytest.raises(TreeError, match=message):
+        read_tree(address)
+
+
+@pytest.mark.parametrize("drip", [b"", struct.pack(">i", 1000)])
+def test_a_silent_server_is_given_up_in_time(drip: bytes) -> None:
+    def silent(connection: socket.socket) -> None:
+        connection.sendall(drip)
+        while connection.recv(1 << 16):
+            pass
+
+    with (
+        server(silent) as address,
+        pytest.raises(TreeError, match=r"no answer in 0\.05 s"),
+    ):
+        read_tree(address, timeout_s=0.05)
+
+
+def test_a_server_that_drips_does_not_prolong_the_deadline() -> None:
+    def drips(connection: socket.socket) -> None:
+        connection.sendall(struct.pack(">i", 1000))
+        connection.settimeout(0.02)
+        try:
+            while True:
+                connection.sendall(b"x")
+                try:
+                    if not connection.recv(1 << 16):
+                        return
+                except TimeoutError:
+                    pass
+        except ConnectionError:
+            pass
+
+    with server(drips) as address, pytest.raises(TreeError, match=r"no answer in 0\.1 s"):
+        read_tree(address, timeout_s=0.1)
+
+
+def test_columns_are_aligned_and_branches_lead_to_every_node() -> None:
+    assert list(as_text(DescribeTreeResponse(rows=ROWS, truncated=True))) == [
+        "broker-1       broker    epoch=3",
+        "├─ plane data  plane",
+        "│  ├─ l        listener  peer='a b'  rate=0.5",
+        "│  │  └─ p     selector  left=-",
+        "│  └─ c        channel",
+        "└─ scheduler   task      up=true",
+        MORE,
+    ]
+
+
+def test_nothing_is_shown_of_nothing() -> None:
+    nothing = DescribeTreeResponse(truncated=True)
+
+    assert list(as_text(nothing)) == [MORE]
+    assert json.loads("".join(as_json(nothing))) == {"truncated": True, "tree": None}
+
+
+def test_branches_of_two_lone_nodes() -> None:
+    assert branches([TreeRow(0), TreeRow(1), TreeRow(2)]) == ["", "└─ ", "   └─ "]
+
+
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    row = TreeRow(0, "part", "a\x1b[2J", [TreeFigure("client_id", 4, "x\ny\u202e")])
+
+    (line,) = as_text(DescribeTreeResponse(rows=[row]))
+
+    assert line == r"a\x1b[2J  part  client_id=x\ny\u202e"
+    assert printable("é├ 1") == "é├ 1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown", "as_data"),
+    [
+        (0, "", "-", None),
+        (1, "true", "true", True),
+        (1, "false", "false", False),
+        (2, "12", "12", 12),
+        (3, "0.123456", "0.123", 0.123456),
+        (3, "100.0", "100", 100.0),
+        (3, "inf", "inf", "inf"),
+        (3, "nan", "nan", "nan"),
+        (4, "12", "12", "12"),
+        (4, "", "''", ""),
+        (9, "x", "x", "x"),
+    ],
+)
+def test_a_figure_is_shown_by_its_kind(kind: int, value: str, shown: str, as_data: object) -> None:
+    figure = TreeFigure("f", kind, value)
+
+    assert show(figure) == shown
+    assert value_of(figure) == as_data
+    assert type(value_of(figure)) is type(as_data)
+
+
+def test_an_error_without_a_text_is_told_by_its_name() -> None:
+    def refuses(code: int, connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(api_versions_answer(10001))
+        connection.recv(1 << 16)
+        body = to_bytes(DescribeTreeResponse(error_code=code), 0)
+        connection.sendall(small_answer(2, body, flexible=False))
+
+    for code, message in ((-1, "UNKNOWN_SERVER_ERROR"), (999, "error 999")):
+        with server(partial(refuses, code)) as address, pytest.raises(TreeError, match=message):
+            read_tree(address)

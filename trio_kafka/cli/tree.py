@@ -1,0 +1,227 @@
+"""`trio-kafka tree`: what runs and what waits in a broker, read now.
+
+The connection is a blocking one with a deadline, and a broker is asked whether it knows the
+question before it is asked. Names and texts come from the broker, and partly from its clients:
+what a terminal could take for more than text is shown escaped.
+"""
+
+import json
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Final
+
+from cyclopts import Parameter
+
+from trio_kafka.errors import ErrorCode, ProtocolError
+from trio_kafka.model import Endpoint
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k10001_describe_tree import (
+    BOOLEAN,
+    INTEGER,
+    NULL,
+    REAL,
+    DescribeTreeRequest,
+    DescribeTreeResponse,
+    TreeFigure,
+    TreeRow,
+)
+from trio_kafka.wire.client import ClientSide, common_version
+
+FAILED: Final = 1
+MORE: Final = "There are more nodes: ask for less with --path or --depth."
+_CHUNK: Final = 1 << 16
+
+Ask = Callable[[object, int], Any]  # (request, version) -> response
+
+
+class TreeError(Exception):
+    """The tree cannot be shown; the message is one line for the user."""
+
+
+def tree(
+    *,
+    bootstrap: str,
+    path: str | None = None,
+    depth: int = -1,
+    json: Annotated[bool, Parameter(negative="")] = False,
+    timeout: float = 5.0,
+) -> int:
+    """Show what runs and what waits in a broker, as a tree with figures that are read now.
+
+    Parameters
+    ----------
+    bootstrap
+        HOST:PORT of the broker, any listener of it.
+    path
+        Only this node and what is below: the names from the root down, joined by slashes.
+    depth
+        So many levels below that node; -1 is all.
+    json
+        Print one JSON object: a node is its name, kind, figures and children.
+    timeout
+        Seconds until it gives up.
+    """
+    try:
+        answer = read_tree(parse_address(bootstrap), path=path, depth=depth, timeout_s=timeout)
+    except TreeError as error:
+        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
+        return FAILED
+    for line in as_json(answer) if json else as_text(answer):
+        print(line)
+    return 0
+
+
+def parse_address(text: str) -> Endpoint:
+    """HOST:PORT, an IPv6 address in brackets. Raises TreeError."""
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise TreeError("an IPv6 address stands in brackets")
+    if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
+        raise TreeError("want HOST:PORT")
+    return Endpoint(host, int(port))
+
+
+def read_tree(
+    address: Endpoint, *, path: str | None = None, depth: int = -1, timeout_s: float = 5.0
+) -> DescribeTreeResponse:
+    """The tree of a broker, or a part of it. Raises TreeError."""
+    try:
+        with asking(address, timeout_s) as ask:
+            served = ask(ApiVersionsRequest(), 0)
+            version = common_version(DescribeTreeRequest, served.api_keys)
+            if version is None:
+                raise TreeError("this server has no tree to show: is it trio-kafka?")
+            answer: DescribeTreeResponse = ask(DescribeTreeRequest(path, depth), version)
+    except TimeoutError as error:
+        raise TreeError(f"no answer in {timeout_s:g} s") from error
+    except OSError as error:
+        raise TreeError(error.strerror or str(error)) from error
+    except UnicodeError as error:
+        raise TreeError(f"{address.host!r} is no name of a host") from error
+    except ProtocolError as error:
+        raise TreeError(f"this is not Kafka's protocol: {error}") from error
+    if answer.error_code:
+        raise TreeError(answer.error_message or name_of(answer.error_code))
+    return answer
+
+
+@contextmanager
+def asking(address: Endpoint, timeout_s: float) -> Iterator[Ask]:
+    """A function that sends a request and waits for its answer, while the block runs.
+
+    timeout_s: for all of it. It raises OSError, TimeoutError among them, and ProtocolError.
+    """
+    deadline = time.monotonic() + timeout_s
+    client = ClientSide("trio-kafka")
+    with socket.create_connection((address.host, address.port), timeout_s) as connection:
+
+        def ask(request: object, version: int) -> Any:
+            _wait_until(connection, deadline)
+            connection.sendall(client.ask(request, version))
+            while (answer := client.next()) is None:
+                _wait_until(connection, deadline)
+                data = connection.recv(_CHUNK)
+                if not data:
+                    raise ConnectionError("the connection was closed without an answer")
+                client.received(data)
+            return answer
+
+        yield ask
+
+
+def _wait_until(connection: socket.socket, deadline: float) -> None:
+    """What blocks next blocks no longer than that. TimeoutError: it is too late already."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    connection.settimeout(left)
+
+
+def name_of(code: int) -> str:
+    """An error code as people know it."""
+    return ErrorCode(code).name if code in set(ErrorCode) else f"error {code}"
+
+
+# --- for people
+
+
+def as_text(answer: DescribeTreeResponse) -> Iterator[str]:
+    """Lines: the tree and its names, kinds, figures, each in a column of its own."""
+    rows = answer.rows
+    names = [branch + printable(row.name) for branch, row in zip(branches(rows), rows, strict=True)]
+    width = max(map(len, names), default=0)
+    kinds = max((len(row.kind) for row in rows), default=0)
+    for name, row in zip(names, rows, strict=True):
+        figures = "  ".join(f"{printable(one.name)}={show(one)}" for one in row.figures)
+        yield f"{name:{width}}  {printable(row.kind):{kinds}}  {figures}".rstrip()
+    if answer.truncated:
+        yield MORE
+
+
+def branches(rows: list[TreeRow]) -> list[str]:
+    """The lines that lead to each row's name; rows are in walk order."""
+    found = []
+    below: list[bool] = []  # by depth: another sibling comes below
+    for row in reversed(rows):
+        depth = row.depth
+        below += [False] * (depth + 1 - len(below))
+        stems = ["│  " if more else "   " for more in below[1:depth]]
+        found.append("".join([*stems, "├─ " if below[depth] else "└─ "]) if depth else "")
+        del below[depth:]
+        below.append(True)
+    return found[::-1]
+
+
+def show(figure: TreeFigure) -> str:
+    """A figure's value: three digits behind the point are enough, and nothing is a dash."""
+    if figure.kind == NULL:
+        return "-"
+    if figure.kind == REAL:
+        return f"{float(figure.value):.3f}".rstrip("0").rstrip(".")
+    text = printable(figure.value)
+    return repr(text) if " " in text or not text else text
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that is no printable character."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+
+
+# --- for programs
+
+
+def as_json(answer: DescribeTreeResponse) -> Iterator[str]:
+    """One object, over several lines."""
+    top: list[Any] = []
+    places = [top]  # by depth: where the nodes of that depth go
+    for row in answer.rows:
+        children: list[Any] = []
+        figures = {one.name: value_of(one) for one in row.figures}
+        places[row.depth].append(
+            {"name": row.name, "kind": row.kind, "figures": figures, "children": children}
+        )
+        places[row.depth + 1 :] = [children]
+    shown = {"truncated": answer.truncated, "tree": top[0] if top else None}
+    yield json.dumps(shown, indent=2)
+
+
+def value_of(figure: TreeFigure) -> int | float | str | bool | None:
+    """A figure as JSON has it; what JSON has no number for is a text."""
+    if figure.kind == NULL:
+        return None
+    if figure.kind == BOOLEAN:
+        return figure.value == "true"
+    if figure.kind == INTEGER:
+        return int(figure.value)
+    if figure.kind == REAL and figure.value not in ("inf", "-inf", "nan"):
+        return float(figure.value)
+    return figure.value
