@@ -30,7 +30,9 @@ async def close_idle(processor: "Processor") -> NoReturn:
     idle_s = processor.listener.idle_s
     while True:
         await processor.roster.wait_occupied()
-        oldest = min(connection.progress for connection in processor.connections.values())
+        # The first one may have left again while this task was on its way.
+        progress = (connection.progress for connection in processor.connections.values())
+        oldest = min(progress, default=trio.current_time())
         await trio.sleep_until(max(oldest + idle_s, trio.current_time() + idle_s / 16))
         before = trio.current_time() - idle_s
         for number, connection in enumerate(list(processor.connections.values()), start=1):
