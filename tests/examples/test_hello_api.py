@@ -1,0 +1,185 @@
+"""The example of an API of one's own: installed, served, asked, and told of in the docs."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from trio.testing import MockClock
+
+from tests.project.tree import ROOT
+from trio_kafka.requests.registry import installed_apis
+from trio_kafka.testing.planes import running_plane
+from trio_kafka.testing.processes import BrokerProcess, ask_api_versions, broker_process
+from trio_kafka.testing.scripted_client import connected
+from trio_kafka.testing.simulation import simulated_world
+
+EXAMPLE = ROOT / "examples" / "plugins" / "hello_api"
+SETTINGS = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())
+GUIDE = ROOT / "docs" / "how-to" / "write-an-api.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+KEY = 10100
+
+
+@pytest.fixture(scope="module")
+def module() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hello_api", EXAMPLE / "hello_api.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def entry_points() -> str:
+    """The package's entry points as an installer writes them."""
+    lines = []
+    for group, points in SETTINGS["project"]["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    return "\n".join(lines) + "\n"
+
+
+def install(target: Path) -> None:
+    """What an installer leaves: the module, and the metadata that name its entry points."""
+    project = SETTINGS["project"]
+    for name in SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]:
+        shutil.copy(EXAMPLE / name, target)
+    info = target / f"hello_api-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.3\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    (info / "entry_points.txt").write_text(entry_points())
+
+
+def build_wheel(target: Path) -> Path:
+    pytest.importorskip("hatchling", reason="hatchling is not installed")
+    shutil.copytree(EXAMPLE, target / "source")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)]
+    done = subprocess.run(
+        command, cwd=target / "source", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    [wheel] = target.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    """A broker process in whose path the plugin is installed."""
+    target = tmp_path_factory.mktemp("installed")
+    install(target)
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTHONPATH", str(target))
+            directory = tmp_path_factory.mktemp("broker")
+            started = stack.enter_context(broker_process(directory))
+        yield started
+
+
+def run_client(broker: BrokerProcess, *words: str) -> subprocess.CompletedProcess[str]:
+    host, port = broker.address
+    return subprocess.run(
+        [sys.executable, str(EXAMPLE / "client.py"), host, str(port), *words],
+        cwd=broker.data,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_a_broker_with_the_plugin_greets_the_client(broker: BrokerProcess) -> None:
+    done = run_client(broker, "Ada")
+
+    assert (done.returncode, done.stdout) == (0, "node 1 says: Hello, Ada!\n"), done.stderr
+    assert run_client(broker, "Ada", "Good day").stdout == "node 1 says: Good day, Ada!\n"
+
+
+@pytest.mark.slow
+def test_its_key_is_listed_beside_kafkas(broker: BrokerProcess) -> None:
+    served = ask_api_versions(broker.address)
+
+    assert served[KEY] == (0, 1)
+    assert {0, 1, 3, 18} <= set(served)
+
+
+@pytest.mark.slow
+def test_an_error_of_the_handler_is_the_clients_error(broker: BrokerProcess) -> None:
+    done = run_client(broker, "")
+
+    assert (done.returncode, done.stderr) == (1, "error 42: want a name\n")
+
+
+@pytest.mark.slow
+def test_a_broker_without_the_plugin_is_told_apart(tmp_path: Path) -> None:
+    with broker_process(tmp_path) as plain:
+        done = run_client(plain, "Ada")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "this broker has no Hello" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_module_and_its_entry_point_alone(tmp_path: Path) -> None:
+    with zipfile.ZipFile(build_wheel(tmp_path)) as wheel:
+        modules = [name for name in wheel.namelist() if ".dist-info/" not in name]
+        points = wheel.read("hello_api-1.0.dist-info/entry_points.txt").decode()
+
+    assert modules == ["hello_api.py"]
+    assert points.strip() == entry_points().strip()
+
+
+def test_the_registry_finds_what_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        found = installed_apis().get(KEY)
+    finally:
+        sys.modules.pop("hello_api", None)
+
+    assert found is not None
+    assert (found.name, found.first, found.last, found.source) == ("Hello", 0, 1, "hello_api")
+
+
+@pytest.mark.parametrize("version", [0, 1])
+async def test_the_handler_answers_in_each_version(
+    autojump_clock: MockClock, module: ModuleType, version: int
+) -> None:
+    world = simulated_world()
+    async with (
+        running_plane(world, [module.hello]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        answer = await client.ask(module.HelloRequest("Ada"), version)
+        refused = await client.ask(module.HelloRequest(""), version)
+
+    assert (answer.error_code, answer.text, answer.node_id) == (0, "Hello, Ada!", 1)
+    assert (refused.error_code, refused.error_message, refused.text) == (42, "want a name", "")
+
+
+def test_the_guide_shows_what_the_example_has() -> None:
+    files = [(EXAMPLE / name).read_text() for name in ("hello_api.py", "client.py")]
+    files.append((EXAMPLE / "pyproject.toml").read_text())
+    blocks = [text for _, text in BLOCK.findall(GUIDE.read_text())]
+
+    assert len(blocks) >= 5
+    assert [text for text in blocks if not any(text in whole for whole in files)] == []
+
+
+def test_the_guide_leaves_out_nothing_of_the_handler() -> None:
+    shown = "".join(text for _, text in BLOCK.findall(GUIDE.read_text())).splitlines()
+    source = (EXAMPLE / "hello_api.py").read_text().splitlines()
+
+    assert [line for line in source if line not in shown] == []
