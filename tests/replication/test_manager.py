@@ -357,7 +357,10 @@ async def test_a_lost_directory_is_not_replaced_by_an_empty_log(world, autojump_
     assert append(again.replicas.partition("u", 0), batch(), acks=1).first_offset == 0
 
 
-async def test_cold_bytes_reach_a_client_that_does_not_wait(world, nursery, autojump_clock) -> None:
+@pytest.mark.parametrize("min_bytes", [0, 1])
+async def test_cold_bytes_reach_a_client_that_does_not_wait(
+    world, nursery, autojump_clock, min_bytes: int
+) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     partition = cluster.replicas.partition("t", 0)
@@ -366,7 +369,8 @@ async def test_cold_bytes_reach_a_client_that_does_not_wait(world, nursery, auto
     make_cold(partition)
     await nursery.start(cluster.replicas.run)
 
-    delayed = fetch(cluster, "t", limits=FetchLimits(may_wait=False))
+    limits = FetchLimits(may_wait=False, min_bytes=min_bytes)
+    delayed = fetch(cluster, "t", limits=limits)
     done = park(delayed)
     await trio.sleep(0.5)
     serve()

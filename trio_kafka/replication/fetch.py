@@ -148,7 +148,12 @@ class Fetch:
             if part.error is not None or part.diverging is not None:
                 return True
             size += part.size
-        return size >= self._limits.min_bytes
+        return size >= self._minimum
+
+    @property
+    def _minimum(self) -> int:
+        """min_bytes, but something where there is something cold: 0 would be content without."""
+        return max(self._limits.min_bytes, 1) if self.cold else self._limits.min_bytes
 
     def _is_ripe(self) -> bool:
         """Whether reading is worth while, after marks. Looks at marked partitions only."""
@@ -163,7 +168,7 @@ class Fetch:
             if size is None:
                 return True
             self._available[partition] = size
-        return sum(self._available.values()) >= self._limits.min_bytes
+        return sum(self._available.values()) >= self._minimum
 
     def _visible_bytes(self, asked: SessionPartition) -> int | None:
         """Bytes that a read would give; None: whatever it gives must be told. KafkaError."""
