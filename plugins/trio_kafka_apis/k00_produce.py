@@ -35,11 +35,31 @@ from trio_kafka.protocol.messages.k00_produce import (
 )
 
 NO_ACKS: Final = 0
+NO_OFFSET: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
+LEADERS_SINCE: Final = 10  # KIP-951
 IDS_SINCE: Final = 13  # KIP-516
 
 
-@api(ProduceRequest)
+def say_error(
+    request: ProduceRequest, code: ErrorCode, message: str | None
+) -> ProduceResponse | None:
+    """The error for each partition, without an offset; no answer where none is wanted."""
+    if request.acks == NO_ACKS:
+        return None
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                topic.name,
+                topic.topic_id,
+                [_refused(data.index, code, message) for data in topic.partition_data],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+@api(ProduceRequest, error=say_error)
 def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed | None:
     acks, version, replicas = request.acks, context.version, context.replicas
     check_acks(acks)
@@ -74,6 +94,10 @@ def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Dela
     return replicas.acknowledge(parts, answer, request.timeout_ms / 1000, acks=acks)
 
 
+def _refused(index: int, code: ErrorCode, message: str | None) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index, code, NO_OFFSET, error_message=message)
+
+
 def _fill(
     made: PartitionProduceResponse, part: Produced, response: ProduceResponse, context: Context
 ) -> None:
@@ -85,8 +109,10 @@ def _fill(
         return
     made.error_code = result.code
     made.error_message = result.message
-    made.base_offset = -1
-    if result.code in LED_ELSEWHERE and part.partition is not None:
+    made.base_offset = NO_OFFSET
+    if context.version < LEADERS_SINCE or result.code not in LED_ELSEWHERE:
+        return
+    if part.partition is not None:
         made.current_leader = LeaderIdAndEpoch(part.partition.leader, part.partition.leader_epoch)
         found = endpoint_on(context.metadata.image, part.partition.leader, context.listener)
         if found is not None and all(one.node_id != found.node for one in response.node_endpoints):

@@ -39,6 +39,8 @@ from trio_kafka.protocol.messages.k01_fetch import (
 
 IDS_SINCE: Final = 13  # KIP-516
 SESSIONS_SINCE: Final = 7
+LEADERS_SINCE: Final = 12
+ENDPOINTS_SINCE: Final = 16  # KIP-951
 REPLICA_STATE_SINCE: Final = 15  # KIP-903
 NOTHING: Final = b""
 
@@ -117,7 +119,8 @@ def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> Fet
             response.responses.append(row)
             last = topic
         data = _partition(asked, read, isolation)
-        if read.error is not None and read.error.code in LED_ELSEWHERE:
+        led_elsewhere = read.error is not None and read.error.code in LED_ELSEWHERE
+        if led_elsewhere and context.version >= LEADERS_SINCE:
             _name_leader(asked, data, response, context)
         row.partitions.append(data)
     return response
@@ -131,7 +134,7 @@ def _partition(asked: SessionPartition, read: PartitionRead, isolation: Isolatio
         high_watermark=read.high_watermark,
         last_stable_offset=read.last_stable_offset,
         log_start_offset=read.start_offset,
-        aborted_transactions=[] if committed else None,
+        aborted_transactions=[] if committed and read.error is None else None,
         preferred_read_replica=-1,
         records=NOTHING if read.range is None else read.range,
     )
@@ -152,6 +155,8 @@ def _name_leader(
     if state is None:
         return
     data.current_leader = LeaderIdAndEpoch(state.leader, state.leader_epoch)
+    if context.version < ENDPOINTS_SINCE:
+        return
     found = endpoint_on(context.metadata.image, state.leader, context.listener)
     if found is not None and all(one.node_id != found.node for one in response.node_endpoints):
         response.node_endpoints.append(NodeEndpoint(found.node, found.host, found.port, found.rack))

@@ -1,0 +1,423 @@
+"""Produce: what is appended, what is refused and how, and what nobody is told."""
+
+from collections.abc import Mapping
+
+import pytest
+import trio
+from crc32c import crc32c
+from trio.testing import MockClock
+
+from tests.apis.kit import (
+    IDS_SINCE,
+    NOW_MS,
+    batch,
+    broker,
+    codes,
+    delete_topic,
+    fetch,
+    lead_elsewhere,
+    parts_of,
+    produce,
+    produce_request,
+    records_of,
+    stable,
+    values_of,
+    write,
+)
+from trio_kafka.errors import ErrorCode
+from trio_kafka.network import items
+from trio_kafka.protocol.messages.k00_produce import ProduceRequest
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from trio_kafka.records.batch import HEADER_SIZE, iterate_headers
+from trio_kafka.records.compression import Codec
+from trio_kafka.testing.broker import ServedBroker
+from trio_kafka.testing.planes import until
+from trio_kafka.testing.scripted_client import request_frame
+
+HOUR_MS = 3_600_000
+UNKNOWN_ID = b"?" * 16
+
+
+async def end_offset(served: ServedBroker, topic: str = "t", partition: int = 0) -> int:
+    asked = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=-1)])
+    answer = await served.ask(ListOffsetsRequest(-1, topics=[asked]))
+    return int(answer.topics[0].partitions[0].offset)
+
+
+@pytest.mark.parametrize("version", stable(ProduceRequest))
+@pytest.mark.parametrize("acks", [1, -1])
+async def test_batches_follow_one_another_in_every_version(
+    autojump_clock: MockClock, version: int, acks: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        topic = topic_id if version >= IDS_SINCE else "t"
+
+        first = await produce(served, topic, batch(b"a", b"b"), acks=acks, version=version)
+        second = await produce(served, topic, batch(b"c"), acks=acks, version=version)
+
+        assert (first.error_code, first.base_offset, first.index) == (0, 0, 0)
+        assert (second.error_code, second.base_offset) == (0, 2)
+        assert first.log_append_time_ms == -1
+        assert first.log_start_offset == (0 if version >= 5 else -1)
+        assert first.error_message is None
+        assert values_of(await fetch(served, "t")) == [b"a", b"b", b"c"]
+
+
+@pytest.mark.parametrize("version", [IDS_SINCE - 1, IDS_SINCE])
+async def test_an_answer_names_its_topics_as_the_request_did(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        topic = topic_id if version >= IDS_SINCE else "t"
+        answer = await served.ask(produce_request(topic, (0, batch(b"a"))), version)
+
+    (row,) = answer.responses
+    named = ("", topic_id) if version >= IDS_SINCE else ("t", bytes(16))
+    assert (row.name, row.topic_id) == named
+
+
+async def test_acks_0_is_not_answered_and_the_next_request_is(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        for value in (b"a", b"b"):
+            request = produce_request("t", (0, batch(value)), acks=0)
+            await served.client.send(request_frame(request, 9))
+
+        assert values_of(await fetch(served, "t")) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("topic", ["t", "unknown"])
+async def test_an_error_with_acks_0_ends_the_connection(
+    autojump_clock: MockClock, topic: str
+) -> None:
+    records = batch(b"a", timestamp=NOW_MS + 2 * HOUR_MS if topic == "t" else NOW_MS)
+    async with broker() as served:
+        await served.create_topic("t")
+        async with served.connect() as client:
+            request = produce_request(topic, (0, records), acks=0)
+            await client.send(request_frame(request, 9))
+
+            assert await client.wait_closed()
+        await until(lambda: served.closed(items.FORBIDDEN) == 1)
+        assert await end_offset(served) == 0
+
+
+@pytest.mark.parametrize("acks", [2, -2, 1000])
+async def test_other_acks_are_refused_for_each_partition(
+    autojump_clock: MockClock, acks: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 2)
+        request = produce_request("t", (0, batch(b"a")), (1, batch(b"b")), acks=acks)
+        parts = parts_of(await served.ask(request, 12))
+
+        assert codes(parts) == [ErrorCode.INVALID_REQUIRED_ACKS] * 2
+        assert [(one.index, one.base_offset, one.log_start_offset) for one in parts] == [
+            (0, -1, -1),
+            (1, -1, -1),
+        ]
+        assert parts[0].error_message == f"acks {acks}, want 0, 1 or -1"
+        assert await end_offset(served) == 0
+
+
+async def test_each_partition_succeeds_or_fails_for_itself(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 2)
+        request = produce_request("t", (1, batch(b"a")), (7, batch(b"b")), (0, None))
+        parts = parts_of(await served.ask(request, 12))
+
+    assert [(one.index, one.error_code) for one in parts] == [
+        (1, ErrorCode.NONE),
+        (7, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (0, ErrorCode.INVALID_RECORD),
+    ]
+    assert [one.base_offset for one in parts] == [0, -1, -1]
+
+
+@pytest.mark.parametrize("version", stable(ProduceRequest))
+async def test_an_unknown_topic_has_the_error_of_its_version(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic = UNKNOWN_ID if version >= IDS_SINCE else "unknown"
+        part = await produce(served, topic, batch(b"a"), version=version)
+
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert part.error_code == (ErrorCode.UNKNOWN_TOPIC_ID if version >= IDS_SINCE else unknown)
+    assert (part.base_offset, part.log_append_time_ms) == (-1, -1)
+
+
+async def test_writing_creates_no_topic(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await produce(served, "t", batch(b"a"))
+        await trio.sleep(1)
+
+        assert served.broker.metadata.image.topics == {}
+
+
+async def test_the_topic_of_an_id_is_gone_when_its_name_has_a_new_one(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        old = await served.create_topic("t")
+        await delete_topic(served, "t")
+        await served.create_topic("t")
+
+        part = await produce(served, old, batch(b"a"))
+        assert part.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def broken(position: int, value: int) -> memoryview:
+    """A batch with one byte of it changed, which its CRC does not know of."""
+    records = batch(b"value")
+    records[position] = value
+    return records
+
+
+@pytest.mark.parametrize(
+    ("records", "code", "message"),
+    [
+        (None, ErrorCode.INVALID_RECORD, "no whole batch"),
+        (memoryview(b""), ErrorCode.INVALID_RECORD, "no whole batch"),
+        (batch(b"value")[:-1], ErrorCode.INVALID_RECORD, "no whole batch"),
+        (memoryview(bytes(batch(b"a")) * 2), ErrorCode.INVALID_RECORD, "more than one batch"),
+        (broken(HEADER_SIZE + 6, 255), ErrorCode.CORRUPT_MESSAGE, "crc"),
+        (broken(16, 3), ErrorCode.CORRUPT_MESSAGE, "magic 3"),
+        (broken(16, 1), ErrorCode.INVALID_RECORD, "magic 1, want 2"),
+        (broken(16, 0), ErrorCode.INVALID_RECORD, "magic 0, want 2"),
+        (broken(8, 255), ErrorCode.CORRUPT_MESSAGE, "batch of -"),
+        (batch(b"a", last_offset=1), ErrorCode.INVALID_RECORD, "1 records with a last offset"),
+        (batch(last_offset=0), ErrorCode.INVALID_RECORD, "0 records"),
+        (batch(b"a", base_offset=5), ErrorCode.INVALID_RECORD, "base offset 5"),
+        (
+            batch(b"a", control=True, producer_id=1, producer_epoch=0),
+            ErrorCode.INVALID_RECORD,
+            "control",
+        ),
+        (batch(b"a", append_time_ms=NOW_MS), ErrorCode.INVALID_TIMESTAMP, "log append time"),
+        (batch(b"a", timestamp=NOW_MS + 2 * HOUR_MS), ErrorCode.INVALID_TIMESTAMP, "timestamp"),
+        (batch(bytes(1_048_588)), ErrorCode.MESSAGE_TOO_LARGE, "want at most 1048588"),
+        (batch(b"a", producer_id=1, producer_epoch=0), ErrorCode.INVALID_RECORD, "sequence -1"),
+        (
+            batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True),
+            ErrorCode.INVALID_TXN_STATE,
+            "transactions are not served",
+        ),
+    ],
+)
+async def test_what_no_log_may_hold_is_refused_with_its_reason(
+    autojump_clock: MockClock, records: memoryview | None, code: ErrorCode, message: str
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        part = await produce(served, "t", records)
+
+        assert part.error_code == code
+        assert message in part.error_message
+        assert (part.base_offset, part.log_append_time_ms, part.log_start_offset) == (-1, -1, -1)
+        assert part.record_errors == []
+        assert await end_offset(served) == 0
+        assert await write(served, "t", b"next") == 0
+
+
+async def test_a_reason_needs_version_8(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+
+        assert (await produce(served, "t", None, version=7)).error_message is None
+        assert (await produce(served, "t", None, version=8)).error_message
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+async def test_compressed_batches_are_kept_as_they_came(
+    autojump_clock: MockClock, codec: Codec
+) -> None:
+    values = [b"%d" % n * 50 for n in range(20)]
+    async with broker() as served:
+        await served.create_topic("t")
+        part = await produce(served, "t", batch(*values, codec=codec))
+        found = await fetch(served, "t")
+
+    ((_, header),) = iterate_headers(memoryview(bytes(found.records)))
+    assert part.error_code == 0
+    assert header.codec is codec
+    assert values_of(found) == values
+
+
+@pytest.mark.parametrize("version", stable(ProduceRequest))
+async def test_zstd_needs_version_7(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        topic = topic_id if version >= IDS_SINCE else "t"
+        part = await produce(served, topic, batch(b"a", codec=Codec.ZSTD), version=version)
+
+    unsupported = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert part.error_code == (ErrorCode.NONE if version >= 7 else unsupported)
+
+
+@pytest.mark.parametrize("wanted", ["uncompressed", "gzip", "snappy", "lz4", "zstd", "producer"])
+async def test_batches_are_compressed_as_their_topic_says(
+    autojump_clock: MockClock, wanted: str
+) -> None:
+    kept = {"uncompressed": Codec.NONE, "producer": Codec.GZIP}
+    async with broker() as served:
+        await served.create_topic("t", configs={"compression.type": wanted})
+        await produce(served, "t", batch(b"a" * 500, b"b", codec=Codec.GZIP))
+        assert await write(served, "t", b"next") == 2
+        found = await fetch(served, "t")
+
+    _, header = next(iterate_headers(memoryview(bytes(found.records))))
+    assert header.codec is kept.get(wanted, Codec[wanted.upper()] if wanted not in kept else None)
+    assert values_of(found) == [b"a" * 500, b"b", b"next"]
+
+
+async def test_what_cannot_be_decompressed_where_it_must_be_is_an_invalid_record(
+    autojump_clock: MockClock,
+) -> None:
+    records = batch(b"a" * 500, codec=Codec.GZIP)
+    records[HEADER_SIZE + 12 : HEADER_SIZE + 16] = b"\xff" * 4
+    records[17:21] = crc32c(records[21:]).to_bytes(4, "big")
+    async with broker() as served:
+        await served.create_topic("t", configs={"compression.type": "lz4"})
+        part = await produce(served, "t", records)
+
+    assert part.error_code == ErrorCode.INVALID_RECORD
+
+
+async def test_a_topic_with_log_append_time_has_its_own_times(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
+        await trio.sleep(5)
+        part = await produce(served, "t", batch(b"a", timestamp=17))
+        (record,) = records_of(await fetch(served, "t"))
+
+    assert NOW_MS + 5000 <= part.log_append_time_ms < NOW_MS + 6000
+    assert record.timestamp == part.log_append_time_ms
+
+
+@pytest.mark.parametrize(
+    ("configs", "timestamp", "code"),
+    [
+        ({"message.timestamp.before.max.ms": "1000"}, NOW_MS - 500, ErrorCode.NONE),
+        ({"message.timestamp.before.max.ms": "1000"}, NOW_MS - 2000, ErrorCode.INVALID_TIMESTAMP),
+        ({"message.timestamp.after.max.ms": "9000"}, NOW_MS + 8000, ErrorCode.NONE),
+        ({"message.timestamp.after.max.ms": "9000"}, NOW_MS + 20000, ErrorCode.INVALID_TIMESTAMP),
+        ({}, -1, ErrorCode.NONE),
+    ],
+)
+async def test_how_far_times_may_be_from_now_is_the_topics_to_say(
+    autojump_clock: MockClock, configs: Mapping[str, str], timestamp: int, code: ErrorCode
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", configs=configs)
+
+        part = await produce(served, "t", batch(b"a", timestamp=timestamp))
+        assert part.error_code == code
+
+
+async def test_how_large_a_batch_may_be_is_the_topics_to_say(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t", configs={"max.message.bytes": "100"})
+
+        assert (await produce(served, "t", batch(bytes(30)))).error_code == ErrorCode.NONE
+        large = await produce(served, "t", batch(bytes(100)))
+        assert large.error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+async def test_a_compacted_topic_wants_keys(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t", configs={"cleanup.policy": "compact"})
+
+        assert (await produce(served, "t", batch(b"a"))).error_code == ErrorCode.INVALID_RECORD
+
+
+class TestSequences:
+    """Of idempotent producers: each batch once, and in order."""
+
+    @staticmethod
+    async def send(served: ServedBroker, sequence: int, *, count: int = 1, epoch: int = 0) -> tuple:
+        records = batch(
+            *[b"%d" % (sequence + n) for n in range(count)],
+            producer_id=4000,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+        )
+        part = await produce(served, "t", records, acks=-1)
+        return ErrorCode(part.error_code), part.base_offset
+
+    async def test_the_same_batch_again_is_answered_as_before(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            assert await self.send(served, 0, count=3) == (ErrorCode.NONE, 0)
+            assert await self.send(served, 3) == (ErrorCode.NONE, 3)
+
+            assert await self.send(served, 0, count=3) == (ErrorCode.NONE, 0)
+            assert await self.send(served, 3) == (ErrorCode.NONE, 3)
+            assert await end_offset(served) == 4
+
+    async def test_a_gap_is_out_of_order(self, autojump_clock: MockClock) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            await self.send(served, 0)
+
+            assert await self.send(served, 2) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
+            assert await self.send(served, 1) == (ErrorCode.NONE, 1)
+
+    async def test_only_the_last_five_batches_are_known_again(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            for sequence in range(6):
+                await self.send(served, sequence)
+
+            assert await self.send(served, 1) == (ErrorCode.NONE, 1)
+            code, _ = await self.send(served, 0)
+            assert code in (
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
+            )
+            assert await end_offset(served) == 6
+
+    async def test_an_older_epoch_is_fenced(self, autojump_clock: MockClock) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            await self.send(served, 0, epoch=1)
+
+            assert await self.send(served, 1, epoch=0) == (ErrorCode.INVALID_PRODUCER_EPOCH, -1)
+
+    async def test_a_new_epoch_begins_at_0(self, autojump_clock: MockClock) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            await self.send(served, 0)
+
+            out_of_order = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+            assert await self.send(served, 1, epoch=1) == (out_of_order, -1)
+            assert await self.send(served, 0, epoch=1) == (ErrorCode.NONE, 1)
+
+
+@pytest.mark.parametrize("version", stable(ProduceRequest))
+async def test_a_partition_that_is_led_elsewhere_is_answered_with_its_leader_since_version_10(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        await lead_elsewhere(served)
+        topic = topic_id if version >= IDS_SINCE else "t"
+        request = produce_request(topic, (0, batch(b"a")), (0, batch(b"b")))
+        answer = await served.ask(request, version)
+
+    for part in parts_of(answer):
+        assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        leader = (part.current_leader.leader_id, part.current_leader.leader_epoch)
+        assert leader == ((7, 5) if version >= 10 else (-1, -1))
+    told = [(one.node_id, one.host, one.port, one.rack) for one in answer.node_endpoints]
+    assert told == ([(7, "there", 9999, "r")] if version >= 10 else [])
