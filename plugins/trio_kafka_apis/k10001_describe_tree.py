@@ -25,7 +25,7 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
 )
 
 MOST: Final = 5000  # rows of an answer
-SLICE: Final = 16  # rows between two checkpoints: below 0.5 ms
+SLICE: Final = 16  # rows between two checkpoints: 0.12 ms with eight figures each
 LONGEST: Final = 256  # characters of a figure's text
 _COUNT_SIZE: Final = 4  # bytes of an array's length
 
@@ -68,27 +68,32 @@ def find(root: Node, path: str) -> Node:
 def _find_below(node: Node, path: str) -> Node | None:
     """Names may contain slashes themselves, as listeners' do: so names are tried, not parts."""
     for child in node.children:
-        if child.name == path:
-            return child
-        if path.startswith(f"{child.name}/"):
-            found = _find_below(child, path[len(child.name) + 1 :])
-            if found is not None:
+        if path.startswith(child.name):
+            rest = path[len(child.name) :]
+            if not rest:
+                return child
+            if rest[0] == "/" and (found := _find_below(child, rest[1:])) is not None:
                 return found
     return None
 
 
 def walk(top: Node, max_depth: int) -> Iterator[tuple[int, Node]]:
-    """Nodes before their children, each with its depth; children are looked up when it is their
-    parent's turn, and those that have left by their own are passed over.
+    """Nodes before their children, each with its depth.
+
+    Children are looked up when it is their parent's turn; those that have left since then are
+    passed over.
     """
-    waiting = [(0, top)]
-    while waiting:
-        depth, node = waiting.pop()
-        if node.parent is None and node is not top:
-            continue
-        yield depth, node
-        if depth != max_depth:
-            waiting += [(depth + 1, child) for child in reversed(node.children)]
+    yield 0, top
+    below = [iter(top.children)] if max_depth else []
+    while below:
+        node = next(below[-1], None)
+        if node is None:
+            below.pop()
+        elif node.parent is not None:
+            depth = len(below)
+            yield depth, node
+            if depth != max_depth:
+                below.append(iter(node.children))
 
 
 def make_row(depth: int, node: Node) -> TreeRow:

@@ -176,6 +176,14 @@ def test_an_address_that_is_none_is_one_line_and_status_1(
     assert capsys.readouterr().err == f"trio-kafka: {text}: {message}\n"
 
 
+def test_its_help_names_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tree", "--help"]) == 0
+
+    text = capsys.readouterr().out
+    for option in ("--bootstrap", "--path", "--depth", "--json", "--timeout"):
+        assert f"{option} " in text
+
+
 def test_an_address_is_host_and_port() -> None:
     assert parse_address("h:1") == Endpoint("h", 1)
     assert parse_address("[::1]:9092") == Endpoint("::1", 9092)
