@@ -62,8 +62,8 @@ class LogDirectory:
                 # From now on this life is not clean, also if it ends at once.
                 await self.root.unlink(CLEAN)
                 await self.root.sync()
-        except BlockingIOError:
-            raise LogDirError(self.path, f"{LOCK} is held by another process") from None
+        except BlockingIOError as error:
+            raise LogDirError(self.path, f"{LOCK} is held by another process") from error
         except OSError as error:
             raise LogDirError(self.path, str(error)) from error
 

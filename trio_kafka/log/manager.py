@@ -120,15 +120,24 @@ class LogManager:
         try:
             root = self._world.directory(path, create=True)
             directory = LogDirectory(self._world, root, lambda: self._went_offline(directory))
-            await directory.open()
+            await self._lock(directory)
         except LogDirError as error:
             self.offline_paths[path] = error
             _logger.warning("log directory offline", path=path, reason=str(error))
         except OSError as error:
-            self.offline_paths[path] = LogDirError(path, str(error))
+            failure = self.offline_paths[path] = LogDirError(path, str(error))
+            failure.__cause__ = error
             _logger.warning("log directory offline", path=path, reason=str(error))
         else:
             self.directories.append(directory)
+
+    async def _lock(self, directory: LogDirectory) -> None:
+        """What is not opened whole is unlocked: nobody would close it."""
+        try:
+            await directory.open()
+        except BaseException:
+            directory.abandon()
+            raise
 
     def _check_identity(self, identity: MetaProperties) -> None:
         formatted = [one for one in self.directories if one.properties]
@@ -201,7 +210,11 @@ class LogManager:
             known=directory.known(partition),
             pace=directory.pace,
         )
-        content = await read_file(folder, PARTITION_METADATA)
+        try:
+            content = await read_file(folder, PARTITION_METADATA)
+        except BaseException:
+            log.abandon()
+            raise
         try:
             log.topic_id = decode(content) if content is not None else None
         except ValueError as error:

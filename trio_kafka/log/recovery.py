@@ -104,8 +104,11 @@ async def open_log(
     loader = _Loader(world, directory, config, known)
     try:
         await loader.load()
-    except OSError as error:
-        raise LogDirError(directory.path, f"{partition}: {error}") from error
+    except BaseException as error:
+        loader.abandon()
+        if isinstance(error, OSError):
+            raise LogDirError(directory.path, f"{partition}: {error}") from error
+        raise
     log = Log(
         world,
         directory,
@@ -161,6 +164,11 @@ class _Loader:
         )
         await self._make_durable()
 
+    def abandon(self) -> None:
+        """Close the files of a load that has failed or was cancelled."""
+        for segment in self._found:
+            segment.close()
+
     async def _finish_swaps(self) -> None:
         """Let what the cleaner had finished take its place: what it replaces may be gone already.
 
@@ -177,8 +185,10 @@ class _Loader:
                 del position
                 last[0] = header.last_offset
 
-            await run_cold(walk(file, 0, see, chunk=BULK))
-            file.close()
+            try:
+                await run_cold(walk(file, 0, see, chunk=BULK))
+            finally:
+                file.close()
             for other in self.directory.names():
                 parsed = parse_offset_file(other)
                 if parsed and parsed[1] in SEGMENT_FILES and found[0] <= parsed[0] <= last[0]:

@@ -317,6 +317,16 @@ async def open_quorum(
     Raises UnsupportedQuorumError unless this node alone votes; LogDirError.
     """
     store = await open_store(world, root, config, static)
+    try:
+        return await _make_driver(store, node_id, directory_id, node)
+    except BaseException:
+        store.log.abandon()
+        raise
+
+
+async def _make_driver(
+    store: Store, node_id: NodeId, directory_id: bytes, node: Node
+) -> RaftDriver:
     voters = store.voters
     if voters is None:
         raise UnsupportedQuorumError("nobody votes: no voters in the metadata log and none given")

@@ -142,6 +142,21 @@ async def open_store(
     log = await open_log(
         world, directory, METADATA_PARTITION, config, known=Known(start_offset=start)
     )
+    try:
+        return await _read_store(world, directory, known, log, static)
+    except BaseException:
+        log.abandon()
+        raise
+
+
+async def _read_store(
+    world: World,
+    directory: Directory,
+    known: list[SnapshotId],
+    log: Log,
+    static: VoterSet | None,
+) -> Store:
+    """What an open log and its directory say."""
     snapshot = await _newest(directory, known, log)
     if snapshot is not None and log.end_offset < snapshot.id.offset:
         await restart_at(log, snapshot.id.offset)
