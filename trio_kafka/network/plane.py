@@ -63,7 +63,7 @@ class Plane:
     ) -> None:
         """Bind and serve until cancelled; started with the addresses, in order, when all are bound.
 
-        Raises OSError if an address cannot be bound.
+        Raises OSError if an address cannot be bound; its `filename` names listener and address.
         """
         turn = self._shared.turn
         with ExitStack() as stack:
@@ -96,13 +96,17 @@ class Plane:
         return not scope.cancelled_caught
 
     async def _start(self, nursery: trio.Nursery, settings: ListenerSettings) -> Endpoint:
-        listener = await self._shared.world.network.listen(
-            settings.host,
-            settings.port,
-            settings.backlog,
-            send_buffer=settings.send_buffer,
-            receive_buffer=settings.receive_buffer,
-        )
+        try:
+            listener = await self._shared.world.network.listen(
+                settings.host,
+                settings.port,
+                settings.backlog,
+                send_buffer=settings.send_buffer,
+                receive_buffer=settings.receive_buffer,
+            )
+        except OSError as error:
+            named = f"{settings.name}://{Endpoint(settings.host, settings.port)}"
+            raise OSError(error.errno, error.strerror, named) from error
         address = listener.address
         node = self._node.add(f"listener {settings.name}://{address}", "listener")
         labels = f"{settings.name}-{settings.security_protocol}"
