@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 
-import trio
 from attrs import define, field
 
 from trio_kafka.broker.lifecycle import Lifecycle
-from trio_kafka.broker.running import Running
+from trio_kafka.broker.site import Site
+from trio_kafka.broker.steps import Steps
 from trio_kafka.broker.storage import Storage
+from trio_kafka.broker.tasks import Tasks
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.controller import Controller
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.manager import LogManager
+from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import Endpoint
 from trio_kafka.network.plane import Plane
@@ -26,14 +28,11 @@ from trio_kafka.world.protocols import World
 class Broker:
     """The parts, in the order in which they start.
 
-    endpoints: where clients find it, by the listener's name: bound addresses. running: the tasks,
-    by name. started: how long each step of the start took (s); stopped: of the stop.
+    endpoints, advertised: by the listener's name, bound addresses and those that clients are told.
+    start, stop: how long each step took.
     """
 
-    world: World
-    config: BrokerConfig
-    node: Node
-    counters: Counters
+    site: Site
     storage: Storage
     logs: LogManager
     raft: RaftDriver
@@ -44,17 +43,41 @@ class Broker:
     parts: Parts
     lifecycle: Lifecycle
     endpoints: Mapping[str, Endpoint]
-    running: dict[str, Running]
-    started: dict[str, float]
-    stopped: dict[str, float] = field(factory=dict)
-    ended: trio.Event = field(factory=trio.Event)
+    advertised: Mapping[str, ListenerEndpoint]
+    start: Steps
+    stop: Steps = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.stop = Steps("stop", self.world.clock.elapsed, self.node)
+
+    @property
+    def world(self) -> World:
+        return self.site.world
+
+    @property
+    def config(self) -> BrokerConfig:
+        return self.site.config
+
+    @property
+    def node(self) -> Node:
+        """The root of its tree."""
+        return self.site.node
+
+    @property
+    def counters(self) -> Counters:
+        return self.site.counters
+
+    @property
+    def tasks(self) -> Tasks:
+        return self.site.tasks
 
     @property
     def endpoint(self) -> Endpoint:
-        """The address of the first listener."""
+        """Where the first listener is bound."""
         return next(iter(self.endpoints.values()))
 
     @property
     def bootstrap(self) -> str:
-        """The address that clients are given."""
-        return str(self.endpoint)
+        """What clients are given: the advertised address of the first listener."""
+        told = self.advertised[next(iter(self.endpoints))]
+        return str(Endpoint(told.host, told.port))

@@ -1,19 +1,23 @@
 """One broker as a context manager: it serves while the block runs, and stops in order after it."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import Final
 
 import trio
 
 from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.shutdown import stop_broker
+from trio_kafka.broker.site import Site
 from trio_kafka.broker.startup import Start
+from trio_kafka.broker.tasks import Tasks, only_leaf
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.requests.registry import Registry, installed_apis
 from trio_kafka.world.protocols import World
 
+_logger: Final = get_logger(__name__)
 STOP_S: Final = 30.0
 
 
@@ -26,26 +30,47 @@ async def running_broker(
     apis: Registry | None = None,
     stop_s: float = STOP_S,
 ) -> AsyncIterator[Broker]:
-    """A broker that has started. Cancelled, it ends at once, and recovers at its next start.
+    """A broker that has started. It stops in order, also when the block raises or a part fails.
+
+    A part that fails cancels the block; what failed is raised once the broker has stopped.
+    Cancelled, the broker ends at once, and recovers at its next start.
 
     apis: its handlers; None: those that are installed. stop_s: the deadline of the stop.
-    Raises StartError, OSError (an address in use), and what ends a broker: LogDirError,
-    InvariantError.
+    Raises StartError, KafkaError, and what ends a broker: LogDirError, InvariantError, or whatever
+    a part fails with.
     """
     node = Node(f"broker-{config.node_id}", "broker")
-    async with trio.open_nursery() as nursery:
-        start = Start(
-            world=world,
-            config=config,
-            apis=installed_apis() if apis is None else apis,
-            nursery=nursery,
-            format_if_empty=format_if_empty,
-            node=node,
-        )
-        try:
-            broker = await start.run()
-            yield broker
-            await stop_broker(broker, stop_s)
-        finally:
-            start.abandon()
-        nursery.cancel_scope.cancel()
+    registry = installed_apis() if apis is None else apis
+    raised: Exception | None = None
+    with ExitStack() as held:
+        async with trio.open_nursery() as nursery:
+            tasks = Tasks(nursery)
+            site = Site(world=world, config=config, node=node, tasks=tasks)
+            start = Start(site=site, apis=registry, format_if_empty=format_if_empty)
+            # Given back when no task is left: one that still ran would open its files again.
+            held.callback(start.abandon)
+            broker: Broker | None = None
+            try:
+                with tasks.guard:
+                    broker = await start.run()
+                    _tell_started(broker)
+                    yield broker
+            except Exception as error:  # noqa: BLE001 - raised below, when all has stopped
+                raised = only_leaf(error) if broker is None else error
+            if broker is not None:
+                await stop_broker(broker, stop_s)
+            nursery.cancel_scope.cancel()
+    if tasks.failure is not None:
+        raise tasks.failure
+    if raised is not None:
+        raise raised
+
+
+def _tell_started(broker: Broker) -> None:
+    _logger.info(
+        "broker started",
+        node=broker.config.node_id,
+        cluster=broker.storage.identity.cluster_id,
+        took_ms=broker.start.total_ms,
+        listeners=",".join(f"{name}://{at}" for name, at in broker.endpoints.items()),
+    )

@@ -10,11 +10,14 @@ from typing import Final
 import trio
 
 from trio_kafka.broker.broker import Broker
-from trio_kafka.errors import KafkaError
+from trio_kafka.broker.quorum import LOG, WRITERS
+from trio_kafka.broker.serving import DATA_PLANE
+from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 
 _logger: Final = get_logger(__name__)
-# Shares of the deadline, in the order of the steps.
+_LEAST_S: Final = 0.01  # for a step that comes when all time is used up
+# Shares of the time that is left, in the order of the steps.
 _SHARES: Final = {
     "controlled shutdown": 0.3,
     "network": 0.3,
@@ -22,45 +25,46 @@ _SHARES: Final = {
     "scheduler": 0.05,
     "replication": 0.05,
     "controller": 0.05,
-    "logs": 1.0,  # all that is left: unwritten checkpoints are paid for at the next start
+    "logs": 1.0,  # unwritten checkpoints are paid for at the next start
 }
 
 
 async def stop_broker(broker: Broker, deadline_s: float) -> None:
-    """Stop in order. Takes `deadline_s` at most, but for a disk that does not answer."""
+    """Stop in order. Takes `deadline_s` at most, but for a disk that does not answer.
+
+    After a failure of a part, `broker.tasks.failure`: leaders do not move, as nothing can be
+    committed; and unless a directory failed, the logs are left as after a crash, for recovery.
+    """
     end = trio.current_time() + deadline_s
+    tasks = broker.tasks
+    _tell_failure(broker)
     steps: dict[str, Callable[[], Awaitable[None]]] = {
         "controlled shutdown": lambda: _leave(broker),
         "network": lambda: _drain(broker),
-        "handlers": lambda: _stop_tasks(broker, "plane data", "auto-topic-creation"),
-        "scheduler": lambda: _stop_tasks(broker, "scheduler"),
-        "replication": lambda: _stop_tasks(broker, "replication", "timers"),
-        "controller": lambda: _stop_tasks(broker, "controller", "metadata"),
+        "handlers": lambda: tasks.stop(DATA_PLANE, "auto-topic-creation"),
+        "scheduler": lambda: tasks.stop("scheduler"),
+        "replication": lambda: tasks.stop("replication", "timers"),
+        "controller": lambda: tasks.stop(*WRITERS),
         "logs": lambda: _close_logs(broker),
     }
     for name, step in steps.items():
-        began = broker.world.clock.elapsed()
-        left = end - trio.current_time()
-        with trio.move_on_after(max(left * _SHARES[name], 0.01)) as scope:
+        share_s = max((end - trio.current_time()) * _SHARES[name], _LEAST_S)
+        with broker.stop.step(name), trio.move_on_after(share_s) as scope:
             await step()
-        broker.stopped[name] = took = broker.world.clock.elapsed() - began
-        tell = _logger.warning if scope.cancelled_caught else _logger.debug
-        tell(
-            "step of the stop",
-            step=name,
-            took_ms=round(took * 1000, 1),
-            in_time=not scope.cancelled_caught,
-        )
-    _logger.info(
-        "broker stopped",
-        node=broker.config.node_id,
-        took_ms=round(sum(broker.stopped.values()) * 1000),
-    )
+        if scope.cancelled_caught:
+            _logger.warning("step of the stop cut off", step=name, after_ms=round(share_s * 1000))
+    _logger.info("broker stopped", node=broker.config.node_id, took_ms=broker.stop.total_ms)
+
+
+def _tell_failure(broker: Broker) -> None:
+    failure = broker.tasks.failure
+    if failure is not None:
+        _logger.error("the broker stops: a part failed", reason=f"{failure!r}")
 
 
 async def _leave(broker: Broker) -> None:
     """Leaders move, or give up their partitions, while this broker still serves."""
-    if not broker.config.controlled_shutdown_enable:
+    if not broker.config.controlled_shutdown_enable or broker.tasks.failure is not None:
         await trio.lowlevel.checkpoint()
         return
     try:
@@ -76,19 +80,25 @@ async def _drain(broker: Broker) -> None:
     """What is in hand is answered; what is parked is answered with what there is."""
     broker.replicas.fetch.close()
     broker.replicas.produce.close()
-    await broker.plane.drain(trio.current_effective_deadline())
-
-
-async def _stop_tasks(broker: Broker, *names: str) -> None:
-    for name in names:
-        running = broker.running.get(name)
-        if running is not None:
-            await running.stop()
+    if broker.tasks.runs(DATA_PLANE):
+        await broker.plane.drain(trio.current_effective_deadline())
 
 
 async def _close_logs(broker: Broker) -> None:
     """The metadata log first: nobody may write to it when the marker of a clean stop is there."""
-    await _stop_tasks(broker, "raft", "log-manager")
-    await broker.raft.close()
+    await broker.tasks.stop(LOG, "log-manager")
+    if not isinstance(broker.tasks.failure, LogDirError | None):
+        return  # what is in memory cannot be trusted: whoever owns the broker abandons the logs
+    metadata = broker.storage.metadata
+    try:
+        await broker.raft.close()
+    except (LogDirError, OSError) as error:
+        metadata.fail(error if isinstance(error, LogDirError) else _lost(metadata.path, error))
     await broker.logs.close(broker.lifecycle.epoch)
     await broker.storage.close(broker.lifecycle.epoch)
+    if metadata.offline is not None:
+        broker.tasks.fail(metadata.offline)
+
+
+def _lost(path: str, error: OSError) -> LogDirError:
+    return LogDirError(path, str(error))

@@ -1,41 +1,35 @@
-"""Whose data directories these are: found out at start, or given to empty ones by formatting.
+"""Whose data directories these are: found out at start.
 
-A directory without `meta.properties` is formatted only when it is empty and somebody asked for it:
-the identity first, then the metadata log that begins the cluster. A formatting that was cut off is
-finished by the next one. Source: KIP-631, KIP-858; `kafka-storage format --standalone`.
+All are locked, and belong to this node and to one cluster, or the broker does not start. A
+directory that cannot be read is offline and the others serve, but for the one with the metadata
+log. Source: KIP-631, KIP-858.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from trio_kafka.broker.errors import StartError
+from trio_kafka.broker.errors import StartError, storage_error
+from trio_kafka.broker.formatting import format_storage
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.directory import LogDirectory
-from trio_kafka.log.manager import IdentityError, LogManager, new_directory_id
+from trio_kafka.log.manager import IdentityError, LogManager
 from trio_kafka.log.meta_properties import NAME as META_PROPERTIES
-from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
-from trio_kafka.log.partition_metadata import format_id, parse_id
-from trio_kafka.model import NodeId
-from trio_kafka.raft.format import METADATA_PARTITION, format_metadata
-from trio_kafka.raft.snapshot import BOOTSTRAP
-from trio_kafka.raft.voters import VoterEndpoint
-from trio_kafka.world.protocols import Directory, World
-
-# What may stand in a directory that counts as empty: the lock, what a file system puts there, and
-# what a formatting leaves that was cut off.
-_NOTHING: Final = frozenset({".lock", "lost+found", f"{META_PROPERTIES}.tmp"})
+from trio_kafka.log.meta_properties import MetaProperties
+from trio_kafka.log.partition_metadata import parse_id
+from trio_kafka.world.protocols import World
 
 
 @frozen(kw_only=True)
 class Storage:
-    """identity: of the metadata directory; own: its LogDirectory where it is none of log.dirs."""
+    """identity: of `metadata`, the directory with the metadata log; apart: it is none of log.dirs,
+    so that LogManager does not know it.
+    """
 
     identity: MetaProperties
-    root: Directory
-    own: LogDirectory | None = None
+    metadata: LogDirectory
+    apart: bool
 
     @property
     def directory_id(self) -> bytes:
@@ -44,8 +38,13 @@ class Storage:
 
     async def close(self, broker_epoch: int) -> None:
         """Give up the directory that only the metadata log is in; the others are LogManager's."""
-        if self.own is not None:
-            await self.own.close(broker_epoch)
+        if self.apart:
+            await self.metadata.close(broker_epoch)
+
+    def abandon(self) -> None:
+        """Give its lock back and nothing else. Idempotent."""
+        if self.apart:
+            self.metadata.abandon()
 
 
 async def open_storage(
@@ -60,131 +59,80 @@ async def open_storage(
     """Lock all directories, check that they belong together, format them where that is allowed.
 
     cluster_id: of a formatting; None: a new one. refuse_formatted: there must be something to
-    format. Raises StartError, which says what to do.
+    format. Raises StartError, which says what to do; no lock is left then but those of `logs`.
     """
+    apart = config.metadata_directory not in config.directories
+    metadata: LogDirectory | None = None
     try:
         await logs.open()
-        own = await _open_own(world, config)
-        found = own or _directory_at(logs.directories, config.metadata_directory)
-        if found is None:
-            reason = logs.offline_paths.get(config.metadata_directory, "it is offline")
-            raise StartError(f"the metadata log's directory cannot be used: {reason}")
-        if refuse_formatted and found.properties is not None:
+        _refuse_used(logs)
+        metadata = await _open_apart(world, config) if apart else _find(config, logs)
+        if refuse_formatted and metadata.properties is not None:
             raise StartError(
-                f"{found.path} is formatted already: of cluster {found.properties.cluster_id}"
+                f"{metadata.path} is formatted already: of cluster {metadata.properties.cluster_id}"
             )
         if format_if_empty:
-            await _format(world, config, found, logs, cluster_id)
-        identity = _identity(config, found)
+            await format_storage(world, config, metadata, logs, cluster_id)
+        identity = _identity(config, metadata)
         await logs.identify(identity)
-    except (LogDirError, IdentityError) as error:
-        raise StartError(str(error)) from error
-    return Storage(identity=identity, root=found.root, own=own)
+    except BaseException as error:
+        if apart and metadata is not None:
+            metadata.abandon()
+        if isinstance(error, LogDirError):
+            raise storage_error(error) from error
+        if isinstance(error, IdentityError):
+            raise StartError(f"{error}: correct log.dirs or metadata.log.dir") from error
+        raise
+    return Storage(identity=identity, metadata=metadata, apart=apart)
 
 
-async def _open_own(world: World, config: BrokerConfig) -> LogDirectory | None:
+def _refuse_used(logs: LogManager) -> None:
+    """A directory that another process has is no broken one: two brokers must not share it."""
+    for error in logs.offline_paths.values():
+        if isinstance(error.__cause__, BlockingIOError):
+            raise error
+
+
+async def _open_apart(world: World, config: BrokerConfig) -> LogDirectory:
     path = config.metadata_directory
-    if path in config.directories:
-        return None
     try:
-        own = LogDirectory(world, world.directory(path, create=True), lambda: None)
+        found = LogDirectory(world, world.directory(path, create=True), lambda: None)
     except OSError as error:
         raise LogDirError(path, str(error)) from error
-    await own.open()
-    return own
+    try:
+        await found.open()
+    except BaseException:
+        found.abandon()
+        raise
+    return found
+
+
+def _find(config: BrokerConfig, logs: LogManager) -> LogDirectory:
+    found = _directory_at(logs.directories, config.metadata_directory)
+    if found is None:
+        raise logs.offline_paths[config.metadata_directory]
+    return found
 
 
 def _directory_at(directories: Iterable[LogDirectory], path: str) -> LogDirectory | None:
     return next((one for one in directories if one.path == path), None)
 
 
-def _identity(config: BrokerConfig, found: LogDirectory) -> MetaProperties:
-    properties = found.properties
+def _identity(config: BrokerConfig, metadata: LogDirectory) -> MetaProperties:
+    properties = metadata.properties
     if properties is None:
         raise StartError(
-            f"{found.path} is not formatted: run `trio-kafka format`, or start with"
+            f"{metadata.path} is not formatted: run `trio-kafka format`, or start with"
             " --format-if-empty"
         )
     if properties.node_id != config.node_id:
         raise StartError(
-            f"{found.path} is of node {properties.node_id}, node.id is {config.node_id}"
+            f"{metadata.path} is of node {properties.node_id}, node.id is {config.node_id}:"
+            " correct one of them"
         )
     if properties.directory_id is None:
-        raise StartError(f"{found.path}: {META_PROPERTIES} has no directory.id")
-    return properties
-
-
-async def _format(
-    world: World,
-    config: BrokerConfig,
-    first: LogDirectory,
-    logs: LogManager,
-    cluster_id: str | None,
-) -> None:
-    """Format the metadata directory; `LogManager.identify` gives the others their identity."""
-    others = [one for one in logs.directories if one is not first]
-    if first.properties is None:
-        formatted = [one.path for one in others if one.properties]
-        if formatted:
-            raise StartError(f"{first.path} is not formatted, but {', '.join(formatted)} is")
-        for one in (first, *others):
-            _check_empty(one)
-        properties = MetaProperties(
-            node_id=NodeId(config.node_id),
-            cluster_id=cluster_id or format_id(_random_id(world)),
-            directory_id=new_directory_id(world),
-        )
-        try:
-            await write_meta_properties(first.root, properties)
-        except OSError as error:
-            raise LogDirError(first.path, str(error)) from error
-        first.properties = properties
-    for one in others:
-        if one.properties is None:
-            _check_empty(one)
-    if first.properties.directory_id is None:
-        first.properties = evolve(first.properties, directory_id=new_directory_id(world))
-        await write_meta_properties(first.root, first.properties)
-    await _format_metadata(world, config, first)
-
-
-async def _format_metadata(world: World, config: BrokerConfig, first: LogDirectory) -> None:
-    """Unless there is a metadata log already."""
-    properties, root, name = first.properties, first.root, str(METADATA_PARTITION)
-    if properties is None or (root.exists(name) and _has_log(root.directory(name))):
-        return
-    endpoints = [
-        VoterEndpoint(one.name, one.endpoint.host, one.endpoint.port)
-        for one in config.endpoints.controller
-    ]
-    try:
-        await format_metadata(
-            root,
-            node_id=NodeId(config.node_id),
-            directory_id=parse_id(properties.directory_id or ""),
-            endpoints=endpoints,
-            now_ms=int(world.clock.wall() * 1000),
-        )
-    except OSError as error:
-        raise LogDirError(first.path, str(error)) from error
-
-
-def _has_log(directory: Directory) -> bool:
-    names = directory.names()
-    return BOOTSTRAP.name in names or any(name.endswith((".log", ".checkpoint")) for name in names)
-
-
-def _check_empty(directory: LogDirectory) -> None:
-    found = [name for name in directory.root.names() if name not in _NOTHING]
-    if found:
         raise StartError(
-            f"{directory.path} has no {META_PROPERTIES} and is not empty ({found[0]}): it is not"
-            " formatted"
+            f"{metadata.path}: {META_PROPERTIES} has no directory.id: run `trio-kafka format"
+            " --ignore-formatted`"
         )
-
-
-def _random_id(world: World) -> bytes:
-    while True:
-        found = world.random_bytes(16)
-        if not format_id(found).startswith("-"):
-            return found
+    return properties

@@ -9,6 +9,8 @@ from typing import Final, NoReturn
 
 import trio
 
+from trio_kafka.controller.controller import Controller
+from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
@@ -17,6 +19,16 @@ MOST: Final = 1000
 _logger: Final = get_logger(__name__)
 # Creates topics with the broker's defaults: by name the error, or None.
 Create = Callable[[Sequence[str]], Awaitable[Mapping[str, KafkaError | None]]]
+
+
+def creator(controller: Controller) -> Create:
+    """Creation by the controller, with the broker's defaults."""
+
+    async def create(names: Sequence[str]) -> dict[str, KafkaError | None]:
+        made = await controller.create_topics([NewTopic(name=name) for name in names])
+        return {name: one if isinstance(one, KafkaError) else None for name, one in made.items()}
+
+    return create
 
 
 class TopicCreation:

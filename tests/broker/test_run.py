@@ -1,0 +1,132 @@
+"""A broker as a block: whole lives in virtual time."""
+
+import pytest
+import trio
+
+from tests.broker.kit import APIS, config_of, live_once, names_below
+from trio_kafka.broker import Broker, running_broker
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.simulated.file import SimulatedFile
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> list[SimulatedFile]:
+    """Every file that is opened, in whatever world."""
+    found: list[SimulatedFile] = []
+    make = SimulatedFile.__init__
+
+    def note(file: SimulatedFile, *arguments) -> None:
+        make(file, *arguments)
+        found.append(file)
+
+    monkeypatch.setattr(SimulatedFile, "__init__", note)
+    return found
+
+
+def lingering(files: list[SimulatedFile]) -> list[str]:
+    """The paths of those that nobody closed."""
+    return [file._path for file in files if not file._closed]
+
+
+async def test_it_serves_while_the_block_runs(world, files, autojump_clock) -> None:
+    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        assert broker.lifecycle.state == "running"
+        assert set(broker.tasks.running) >= {"raft", "plane data", "replication"}
+        assert {"start", "snapshot-generator", "replica-manager"} <= set(names_below(broker))
+        assert broker.bootstrap == f"127.0.0.1:{broker.endpoint.port}"
+
+    assert broker.tasks.running == ()
+    assert world.locks == {}
+    assert world.directory("/data").exists(".kafka_cleanshutdown")
+    assert lingering(files) == []
+
+
+async def test_the_order_of_start_and_stop_is_that_of_the_design(world, autojump_clock) -> None:
+    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        pass
+
+    assert list(broker.start.durations) == [
+        "scheduler",
+        "log directories",
+        "metadata",
+        "controller",
+        "log manager",
+        "network",
+        "replication",
+        "upkeep",
+        "registration",
+        "unfence",
+    ]
+    assert list(broker.stop.durations) == [
+        "controlled shutdown",
+        "network",
+        "handlers",
+        "scheduler",
+        "replication",
+        "controller",
+        "logs",
+    ]
+
+
+class Steps(trio.abc.Instrument):
+    """Cancels a scope after so many steps of the test's own tasks."""
+
+    def __init__(self, scope: trio.CancelScope, limit: int) -> None:
+        self.scope = scope
+        self.left = limit
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.scope.cancel()
+
+
+async def start_cut_off(world, config, steps: int) -> Broker | None:
+    """The broker if `steps` were enough to start it."""
+    broker = None
+    with trio.CancelScope() as scope:
+        instrument = Steps(scope, steps)
+        trio.lowlevel.add_instrument(instrument)
+        try:
+            async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+                pass
+        finally:
+            trio.lowlevel.remove_instrument(instrument)
+    return broker if not scope.cancelled_caught else None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("apart", [False, True])
+async def test_a_first_start_cancelled_anywhere_gives_back_locks_and_files(
+    autojump_clock, files, size, apart: bool
+) -> None:
+    config = config_of({"log.dirs": "/a,/b"} | ({"metadata.log.dir": "/m"} if apart else {}))
+    broker, steps, lives = None, 1, 0
+    while broker is None:
+        world = simulated_world(seed=steps)
+        broker = await start_cut_off(world, config, steps)
+        assert (world.locks, lingering(files)) == ({}, []), steps
+        # What a start that was cut off has left is good enough for the next one.
+        async with running_broker(config, world, format_if_empty=True, apis=APIS):
+            lives += 1
+        steps += size(7, 1)
+    assert lives > 10
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("clean", [False, True])
+async def test_a_restart_cancelled_anywhere_gives_back_locks_and_files(
+    autojump_clock, files, size, clean: bool
+) -> None:
+    config = config_of({"log.dirs": "/a,/b"})
+    broker, steps, lives = None, 1, 0
+    while broker is None:
+        world = await live_once(simulated_world(seed=steps), config, clean=clean)
+        files.clear()
+        broker = await start_cut_off(world, config, steps)
+        assert (world.locks, lingering(files)) == ({}, []), steps
+        lives += 1
+        steps += size(7, 1)
+    assert lives > 10

@@ -1,0 +1,111 @@
+"""Data directories get their identity, and the metadata log that begins a cluster.
+
+A directory without `meta.properties` is formatted only when it is empty: the identity first, then
+the metadata log. A formatting that was cut off is finished by the next one.
+Source: KIP-631, KIP-858; `kafka-storage format --standalone`.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from attrs import evolve
+
+from trio_kafka.broker.errors import StartError
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.manager import LogManager, new_directory_id
+from trio_kafka.log.meta_properties import NAME as META_PROPERTIES
+from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
+from trio_kafka.log.partition_metadata import parse_id
+from trio_kafka.model import NodeId
+from trio_kafka.raft.format import METADATA_PARTITION, format_metadata
+from trio_kafka.raft.snapshot import BOOTSTRAP
+from trio_kafka.raft.voters import VoterEndpoint
+from trio_kafka.world.protocols import Directory, World
+
+# What may stand in a directory that counts as empty: the lock, what a file system puts there, and
+# what a formatting leaves that was cut off.
+_NOTHING: Final = frozenset({".lock", "lost+found", f"{META_PROPERTIES}.tmp"})
+
+
+async def format_storage(
+    world: World,
+    config: BrokerConfig,
+    metadata: LogDirectory,
+    logs: LogManager,
+    cluster_id: str | None,
+) -> None:
+    """Format `metadata`, the directory with the metadata log, and the others; formatted ones stay.
+
+    cluster_id: None: a new one. Raises StartError, LogDirError.
+    """
+    others = [one for one in logs.directories if one is not metadata]
+    _check(metadata, others)
+    known = metadata.properties
+    cluster_id = known.cluster_id if known else cluster_id or new_directory_id(world)
+    for one in (metadata, *others):
+        if one.properties is None or one.properties.directory_id is None:
+            await _identify(world, config, one, cluster_id)
+    try:
+        await _format_log(world, config, metadata)
+    except OSError as error:
+        raise LogDirError(metadata.path, str(error)) from error
+
+
+async def _identify(
+    world: World, config: BrokerConfig, directory: LogDirectory, cluster_id: str
+) -> None:
+    known = directory.properties or MetaProperties(
+        node_id=NodeId(config.node_id), cluster_id=cluster_id
+    )
+    properties = evolve(known, directory_id=new_directory_id(world))
+    try:
+        await write_meta_properties(directory.root, properties)
+    except OSError as error:
+        raise LogDirError(directory.path, str(error)) from error
+    directory.properties = properties
+
+
+def _check(metadata: LogDirectory, others: Sequence[LogDirectory]) -> None:
+    """Nothing is formatted that holds anything; of one cluster no part is made anew."""
+    formatted = [one.path for one in others if one.properties]
+    if metadata.properties is None and formatted:
+        raise StartError(
+            f"{metadata.path} is not formatted, but {', '.join(formatted)} is: name the directory"
+            " that has the metadata log in metadata.log.dir"
+        )
+    for one in (metadata, *others):
+        if one.properties is None:
+            _check_empty(one)
+
+
+def _check_empty(directory: LogDirectory) -> None:
+    found = [name for name in directory.root.names() if name not in _NOTHING]
+    if found:
+        raise StartError(
+            f"{directory.path} has no {META_PROPERTIES} and is not empty ({found[0]}): it is not"
+            " formatted"
+        )
+
+
+async def _format_log(world: World, config: BrokerConfig, metadata: LogDirectory) -> None:
+    """The metadata log, unless there is one. OSError."""
+    root, name, properties = metadata.root, str(METADATA_PARTITION), metadata.properties
+    if root.exists(name) and _has_log(root.directory(name)):
+        return
+    await format_metadata(
+        root,
+        node_id=NodeId(config.node_id),
+        directory_id=parse_id((properties and properties.directory_id) or ""),
+        endpoints=[
+            VoterEndpoint(one.name, one.endpoint.host, one.endpoint.port)
+            for one in config.endpoints.controller
+        ],
+        now_ms=int(world.clock.wall() * 1000),
+    )
+
+
+def _has_log(directory: Directory) -> bool:
+    names = directory.names()
+    return BOOTSTRAP.name in names or any(name.endswith((".log", ".checkpoint")) for name in names)

@@ -1,0 +1,108 @@
+"""The plane that clients talk to, and the parts that its handlers reach."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from trio_kafka.broker.errors import listen_error
+from trio_kafka.broker.features import ClusterFeatures
+from trio_kafka.broker.lifecycle import Lifecycle
+from trio_kafka.broker.listeners import listener_settings
+from trio_kafka.broker.producer_ids import ProducerIds
+from trio_kafka.broker.settings import settings_of_topic
+from trio_kafka.broker.site import Site
+from trio_kafka.broker.tasks import only_leaf
+from trio_kafka.broker.topic_creation import TopicCreation
+from trio_kafka.controller.controller import Controller
+from trio_kafka.log.manager import LogManager
+from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.model import Endpoint
+from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.plane import Plane
+from trio_kafka.network.turn import Turn
+from trio_kafka.purgatory import Timers
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.pool import HandlerGroup
+from trio_kafka.requests.registry import Registry
+
+# The task.
+DATA_PLANE: Final = "plane data"
+
+
+def make_replicas(site: Site, logs: LogManager, timers: Timers) -> ReplicaManager:
+    """The replicas of this broker; none before its `start`."""
+    return ReplicaManager(
+        site.world,
+        site.node_id,
+        logs,
+        timers,
+        site.node,
+        settings_of=settings_of_topic(site.config),
+        session_slots=site.config.max_incremental_fetch_session_cache_slots,
+        full_validation=site.config.trio_record_validation == "full",
+    )
+
+
+def make_parts(
+    site: Site,
+    *,
+    apis: Registry,
+    controller: Controller,
+    metadata: MetadataCache,
+    replicas: ReplicaManager,
+    lifecycle: Lifecycle,
+    topic_creation: TopicCreation,
+) -> Parts:
+    """What handlers reach as `context.<part>`."""
+    return Parts(
+        apis=apis,
+        node_id=site.node_id,
+        cluster_id=metadata.image.cluster_id,
+        features=ClusterFeatures(metadata),
+        config=site.config,
+        controller=controller,
+        metadata=metadata,
+        producer_ids=ProducerIds(lifecycle.allocate_producer_ids, site.node),
+        replicas=replicas,
+        topic_creation=topic_creation,
+        tree=site.node,
+    )
+
+
+def make_plane(site: Site, parts: Parts) -> Plane:
+    """The data plane: not bound yet."""
+    node = site.node.add(DATA_PLANE, "plane")
+    turn = Turn(site.world.clock.elapsed)
+    channel = RequestChannel(site.config.queued_max_requests, node)
+    group = HandlerGroup(
+        channel,
+        parts,
+        turn=turn,
+        counters=site.counters,
+        node=node,
+        size=site.config.num_io_threads,
+    )
+    return Plane(
+        "data",
+        site.world,
+        channel,
+        group,
+        turn=turn,
+        counters=site.counters,
+        node=node,
+        node_id=site.config.node_id,
+    )
+
+
+async def bind_plane(site: Site, plane: Plane) -> Sequence[Endpoint]:
+    """Bind the listeners; they accept nothing before `plane.open`. StartError."""
+    try:
+        bound: Sequence[Endpoint] = await site.tasks.start(
+            DATA_PLANE, plane.run, listener_settings(site.config)
+        )
+    except (OSError, ExceptionGroup) as error:
+        leaf = only_leaf(error)
+        if isinstance(leaf, OSError):
+            raise listen_error(leaf) from error
+        raise
+    return bound

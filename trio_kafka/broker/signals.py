@@ -1,0 +1,53 @@
+"""What signals ask of a broker: the first one to stop, the second one to end at once."""
+
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import trio
+from attrs import define, field
+
+from trio_kafka.introspect.log import get_logger
+
+_logger: Final = get_logger(__name__)
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+@define(eq=False)
+class Stop:
+    """asked: set by the first signal, which also cancels the scope `starting`, unless the broker
+    is `serving`: one that has not started has nothing to stop in order. at_once: there was a
+    second signal.
+    """
+
+    asked: trio.Event = field(factory=trio.Event)
+    starting: trio.CancelScope = field(factory=trio.CancelScope)
+    serving: bool = False
+    at_once: bool = False
+
+
+@asynccontextmanager
+async def stop_signals() -> AsyncIterator[Stop]:
+    """What SIGTERM and SIGINT ask for while the block runs; the second one cancels it."""
+    stop = Stop()
+
+    async def listen(*, task_status: trio.TaskStatus[None]) -> None:
+        with trio.open_signal_receiver(*SIGNALS) as signals:
+            task_status.started()
+            async for number in signals:
+                name = signal.Signals(number).name
+                if stop.asked.is_set():
+                    _logger.warning("a second signal: the broker ends at once", signal=name)
+                    stop.at_once = True
+                    nursery.cancel_scope.cancel()
+                else:
+                    _logger.info("stopping", signal=name)
+                    stop.asked.set()
+                    if not stop.serving:
+                        stop.starting.cancel()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(listen, name="signals")
+        yield stop
+        nursery.cancel_scope.cancel()

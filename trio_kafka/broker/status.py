@@ -1,0 +1,41 @@
+"""With which status a broker's process ends, and what is said of why."""
+
+from collections.abc import Callable
+from typing import Final
+
+from trio_kafka.broker.errors import StartError
+from trio_kafka.broker.tasks import leaves
+from trio_kafka.errors import InvariantError, KafkaError, LogDirError
+from trio_kafka.introspect.log import get_logger
+
+_logger: Final = get_logger(__name__)
+STOPPED: Final = 0
+NOT_STARTED: Final = 1
+# 2 says that settings were refused; it is the command's.
+BROKEN_INVARIANT: Final = 3
+LOST_STORAGE: Final = 4
+ENDED_AT_ONCE: Final = 5  # by a second signal: the next start recovers
+# What ends a broker, the gravest first: the kinds of errors, the exit status, the words.
+_ENDS: Final = (
+    (InvariantError, BROKEN_INVARIANT, "a broken invariant stopped the broker"),
+    (LogDirError, LOST_STORAGE, "storage is lost"),
+    ((StartError, KafkaError, OSError), NOT_STARTED, "the broker did not start"),
+)
+
+
+def status_of(run: Callable[[], int]) -> int:
+    """The exit status of what `run` does; where a failure stops, it is told here.
+
+    What is no known end of a broker is a bug, and is raised.
+    """
+    try:
+        return run()
+    except (Exception, BaseExceptionGroup) as error:
+        found = leaves(error)
+        for kinds, status, told in _ENDS:
+            reasons = [leaf for leaf in found if isinstance(leaf, kinds)]
+            for reason in reasons:
+                _logger.error(told, reason=str(reason))  # noqa: TRY400 - no traceback: it is told
+            if reasons:
+                return status
+        raise

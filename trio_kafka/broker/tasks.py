@@ -1,0 +1,106 @@
+"""The tasks of a broker by name: stopped one after the other, and the first failure ends the block.
+
+A task that fails before it is ready fails whoever starts it. One that fails later takes down nobody
+by itself: the failure is kept, and what runs under `guard` is cancelled, so that whoever owns the
+broker can stop it in order.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import trio
+from attrs import define, field
+
+
+@define(eq=False)
+class _Task:
+    scope: trio.CancelScope = field(factory=trio.CancelScope)
+    ended: trio.Event = field(factory=trio.Event)
+
+
+class Tasks:
+    """failure: of the first task that failed after it was ready; groups of one are opened.
+
+    guard: a scope for the start and for the life of the broker.
+    """
+
+    def __init__(self, nursery: trio.Nursery) -> None:
+        self.failure: Exception | None = None
+        self.guard = trio.CancelScope()
+        self._nursery = nursery
+        self._tasks: dict[str, _Task] = {}
+
+    async def start(self, name: str, call: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+        """Start `call(*arguments, task_status=...)`; what it is ready with.
+
+        Raises what it raises before it is ready.
+        """
+        task = self._tasks[name] = _Task()
+        return await self._nursery.start(self._run, task, call, arguments, name=name)
+
+    async def stop(self, *names: str) -> None:
+        """Cancel these, one after the other, and wait for each to end. Idempotent."""
+        await trio.lowlevel.checkpoint()
+        for name in names:
+            if name in self._tasks:
+                self._tasks[name].scope.cancel()
+                await self._tasks[name].ended.wait()
+
+    def runs(self, name: str) -> bool:
+        """Whether it was started and has not ended."""
+        return name in self._tasks and not self._tasks[name].ended.is_set()
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The names of those that run, in the order of their start."""
+        return tuple(filter(self.runs, self._tasks))
+
+    def fail(self, error: Exception) -> None:
+        """Something failed that the broker cannot go on without. The first one counts."""
+        if self.failure is None:
+            self.failure = only_leaf(error)
+        self.guard.cancel()
+
+    async def _run(
+        self,
+        task: _Task,
+        call: Callable[..., Awaitable[Any]],
+        arguments: tuple[Any, ...],
+        *,
+        task_status: trio.TaskStatus[Any],
+    ) -> None:
+        status = _Status(task_status)
+        try:
+            with task.scope:
+                await call(*arguments, task_status=status)
+        except Exception as error:
+            if not status.ready:
+                raise
+            self.fail(error)
+        finally:
+            task.ended.set()
+
+
+class _Status:
+    """A task status that remembers."""
+
+    def __init__(self, inner: trio.TaskStatus[Any]) -> None:
+        self.ready = False
+        self._inner = inner
+
+    def started(self, value: Any = None) -> None:
+        self._inner.started(value)
+        self.ready = True
+
+
+def leaves(error: BaseException) -> list[BaseException]:
+    """The errors themselves, out of however many nurseries."""
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [leaf for one in error.exceptions for leaf in leaves(one)]
+
+
+def only_leaf(error: Exception) -> Exception:
+    """The one error in a group of one, however deep; else the group as it is."""
+    found = leaves(error)
+    return found[0] if len(found) == 1 and isinstance(found[0], Exception) else error
