@@ -1,0 +1,617 @@
+"""Fetch: how much, how long, in which session, and what ends the wait."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.kit import (
+    IDS_SINCE,
+    batch,
+    broker,
+    codes,
+    delete_topic,
+    fetch,
+    fetch_request,
+    lead_elsewhere,
+    partitions_of,
+    produce,
+    sizes_of,
+    stable,
+    values_of,
+    write,
+)
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ForgottenTopic,
+    ReplicaState,
+)
+from trio_kafka.testing.broker import ServedBroker, newest
+from trio_kafka.testing.scripted_client import ScriptedClient
+
+UNKNOWN_ID = b"?" * 16
+BY_NAME = IDS_SINCE - 1
+
+
+def at(offset: int, partition: int = 0, max_bytes: int = 1 << 20, **others: int) -> FetchPartition:
+    return FetchPartition(partition, fetch_offset=offset, partition_max_bytes=max_bytes, **others)
+
+
+@pytest.mark.parametrize("version", stable(FetchRequest))
+async def test_batches_are_read_from_an_offset_on_in_every_version(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        topic = topic_id if version >= IDS_SINCE else "t"
+        await write(served, "t", b"a", b"b")
+        await write(served, "t", b"c")
+
+        answer = await served.ask(fetch_request(topic, 2), version)
+        whole = await fetch(served, topic, 1, version=version)
+
+    assert (answer.error_code, answer.session_id) == (0, 0)
+    (row,) = answer.responses
+    assert (row.topic, row.topic_id) == (
+        ("", topic_id) if version >= IDS_SINCE else ("t", bytes(16))
+    )
+    (part,) = row.partitions
+    assert (part.error_code, part.high_watermark, part.last_stable_offset) == (0, 3, 3)
+    assert part.log_start_offset == (0 if version >= 5 else -1)
+    assert part.aborted_transactions is None
+    assert part.preferred_read_replica == -1
+    assert values_of(part) == [b"c"]
+    assert values_of(whole) == [b"a", b"b", b"c"]  # batches are not cut
+
+
+async def test_a_reader_of_what_is_committed_is_told_that_nothing_was_aborted(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await write(served, "t", b"a")
+
+        part = await fetch(served, "t", isolation_level=1)
+        assert (part.aborted_transactions, values_of(part)) == ([], [b"a"])
+        gone = await fetch(served, "t", 9, isolation_level=1)
+        assert gone.aborted_transactions is None
+
+
+@pytest.mark.parametrize("version", stable(FetchRequest))
+async def test_what_does_not_exist_has_the_error_of_its_version(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        topic, other = (topic_id, UNKNOWN_ID) if version >= IDS_SINCE else ("t", "unknown")
+
+        no_topic = await fetch(served, other, version=version)
+        no_partition = await fetch(served, topic, at(0, 3), version=version)
+
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    no_id = ErrorCode.UNKNOWN_TOPIC_ID
+    assert no_topic.error_code == (no_id if version >= IDS_SINCE else unknown)
+    assert no_partition.error_code == unknown
+    for part in (no_topic, no_partition):
+        assert (part.high_watermark, part.last_stable_offset) == (-1, -1)
+        assert part.log_start_offset == -1
+        assert bytes(part.records) == b""
+
+
+@pytest.mark.parametrize("offset", [-1, 3, 1 << 62])
+async def test_an_offset_outside_of_the_log_is_told_at_once(
+    autojump_clock: MockClock, offset: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await write(served, "t", b"a", b"b")
+
+        began = trio.current_time()
+        part = await fetch(served, "t", offset, max_wait_ms=5000)
+        assert part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+        assert trio.current_time() - began < 1
+
+
+async def test_one_partitions_error_does_not_keep_the_others_from_being_read(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 2)
+        await write(served, "t", b"a")
+        request = fetch_request("t", at(0), at(9, 1), at(0, 7), max_wait_ms=5000)
+        parts = partitions_of(await served.ask(request, BY_NAME))
+
+    assert [(one.partition_index, one.error_code) for one in parts] == [
+        (0, ErrorCode.NONE),
+        (1, ErrorCode.OFFSET_OUT_OF_RANGE),
+        (7, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    assert values_of(parts[0]) == [b"a"]
+
+
+class TestLeaderEpochs:
+    """KIP-320: a client says which leader it believes in, and what it has read last."""
+
+    @pytest.mark.parametrize("version", range(9, newest(FetchRequest) + 1))
+    async def test_a_client_that_knows_another_leader_is_told(
+        self, autojump_clock: MockClock, version: int
+    ) -> None:
+        async with broker() as served:
+            topic_id = await served.create_topic("t")
+            topic = topic_id if version >= IDS_SINCE else "t"
+            (partition,) = served.broker.replicas.partitions
+            epoch = partition.leader_epoch
+
+            right, newer = [
+                await fetch(served, topic, at(0, current_leader_epoch=one), version=version)
+                for one in (epoch, epoch + 1)
+            ]
+            assert codes([right, newer]) == [0, ErrorCode.UNKNOWN_LEADER_EPOCH]
+
+    @pytest.mark.parametrize("version", range(9, newest(FetchRequest) + 1))
+    async def test_an_older_leader_is_fenced_and_the_new_one_named_where_a_version_can(
+        self, autojump_clock: MockClock, version: int
+    ) -> None:
+        async with broker() as served:
+            topic_id = await served.create_topic("t")
+            topic = topic_id if version >= IDS_SINCE else "t"
+            await lead_elsewhere(served)
+            request = fetch_request(topic, at(0, current_leader_epoch=0))
+            answer = await served.ask(request, version)
+            (part,) = partitions_of(answer)
+
+        assert part.error_code == ErrorCode.FENCED_LEADER_EPOCH
+        leader = (part.current_leader.leader_id, part.current_leader.leader_epoch)
+        assert leader == ((7, 5) if version >= 12 else (-1, -1))
+        told = [(one.node_id, one.host, one.port, one.rack) for one in answer.node_endpoints]
+        assert told == ([(7, "there", 9999, "r")] if version >= 16 else [])
+
+    async def test_an_older_epoch_of_the_client_is_fenced(self, autojump_clock: MockClock) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            await lead_elsewhere(served)
+
+            part = await fetch(served, "t", at(0, current_leader_epoch=0))
+            assert part.error_code == ErrorCode.FENCED_LEADER_EPOCH
+            part = await fetch(served, "t", at(0, current_leader_epoch=5))
+            assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    async def test_a_fetcher_whose_log_went_another_way_is_told_where(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            await write(served, "t", b"a", b"b")
+
+            part = await fetch(served, "t", at(5, last_fetched_epoch=0), max_wait_ms=5000)
+            assert (part.error_code, bytes(part.records)) == (0, b"")
+            assert (part.diverging_epoch.epoch, part.diverging_epoch.end_offset) == (0, 2)
+            part = await fetch(served, "t", at(1, last_fetched_epoch=0))
+            assert part.diverging_epoch.epoch == -1
+            assert values_of(part) == [b"a", b"b"]
+
+
+class TestLimits:
+    """KIP-74: bytes of an answer, of a partition, and the one batch that always comes."""
+
+    @staticmethod
+    @asynccontextmanager
+    async def filled(partitions: int = 3) -> AsyncIterator[tuple[ServedBroker, int]]:
+        """A broker whose topic "t" has 5 equal batches in each partition, and their size."""
+        async with broker() as served:
+            await served.create_topic("t", partitions)
+            for partition in range(partitions):
+                for n in range(5):
+                    await produce(served, "t", batch(b"%d" % n * 100), partition=partition)
+            size = sizes_of(await fetch(served, "t"))[0]
+            yield served, size
+
+    @staticmethod
+    async def ask(served: ServedBroker, **limits: int) -> list[int]:
+        """How many whole batches come of each partition."""
+        answer = await served.ask(fetch_request("t", 0, 0, 0, **limits), BY_NAME)
+        return [len(sizes_of(part)) for part in partitions_of(answer)]
+
+    async def test_the_first_batch_comes_whatever_the_limits_are(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.filled() as (served, size):
+            assert await self.ask(served, max_bytes=1) == [1, 0, 0]
+            assert await self.ask(served, max_bytes=0) == [1, 0, 0]
+            assert await self.ask(served, partition_max_bytes=1) == [1, 0, 0]
+            assert await self.ask(served, max_bytes=size - 1, partition_max_bytes=1) == [1, 0, 0]
+
+    async def test_a_partition_gives_no_more_than_it_may(self, autojump_clock: MockClock) -> None:
+        async with self.filled() as (served, size):
+            assert await self.ask(served, partition_max_bytes=2 * size) == [2, 2, 2]
+
+    async def test_the_answer_has_no_more_than_it_may(self, autojump_clock: MockClock) -> None:
+        async with self.filled() as (served, size):
+            assert await self.ask(served, max_bytes=7 * size) == [5, 2, 0]
+
+    async def test_the_broker_has_a_limit_of_its_own(self, autojump_clock: MockClock) -> None:
+        async with broker({"fetch.max.bytes": "1024"}) as served:
+            await served.create_topic("t")
+            for _ in range(20):
+                await write(served, "t", bytes(100))
+
+            part = await fetch(served, "t", min_bytes=1 << 20, max_wait_ms=60_000)
+            assert 0 < sum(sizes_of(part)) <= 1024
+
+    async def test_a_batch_that_does_not_fit_any_more_may_be_cut_but_is_never_miscounted(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.filled() as (served, size):
+            part = await fetch(served, "t", partition_max_bytes=size + size // 2)
+            assert len(bytes(part.records)) <= size + size // 2
+            assert values_of(part)[0] == b"0" * 100
+
+
+class TestWaiting:
+    """Until there are min_bytes, at most max_wait_ms."""
+
+    @staticmethod
+    @asynccontextmanager
+    async def two() -> AsyncIterator[tuple[ServedBroker, ScriptedClient, bytes]]:
+        """A broker with topic "t" and its id, and another connection to it."""
+        async with broker() as served, served.connect() as other:
+            yield served, other, await served.create_topic("t")
+
+    async def test_without_a_wait_an_empty_answer_comes_at_once(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.two() as (served, _, _):
+            began = trio.current_time()
+            part = await fetch(served, "t", min_bytes=1000)
+
+            assert (part.error_code, part.high_watermark, bytes(part.records)) == (0, 0, b"")
+            assert trio.current_time() - began < 0.1
+
+    async def test_with_nothing_to_read_it_takes_the_whole_wait(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.two() as (served, _, _):
+            began = trio.current_time()
+            part = await fetch(served, "t", max_wait_ms=5000)
+
+            assert bytes(part.records) == b""
+            assert 5 <= trio.current_time() - began < 5.1
+
+    async def test_without_min_bytes_nothing_is_waited_for(self, autojump_clock: MockClock) -> None:
+        async with self.two() as (served, _, _):
+            began = trio.current_time()
+            await fetch(served, "t", min_bytes=0, max_wait_ms=5000)
+
+            assert trio.current_time() - began < 0.1
+
+    async def test_a_fetch_of_nothing_waits_for_nothing(self, autojump_clock: MockClock) -> None:
+        async with self.two() as (served, _, _):
+            began = trio.current_time()
+            answer = await served.ask(fetch_request(None, max_wait_ms=5000), BY_NAME)
+
+            assert answer.responses == []
+            assert trio.current_time() - began < 0.1
+
+    @pytest.mark.parametrize("version", stable(FetchRequest))
+    async def test_what_is_written_wakes_it(self, autojump_clock: MockClock, version: int) -> None:
+        async with self.two() as (served, other, topic_id):
+            began = trio.current_time()
+            async with trio.open_nursery() as nursery:
+
+                async def read() -> None:
+                    topic = topic_id if version >= IDS_SINCE else "t"
+                    part = await fetch(served, topic, version=version, max_wait_ms=5000)
+                    assert values_of(part) == [b"a"]
+                    assert part.high_watermark == 1
+
+                nursery.start_soon(read)
+                await trio.sleep(1)
+                await write(other, "t", b"a")
+
+            assert 1 <= trio.current_time() - began < 1.1
+
+    async def test_min_bytes_may_take_many_batches(self, autojump_clock: MockClock) -> None:
+        async with self.two() as (served, other, _):
+            await write(other, "t", bytes(100))
+            size = sizes_of(await fetch(other, "t"))[0]
+            began = trio.current_time()
+            async with trio.open_nursery() as nursery:
+
+                async def read() -> None:
+                    part = await fetch(served, "t", min_bytes=3 * size, max_wait_ms=60_000)
+                    assert len(values_of(part)) == 3
+
+                nursery.start_soon(read)
+                for _ in range(2):
+                    await trio.sleep(1)
+                    await write(other, "t", bytes(100))
+
+            assert 2 <= trio.current_time() - began < 2.1
+
+    async def test_what_there_is_comes_at_the_end_of_the_wait(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.two() as (served, _, _):
+            await write(served, "t", b"a")
+            began = trio.current_time()
+            part = await fetch(served, "t", min_bytes=10_000, max_wait_ms=3000)
+
+            assert values_of(part) == [b"a"]
+            assert 3 <= trio.current_time() - began < 3.1
+
+    @pytest.mark.parametrize("version", [BY_NAME, IDS_SINCE])
+    async def test_a_topic_that_is_deleted_meanwhile_ends_the_wait_with_its_error(
+        self, autojump_clock: MockClock, version: int
+    ) -> None:
+        async with self.two() as (served, _, topic_id), served.connect() as reader:
+            began = trio.current_time()
+            async with trio.open_nursery() as nursery:
+
+                async def read() -> None:
+                    topic = topic_id if version >= IDS_SINCE else "t"
+                    part = await fetch(reader, topic, version=version, max_wait_ms=60_000)
+                    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                    no_id = ErrorCode.UNKNOWN_TOPIC_ID
+                    assert part.error_code == (no_id if version >= IDS_SINCE else unknown)
+
+                nursery.start_soon(read)
+                await trio.sleep(1)
+                await delete_topic(served, "t")
+
+            assert trio.current_time() - began < 1.5
+
+    async def test_a_client_that_leaves_while_it_waits_leaves_nothing_behind(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.two() as (served, _, _):
+            fetches = served.broker.replicas.fetch
+            with trio.move_on_after(1):
+                async with served.connect() as reader:
+                    await fetch(reader, "t", max_wait_ms=60_000)
+            await trio.sleep(1)
+
+            assert fetches.figures()["waiting"] == 0
+
+
+class TestSessions:
+    """KIP-227: what a session tells, and how it ends."""
+
+    @staticmethod
+    async def poll(
+        served: ServedBroker | ScriptedClient,
+        session: int,
+        epoch: int,
+        *offsets: int | FetchPartition,
+        topic: str | bytes | None = "t",
+        forget: Sequence[int] = (),
+        version: int = BY_NAME,
+        **others: Any,
+    ) -> FetchResponse:
+        named = {"topic": topic} if isinstance(topic, str) else {"topic_id": topic}
+        request = fetch_request(
+            topic if offsets else None,
+            *offsets,
+            session_id=session,
+            session_epoch=epoch,
+            forgotten_topics_data=[ForgottenTopic(**named, partitions=list(forget))]
+            if forget
+            else [],
+            **others,
+        )
+        return await served.ask(request, version)
+
+    @staticmethod
+    def told(answer: FetchResponse) -> dict[int, list[bytes | None]]:
+        """By partition what it gave."""
+        assert answer.error_code == 0
+        return {part.partition_index: values_of(part) for part in partitions_of(answer)}
+
+    @pytest.mark.parametrize("version", range(7, newest(FetchRequest) + 1))
+    async def test_a_full_answer_names_all_and_the_next_ones_only_what_is_new(
+        self, autojump_clock: MockClock, version: int
+    ) -> None:
+        async with broker() as served:
+            topic_id = await served.create_topic("t", 3)
+            topic = topic_id if version >= IDS_SINCE else "t"
+            await write(served, "t", b"a")
+            first = await self.poll(served, 0, 0, 0, 0, 0, topic=topic, version=version)
+            session = first.session_id
+            assert session > 0
+            assert self.told(first) == {0: [b"a"], 1: [], 2: []}
+
+            second = await self.poll(served, session, 1, 1, topic=topic, version=version)
+            assert (second.session_id, self.told(second)) == (session, {})
+
+            await produce(served, "t", batch(b"b"), partition=2)
+            third = await self.poll(served, session, 2, topic=topic, version=version)
+            assert self.told(third) == {2: [b"b"]}
+
+    @pytest.mark.parametrize("version", [4, 6])
+    async def test_older_versions_have_none(self, autojump_clock: MockClock, version: int) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            answer = await served.ask(fetch_request("t", 0), version)
+
+            assert answer.session_id == 0
+            assert len(served.broker.replicas.sessions) == 0
+
+    async def test_a_poll_waits_for_what_its_session_has(self, autojump_clock: MockClock) -> None:
+        async with broker() as served, served.connect() as other:
+            await served.create_topic("t", 2)
+            session = (await self.poll(served, 0, 0, 0, 0)).session_id
+            began = trio.current_time()
+            async with trio.open_nursery() as nursery:
+
+                async def read() -> None:
+                    answer = await self.poll(served, session, 1, max_wait_ms=5000)
+                    assert self.told(answer) == {1: [b"a"]}
+
+                nursery.start_soon(read)
+                await trio.sleep(1)
+                await produce(other, "t", batch(b"a"), partition=1)
+
+            assert 1 <= trio.current_time() - began < 1.1
+
+    async def test_a_partition_that_is_forgotten_is_not_told_of_any_more(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t", 2)
+            session = (await self.poll(served, 0, 0, 0, 0)).session_id
+            await self.poll(served, session, 1, forget=[0])
+            for partition in (0, 1):
+                await produce(served, "t", batch(b"a"), partition=partition)
+
+            assert self.told(await self.poll(served, session, 2)) == {1: [b"a"]}
+
+    async def test_a_partition_that_is_added_later_is_told_of(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t", 2)
+            await produce(served, "t", batch(b"a"), partition=1)
+            session = (await self.poll(served, 0, 0, 0)).session_id
+
+            assert self.told(await self.poll(served, session, 1, at(0, 1))) == {1: [b"a"]}
+
+    async def test_a_session_that_has_forgotten_everything_is_closed(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            session = (await self.poll(served, 0, 0, 0)).session_id
+            last = await self.poll(served, session, 1, forget=[0])
+
+            assert (last.error_code, last.session_id) == (0, 0)
+            after = await self.poll(served, session, 2)
+            assert after.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+    async def test_an_unknown_session_is_not_found(self, autojump_clock: MockClock) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            answer = await self.poll(served, 77, 1, 0)
+
+            assert answer.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+            assert (answer.session_id, answer.responses) == (0, [])
+
+    @pytest.mark.parametrize("epoch", [2, 5])
+    async def test_a_poll_out_of_its_turn_has_an_invalid_epoch(
+        self, autojump_clock: MockClock, epoch: int
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            session = (await self.poll(served, 0, 0, 0)).session_id
+
+            answer = await self.poll(served, session, epoch)
+            assert answer.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+            assert (await self.poll(served, session, 1)).error_code == 0
+
+    @pytest.mark.parametrize(("epoch", "sessions"), [(0, 1), (-1, 0)])
+    async def test_a_full_fetch_ends_the_session_that_it_names(
+        self, autojump_clock: MockClock, epoch: int, sessions: int
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            old = (await self.poll(served, 0, 0, 0)).session_id
+            new = await self.poll(served, old, epoch, 0)
+
+            assert self.told(new) == {0: []}
+            assert (new.session_id != 0) == (epoch == 0)
+            assert len(served.broker.replicas.sessions) == sessions
+            after = await self.poll(served, old, 1)
+            assert after.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+    async def test_where_all_places_are_taken_a_fetch_is_served_without_one(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker({"max.incremental.fetch.session.cache.slots": "1"}) as served:
+            await served.create_topic("t")
+            assert (await self.poll(served, 0, 0, 0)).session_id != 0
+
+            second = await self.poll(served, 0, 0, 0)
+            assert (second.session_id, self.told(second)) == (0, {0: []})
+
+    async def test_names_and_ids_do_not_mix_in_a_session(self, autojump_clock: MockClock) -> None:
+        async with broker() as served:
+            topic_id = await served.create_topic("t")
+            session = (await self.poll(served, 0, 0, 0)).session_id
+
+            answer = await self.poll(served, session, 1, 0, topic=topic_id, version=13)
+            assert answer.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+
+    async def test_an_unknown_id_in_a_session_is_told_until_it_is_forgotten(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            first = await self.poll(served, 0, 0, 0, topic=UNKNOWN_ID, version=13)
+            session = first.session_id
+            assert codes(partitions_of(first)) == [ErrorCode.UNKNOWN_TOPIC_ID]
+
+            again = await self.poll(served, session, 1, version=13)
+            assert codes(partitions_of(again)) == [ErrorCode.UNKNOWN_TOPIC_ID]
+
+    async def test_a_topic_that_is_made_again_is_another_one(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker() as served:
+            old = await served.create_topic("t")
+            by_id = (await self.poll(served, 0, 0, 0, topic=old, version=13)).session_id
+            by_name = (await self.poll(served, 0, 0, 0)).session_id
+            await delete_topic(served, "t")
+            await served.create_topic("t")
+            await write(served, "t", b"new")
+
+            gone = await self.poll(served, by_id, 1, version=13)
+            assert codes(partitions_of(gone)) == [ErrorCode.UNKNOWN_TOPIC_ID]
+            assert self.told(await self.poll(served, by_name, 1)) == {0: [b"new"]}
+
+    async def test_whoever_had_bytes_is_served_last_next_time(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t", 2)
+            for partition in (0, 1):
+                await produce(served, "t", batch(b"%d" % partition), partition=partition)
+            first = await self.poll(served, 0, 0, 0, 0, max_bytes=1)
+            second = await self.poll(served, first.session_id, 1, max_bytes=1)
+
+            assert self.told(first) == {0: [b"0"], 1: []}
+            assert self.told(second) == {1: [b"1"]}
+
+
+@pytest.mark.parametrize("version", stable(FetchRequest))
+async def test_a_broker_without_a_replica_gets_no_bytes(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        await write(served, "t", b"a")
+        topic = topic_id if version >= IDS_SINCE else "t"
+        named = {"replica_state": ReplicaState(9, -1)} if version >= 15 else {"replica_id": 9}
+        part = await fetch(served, topic, version=version, **named)
+
+    assert part.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert bytes(part.records) == b""
+
+
+async def test_a_cold_read_is_worth_a_wait_that_the_client_did_not_want(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await write(served, "t", b"a")
+        (partition,) = served.broker.replicas.partitions
+        log = partition.log
+        assert log is not None
+        log.roll()
+        for segment in log.segments:
+            segment.file.chill()  # type: ignore[attr-defined] # simulated: out of the page cache
+
+        assert values_of(await fetch(served, "t", max_wait_ms=0)) == [b"a"]

@@ -1,0 +1,228 @@
+"""ListOffsets: the special times, a search by time, and who may know."""
+
+from typing import Any
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.kit import NOW_MS, broker, codes, lead_elsewhere, produce, stable, write
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.testing.broker import ServedBroker
+
+LATEST, EARLIEST, LARGEST_TIME, EARLIEST_LOCAL, LATEST_TIERED, PENDING = -1, -2, -3, -4, -5, -6
+# The version that brought each special time; -3 is not refused in older ones.
+SINCE = {
+    LATEST: 1,
+    EARLIEST: 1,
+    LARGEST_TIME: 1,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    PENDING: 11,
+}
+CONSUMER, DEBUG = -1, -2
+
+
+async def ask(
+    served: ServedBroker,
+    *partitions: ListOffsetsPartition,
+    topic: str = "t",
+    version: int = 11,
+    replica: int = CONSUMER,
+    **others: Any,
+) -> list[ListOffsetsPartitionResponse]:
+    request = ListOffsetsRequest(
+        replica, topics=[ListOffsetsTopic(topic, list(partitions))], **others
+    )
+    (row,) = (await served.ask(request, version)).topics
+    assert row.name == topic
+    return list(row.partitions)
+
+
+async def find(
+    served: ServedBroker, timestamp: int, version: int = 11, **others: Any
+) -> tuple[int, int, int, int]:
+    """Of partition 0: error, offset, timestamp, leader epoch."""
+    asked = ListOffsetsPartition(0, timestamp=timestamp)
+    (part,) = await ask(served, asked, version=version, **others)
+    return part.error_code, part.offset, part.timestamp, part.leader_epoch
+
+
+async def fill(served: ServedBroker) -> None:
+    """Topic "t" with batches at 10 and 20, 30 and 30, and 25 (s after now)."""
+    await served.create_topic("t")
+    for times in ((10, 20), (30, 30), (25,)):
+        records = [Record(timestamp=NOW_MS + 1000 * seconds) for seconds in times]
+        sent = memoryview(bytearray(encode_batch(records)))
+        assert (await produce(served, "t", sent)).error_code == 0
+
+
+@pytest.mark.parametrize("version", stable(ListOffsetsRequest))
+@pytest.mark.parametrize(
+    ("timestamp", "offset", "found"),
+    [
+        (LATEST, 5, -1),
+        (EARLIEST, 0, -1),
+        (LARGEST_TIME, 2, NOW_MS + 30_000),
+        (EARLIEST_LOCAL, 0, -1),
+        (LATEST_TIERED, -1, -1),
+        (PENDING, -1, -1),
+        (0, 0, NOW_MS + 10_000),
+        (NOW_MS + 10_000, 0, NOW_MS + 10_000),
+        (NOW_MS + 10_001, 1, NOW_MS + 20_000),
+        (NOW_MS + 21_000, 2, NOW_MS + 30_000),
+        (NOW_MS + 30_001, -1, -1),
+    ],
+)
+async def test_each_time_has_its_offset_in_every_version(
+    autojump_clock: MockClock, version: int, timestamp: int, offset: int, found: int
+) -> None:
+    async with broker() as served:
+        await fill(served)
+        answer = await find(served, timestamp, version)
+
+    if version < SINCE.get(timestamp, 1):
+        assert answer == (ErrorCode.UNSUPPORTED_VERSION, -1, -1, -1)
+    else:
+        epoch = 0 if offset >= 0 and version >= 4 else -1
+        assert answer == (0, offset, found, epoch)
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "answer"),
+    [
+        (LATEST, (0, 0, -1, 0)),
+        (EARLIEST, (0, 0, -1)),
+        (LARGEST_TIME, (0, -1, -1)),
+        (NOW_MS, (0, -1, -1)),
+    ],
+)
+async def test_an_empty_log_has_ends_and_no_times(
+    autojump_clock: MockClock, timestamp: int, answer: tuple[int, ...]
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+
+        assert (await find(served, timestamp))[: len(answer)] == answer
+
+
+@pytest.mark.parametrize("timestamp", [-7, -100])
+async def test_a_time_that_nobody_knows_is_unsupported(
+    autojump_clock: MockClock, timestamp: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+
+        assert (await find(served, timestamp))[0] == ErrorCode.UNSUPPORTED_VERSION
+
+
+@pytest.mark.parametrize("version", stable(ListOffsetsRequest))
+async def test_each_partition_is_answered_for_itself(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 2)
+        await write(served, "t", b"a")
+        asked = [ListOffsetsPartition(number, timestamp=LATEST) for number in (1, 0, 5)]
+        parts = await ask(served, *asked, version=version)
+        unknown = await ask(served, asked[0], topic="unknown", version=version)
+
+    assert [(one.partition_index, one.error_code, one.offset) for one in parts] == [
+        (1, 0, 0),
+        (0, 0, 1),
+        (5, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
+    ]
+    assert codes(unknown) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+async def test_a_partition_that_is_named_twice_is_refused_each_time_and_others_are_not(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 2)
+        asked = [ListOffsetsPartition(number, timestamp=LATEST) for number in (0, 1, 0)]
+        parts = await ask(served, *asked)
+
+    twice = ErrorCode.INVALID_REQUEST
+    assert [(one.partition_index, one.error_code, one.offset) for one in parts] == [
+        (0, twice, -1),
+        (1, 0, 0),
+        (0, twice, -1),
+    ]
+
+
+@pytest.mark.parametrize("timestamp", [LATEST, EARLIEST, NOW_MS])
+async def test_a_client_that_knows_another_leader_is_told(
+    autojump_clock: MockClock, timestamp: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        asked = [
+            ListOffsetsPartition(0, current_leader_epoch=epoch, timestamp=timestamp)
+            for epoch in (-1, 0, 1)
+        ]
+        found = [codes(await ask(served, one)) for one in asked]
+
+    assert found == [[0], [0], [ErrorCode.UNKNOWN_LEADER_EPOCH]]
+
+
+@pytest.mark.parametrize("timestamp", [LATEST, EARLIEST, NOW_MS])
+async def test_only_the_leader_answers_clients_and_any_replica_a_debugger(
+    autojump_clock: MockClock, timestamp: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await lead_elsewhere(served)
+        old = ListOffsetsPartition(0, current_leader_epoch=0, timestamp=timestamp)
+        asked = ListOffsetsPartition(0, timestamp=timestamp)
+
+        assert codes(await ask(served, old)) == [ErrorCode.FENCED_LEADER_EPOCH]
+        assert codes(await ask(served, asked)) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        assert codes(await ask(served, asked, replica=DEBUG)) == [0]
+
+
+@pytest.mark.parametrize("version", stable(ListOffsetsRequest))
+async def test_the_latest_is_not_available_while_a_new_leader_does_not_know_what_is_committed(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await write(served, "t", b"a")
+        (partition,) = served.broker.replicas.partitions
+        partition.epoch_start = 2
+
+        not_available = ErrorCode.OFFSET_NOT_AVAILABLE
+        code, *_ = await find(served, LATEST, version)
+        assert code == (not_available if version >= 5 else ErrorCode.LEADER_NOT_AVAILABLE)
+        assert (await find(served, EARLIEST, version))[0] == 0
+        assert (await find(served, LATEST, version, replica=1))[:2] == (0, 1)  # for a follower
+
+
+async def test_a_reader_of_what_is_committed_has_the_same_end_without_transactions(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await write(served, "t", b"a")
+
+        for isolation in (0, 1):
+            assert await find(served, LATEST, isolation_level=isolation) == (0, 1, -1, 0)
+
+
+async def test_a_search_may_wait_for_the_disk(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await fill(served)
+        (partition,) = served.broker.replicas.partitions
+        log = partition.log
+        assert log is not None
+        log.roll()
+        for segment in log.segments:
+            segment.file.chill()  # type: ignore[attr-defined] # simulated: out of the page cache
+
+        assert (await find(served, NOW_MS + 20_000))[1] == 1
