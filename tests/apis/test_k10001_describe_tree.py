@@ -151,7 +151,10 @@ async def test_every_node_is_found_by_its_path(autojump_clock: MockClock) -> Non
         assert module.find(root, node.path) is node
 
 
-@pytest.mark.parametrize("path", ["x", "broker-1/x", "broker-1/", "plane data/", "plane", "/"])
+@pytest.mark.parametrize(
+    "path",
+    ["x", "broker-1/x", "broker-1/", "plane data/", "plane", "plane data-request-channel", "/"],
+)
 async def test_a_path_that_leads_nowhere_is_an_answer(autojump_clock: MockClock, path: str) -> None:
     async with asking(small_tree()) as client:
         answer = await ask(client, path)
