@@ -178,6 +178,45 @@ async def test_a_stray_log_keeps_its_files(autojump_clock, world):
     assert manager.get(T0) is None
 
 
+@pytest.mark.parametrize("current", ["old", "new"])
+async def test_of_two_logs_of_a_name_the_one_of_the_current_topic_counts(
+    autojump_clock, world, current
+):
+    # A topic was deleted, another one of its name was made in another directory, and a power loss
+    # took back the deletion's rename only.
+    ids = {"old": TOPIC_ID, "new": TopicId(bytes(16))}
+    for path, unique, which in (("/a", "A" * 22, "old"), ("/b", "B" * 22, "new")):
+        await format_directory(world, path, unique)
+        manager = await started(world, path)
+        append(manager.create(T0, ids[which], SMALL), batch(2))
+        await manager.close()
+
+    again = LogManager(world, ("/a", "/b"), Node("broker", "broker"))
+    await again.open()
+    await again.load(lambda _: SMALL, topic_id_of={T0.topic: ids[current]}.get)
+
+    assert again.get(T0).topic_id == ids[current]
+    (log,) = again.logs
+    assert log.directory.path == {"old": "/a/t-0", "new": "/b/t-0"}[current]
+    other = world.directory({"old": "/b", "new": "/a"}[current])
+    assert [name.endswith("-stray") for name in other.names() if name.startswith("t-0")] == [True]
+    append(log, batch(1))
+    await again.close()
+
+
+async def test_two_logs_of_one_topic_are_refused(autojump_clock, world):
+    for path, unique in (("/a", "A" * 22), ("/b", "B" * 22)):
+        await format_directory(world, path, unique)
+        manager = await started(world, path)
+        manager.create(T0, TOPIC_ID, SMALL)
+        await manager.close()
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await started(world, "/a", "/b")
+
+    assert caught.group_contains(IdentityError, match="t-0 is in /[ab]/t-0 and in /[ab]/t-0")
+
+
 async def test_the_task_syncs_what_was_sealed(autojump_clock, world, nursery):
     await format_directory(world, "/data")
     manager = await started(world)

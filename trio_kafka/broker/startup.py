@@ -136,6 +136,7 @@ class Start:
             await logs.load(
                 lambda at: log_config(of_topic(image, at.topic)),
                 delete_delay_ms=self.site.config.log_segment_delete_delay_ms,
+                topic_id_of=lambda name: topic.id if (topic := image.topics.get(name)) else None,
             )
         except ExceptionGroup as error:
             raise only_leaf(error) from error

@@ -57,6 +57,7 @@ class LogManager:
         self._logs: dict[TopicPartition, Log] = {}
         self._deleted: list[tuple[int, LogDirectory, str]] = []
         self._wanted: dict[Log, None] = {}
+        self._topic_id_of: Callable[[str], TopicId | None] = _no_topic
         self._bell = trio.Event()
         self._node = node.add("log-manager", "part", self.figures)
         self._nodes: dict[TopicPartition, Node] = {}
@@ -107,8 +108,16 @@ class LogManager:
         config_of: Callable[[TopicPartition], LogConfig],
         *,
         delete_delay_ms: int = 60_000,
+        topic_id_of: "Callable[[str], TopicId | None] | None" = None,
     ) -> None:
-        """Load every partition of every directory. Raises LogDirError where none is left."""
+        """Load every partition of every directory.
+
+        topic_id_of: the id that a name has now, None where it has none. It decides between two
+            directories that have a partition of one name, which is what a power loss may leave of
+            a topic that was deleted and made again elsewhere; the other one becomes a stray.
+        Raises LogDirError where no directory is left, IdentityError for two of one topic.
+        """
+        self._topic_id_of = topic_id_of or _no_topic
         async with trio.open_nursery() as nursery:
             for directory in self._online():
                 name = f"log-loading {directory.path}"
@@ -198,9 +207,6 @@ class LogManager:
     async def _load_log(
         self, directory: LogDirectory, name: str, partition: TopicPartition, config: LogConfig
     ) -> None:
-        if partition in self._logs:
-            other = self._logs[partition].directory.path
-            raise IdentityError(f"{partition} is in {directory.path} and in {other}")
         folder = directory.root.directory(name)
         log = await open_log(
             self._world,
@@ -220,7 +226,20 @@ class LogManager:
         except ValueError as error:
             # A power loss may leave the name of a new file without its content.
             _logger.warning("partition.metadata not read", path=folder.path, reason=str(error))
-        self._take(directory, log)
+        other = self._logs.get(partition)
+        if other is None:
+            self._take(directory, log)
+            return
+        wanted = self._topic_id_of(partition.topic)
+        if _rank(log, wanted) > _rank(other, wanted):
+            self.make_stray(partition)
+            self._take(directory, log)
+        elif log.topic_id is not None and log.topic_id == other.topic_id:
+            raise IdentityError(f"{partition} is in {folder.path} and in {other.directory.path}")
+        else:
+            log.abandon()
+            _logger.warning("stray partition", path=folder.path)
+            directory.root.rename(name, self._marked(partition, STRAY))
 
     def _take(self, directory: LogDirectory, log: Log) -> None:
         directory.add(log)
@@ -305,7 +324,7 @@ class LogManager:
         log.abandon()
         if directory.offline:
             return
-        name = marked_directory(partition, self._world.random_bytes(16), mark)
+        name = self._marked(partition, mark)
         try:
             directory.root.rename(str(partition), name)
         except OSError as error:
@@ -315,6 +334,9 @@ class LogManager:
             due = self._now_ms() + log.config.file_delete_delay_ms
             self._deleted.append((due, directory, name))
             self.on_deleted()
+
+    def _marked(self, partition: TopicPartition, mark: str) -> str:
+        return marked_directory(partition, self._world.random_bytes(16), mark)
 
     async def remove_deleted(self) -> float | None:
         """Remove the files whose delay is over; seconds until the next ones are due, None: none."""
@@ -434,6 +456,17 @@ def new_directory_id(world: World) -> str:
         text = format_id(world.random_bytes(16))
         if not text.startswith("-"):
             return text
+
+
+def _rank(log: Log, wanted: TopicId | None) -> int:
+    """How likely it is the log of the topic with that id: an id that is missing was not synced."""
+    if log.topic_id is None:
+        return 1
+    return 2 if log.topic_id == wanted else 0
+
+
+def _no_topic(_: str) -> None:
+    """No name is known."""
 
 
 def _nobody(_: LogDirectory) -> None:
