@@ -1,0 +1,118 @@
+"""What formatting makes of directories, and what it leaves alone."""
+
+import pytest
+
+from tests.broker.kit import APIS, config_of, content_of, live_once, logs_of
+from trio_kafka.broker import StartError, running_broker
+from trio_kafka.broker.main import format_directories, format_in
+from trio_kafka.broker.storage import open_storage
+from trio_kafka.log.meta_properties import MetaProperties, read_meta_properties
+from trio_kafka.model import NodeId
+
+
+async def format_once(world, config, *, cluster_id: str | None = None, again: bool = False) -> None:
+    await format_in(world, config, cluster_id=cluster_id, ignore_formatted=again)
+    assert world.locks == {}
+
+
+async def test_all_directories_get_one_cluster_and_ids_of_their_own(world, autojump_clock) -> None:
+    await format_once(world, config_of(log_dirs="/a,/b"), cluster_id="mine")
+
+    first, second = [await read_meta_properties(world.directory(path)) for path in ("/a", "/b")]
+    assert (first.node_id, first.cluster_id) == (second.node_id, second.cluster_id) == (1, "mine")
+    assert first.directory_id != second.directory_id
+    assert world.directory("/a").exists("__cluster_metadata-0")
+    assert not world.directory("/b").exists("__cluster_metadata-0")
+
+
+async def test_what_is_formatted_is_refused_unless_it_is_ignored(world, autojump_clock) -> None:
+    config = config_of()
+    await format_once(world, config, cluster_id="mine")
+    before = content_of(world, "/data", "meta.properties")
+
+    with pytest.raises(StartError, match=r"^/data is formatted already: of cluster mine$"):
+        await format_once(world, config)
+    await format_once(world, config, cluster_id="other", again=True)
+
+    assert content_of(world, "/data", "meta.properties") == before
+
+
+async def test_a_directory_with_anything_in_it_is_not_formatted(world, autojump_clock) -> None:
+    world.directory("/b", create=True).create("photo.jpeg")
+
+    with pytest.raises(StartError, match=r"^/b has no meta.properties and is not empty \(photo"):
+        await format_once(world, config_of(log_dirs="/a,/b"))
+
+    assert world.directory("/a").names() == [".lock"]
+
+
+async def test_what_a_file_system_puts_there_does_not_count(world, autojump_clock) -> None:
+    world.directory("/data/lost+found", create=True)
+
+    await format_once(world, config_of())
+
+    assert world.directory("/data").exists("meta.properties")
+
+
+async def test_a_lost_metadata_directory_is_not_made_anew(world, autojump_clock) -> None:
+    await format_once(world, config_of(log_dirs="/b"))
+
+    with pytest.raises(StartError, match=r"^/a is not formatted, but /b is"):
+        await format_once(world, config_of(log_dirs="/a,/b"), again=True)
+
+
+async def test_an_empty_directory_joins_formatted_ones(world, autojump_clock) -> None:
+    await format_once(world, config_of(log_dirs="/a"), cluster_id="mine")
+
+    async with running_broker(config_of(log_dirs="/a,/b"), world, apis=APIS):
+        pass
+
+    assert (await read_meta_properties(world.directory("/b"))).cluster_id == "mine"
+
+
+async def test_an_identity_without_a_directory_id_gets_one(world, autojump_clock) -> None:
+    old = MetaProperties(node_id=NodeId(1), cluster_id="mine")
+    world.directory("/data", create=True).create("meta.properties").append([old.encode()])
+
+    await format_once(world, config_of(), again=True)
+
+    found = await read_meta_properties(world.directory("/data"))
+    assert (found.cluster_id, len(found.directory_id)) == ("mine", 22)
+
+
+async def test_formatting_again_leaves_the_checkpoints_of_the_logs(world, autojump_clock) -> None:
+    world = await live_once(world, config_of(), clean=True)
+    before = content_of(world, "/data", "recovery-point-offset-checkpoint")
+    assert b"t 0 1" in before
+
+    await format_once(world, config_of(), again=True)
+
+    assert content_of(world, "/data", "recovery-point-offset-checkpoint") == before
+
+
+async def test_a_formatting_cut_off_after_the_identity_is_finished(world, autojump_clock) -> None:
+    config = config_of()
+    logs = logs_of(world, config)
+    storage = await open_storage(world, config, logs, format_if_empty=True)
+    metadata = world.directory("/data/__cluster_metadata-0")
+    for name in metadata.names():
+        await metadata.unlink(name)
+    logs.abandon()
+
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        assert broker.storage.identity == storage.identity
+
+
+def test_a_process_formats_and_says_so(tmp_path, caplog) -> None:
+    config = config_of(log_dirs=str(tmp_path / "data"))
+
+    with caplog.at_level("INFO"):
+        statuses = [
+            format_directories(config, cluster_id="mine", ignore_formatted=False) for _ in range(2)
+        ]
+
+    assert statuses == [0, 1]
+    assert [record.getMessage() for record in caplog.records] == [
+        "formatted",
+        "the broker did not start",
+    ]

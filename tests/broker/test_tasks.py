@@ -1,0 +1,73 @@
+import pytest
+import trio
+
+from trio_kafka.broker.tasks import Tasks, leaves, only_leaf
+
+
+async def waits(value: object = None, *, task_status: trio.TaskStatus[object]) -> None:
+    task_status.started(value)
+    await trio.sleep_forever()
+
+
+async def fails(error: Exception, *, task_status: trio.TaskStatus[None]) -> None:
+    task_status.started()
+    await trio.sleep(1)
+    raise error
+
+
+async def fails_at_once(error: Exception, *, task_status: trio.TaskStatus[None]) -> None:
+    await trio.lowlevel.checkpoint()
+    raise error
+
+
+async def test_a_task_is_started_with_its_value_and_stopped_by_name(autojump_clock) -> None:
+    async with trio.open_nursery() as nursery:
+        tasks = Tasks(nursery)
+        assert await tasks.start("one", waits, 1) == 1
+        assert await tasks.start("two", waits, 2) == 2
+        assert tasks.running == ("one", "two")
+
+        await tasks.stop("two", "no such task")
+        await tasks.stop("two")
+
+        assert tasks.running == ("one",)
+        assert (tasks.runs("one"), tasks.runs("two"), tasks.runs("three")) == (True, False, False)
+        await tasks.stop("one")
+    assert tasks.failure is None
+
+
+async def test_a_task_that_is_never_ready_fails_its_start(autojump_clock) -> None:
+    async with trio.open_nursery() as nursery:
+        tasks = Tasks(nursery)
+
+        with pytest.raises(ValueError, match="no"):
+            await tasks.start("one", fails_at_once, ValueError("no"))
+
+        assert (tasks.failure, tasks.running) == (None, ())
+
+
+async def test_a_failure_is_kept_and_cancels_the_guarded_only(autojump_clock) -> None:
+    first, second = ValueError("first"), ValueError("second")
+    async with trio.open_nursery() as nursery:
+        tasks = Tasks(nursery)
+        await tasks.start("other", waits)
+        await tasks.start("one", fails, ExceptionGroup("g", [ExceptionGroup("g", [first])]))
+        with tasks.guard:
+            await trio.sleep_forever()
+
+        assert trio.current_time() == 1
+        assert tasks.failure is first
+        assert tasks.running == ("other",)
+        tasks.fail(second)
+        assert tasks.failure is first
+        await tasks.stop("other")
+
+
+def test_a_group_of_one_is_its_error_and_others_stay() -> None:
+    one, two = ValueError("1"), ValueError("2")
+    group = ExceptionGroup("g", [one, ExceptionGroup("g", [two])])
+
+    assert only_leaf(one) is one
+    assert only_leaf(ExceptionGroup("g", [ExceptionGroup("g", [one])])) is one
+    assert only_leaf(group) is group
+    assert leaves(group) == [one, two]
