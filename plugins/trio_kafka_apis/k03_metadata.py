@@ -75,9 +75,7 @@ def _wanted(request: MetadataRequest, version: int) -> Names:
                 raise KafkaError(
                     ErrorCode.INVALID_REQUEST, f"topic ids are not understood in version {version}"
                 )
-            if topic.name is not None:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "want a topic's name or its id")
-            wanted.append(TopicId(topic.topic_id))
+            wanted.append(TopicId(topic.topic_id))  # whatever name stands beside it, as in Kafka
         elif topic.name is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic has neither name nor id")
         else:

@@ -1,10 +1,12 @@
 """DeleteTopics (key 20): remove topics by name, or by id from version 6 on.
 
 Waits for the controller, at most the request's timeout. Names are free again when this is answered;
-files go later (file.delete.delay.ms).
+files go later (file.delete.delay.ms). Each topic for itself: one that is named twice, also once by
+name and once by id, stays.
 """
 
 from collections import Counter
+from typing import Final
 
 import trio
 
@@ -13,6 +15,7 @@ from trio_kafka.plugin import (
     Context,
     ErrorCode,
     KafkaError,
+    MetadataImage,
     TopicId,
     TopicImage,
     api,
@@ -21,50 +24,67 @@ from trio_kafka.protocol.messages.k20_delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    DeleteTopicState,
 )
 
-Deleted = dict[str | TopicId, TopicImage | KafkaError]
+DISABLED_SINCE: Final = 3  # the version that brought TOPIC_DELETION_DISABLED
+TWICE: Final = KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
 
 
 @api(DeleteTopicsRequest)
 async def delete_topics(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsResponse:
-    named = Counter(_named(request))
-    wanted = [one for one, count in named.items() if count == 1]
+    image = context.metadata.image
+    named = [*request.topic_names, *(_name(topic) for topic in request.topics if _is_one(topic))]
+    times = Counter(_topic(one, image) for one in named)
+    wanted = [one for one in named if times[_topic(one, image)] == 1]
     made = await context.parked(_delete, wanted, request, context)
-    twice = KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
     return DeleteTopicsResponse(
-        responses=[_result(one, made.get(one, twice), context) for one in named]
+        responses=[
+            *(_result(one, made.get(one, TWICE), context) for one in dict.fromkeys(named)),
+            *(_unclear(topic) for topic in request.topics if not _is_one(topic)),
+        ]
     )
 
 
 async def _delete(
     wanted: list[str | TopicId], request: DeleteTopicsRequest, context: Context
-) -> Deleted:
+) -> dict[str | TopicId, TopicImage | KafkaError]:
     deadline = trio.current_time() + max(request.timeout_ms, 0) / 1000
     return await context.controller.delete_topics(wanted, deadline=deadline)
 
 
-def _named(request: DeleteTopicsRequest) -> list[str | TopicId]:
-    """Raises KafkaError(INVALID_REQUEST) where name and id are given, or neither."""
-    named: list[str | TopicId] = list(request.topic_names)
-    for topic in request.topics:
-        if (topic.name is None) == (topic.topic_id == ZERO_TOPIC_ID):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "want a topic's name or its id")
-        named.append(TopicId(topic.topic_id) if topic.name is None else topic.name)
-    return named
+def _is_one(topic: DeleteTopicState) -> bool:
+    """Whether it has a name or an id, not both."""
+    return (topic.name is None) != (topic.topic_id == ZERO_TOPIC_ID)
+
+
+def _name(topic: DeleteTopicState) -> str | TopicId:
+    return TopicId(topic.topic_id) if topic.name is None else topic.name
+
+
+def _topic(one: str | TopicId, image: MetadataImage) -> str | TopicId:
+    """The same for a name and an id of the same topic."""
+    topic = image.topic(one)
+    return one if topic is None else topic.id
+
+
+def _unclear(topic: DeleteTopicState) -> DeletableTopicResult:
+    return DeletableTopicResult(
+        topic.name, topic.topic_id, ErrorCode.INVALID_REQUEST, "want a topic's name or its id"
+    )
 
 
 def _result(
     one: str | TopicId, made: TopicImage | KafkaError, context: Context
 ) -> DeletableTopicResult:
     if not isinstance(made, KafkaError):
-        return DeletableTopicResult(name=made.name, topic_id=made.id)
-    result = DeletableTopicResult(
+        return DeletableTopicResult(made.name, made.id)
+    disabled = made.code is ErrorCode.TOPIC_DELETION_DISABLED
+    return DeletableTopicResult(
         name=one if isinstance(one, str) else None,
         topic_id=ZERO_TOPIC_ID if isinstance(one, str) else one,
-        error_code=made.code,
+        error_code=ErrorCode.INVALID_REQUEST
+        if disabled and context.version < DISABLED_SINCE
+        else made.code,
         error_message=made.message,
     )
-    if made.code is ErrorCode.TOPIC_DELETION_DISABLED and context.version < 3:
-        result.error_code = ErrorCode.INVALID_REQUEST  # that code came with version 3
-    return result

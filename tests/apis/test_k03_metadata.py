@@ -1,0 +1,387 @@
+"""Metadata: what is there, where, and what a client may ask to be created."""
+
+from collections.abc import Sequence
+
+import attrs
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.kit import TWO_LISTENERS, broker, codes, delete_topic, lead_elsewhere, stable
+from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.errors import ErrorCode
+from trio_kafka.metadata.image import ResourceType
+from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID
+from trio_kafka.protocol.messages.k03_metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from trio_kafka.security.operations import NOT_ASKED, OF_CLUSTER, OF_TOPIC
+from trio_kafka.testing.broker import ServedBroker
+
+IDS_ARE_TOLD = 10
+IDS_MAY_BE_ASKED = 12
+UNKNOWN_ID = b"?" * 16
+
+
+def named(*names: str | None, create: bool = False, **others: bool) -> MetadataRequest:
+    return MetadataRequest(
+        [MetadataRequestTopic(name=name) for name in names],
+        allow_auto_topic_creation=create,
+        **others,
+    )
+
+
+def of_ids(*ids: bytes, name: str | None = None) -> MetadataRequest:
+    topics = [MetadataRequestTopic(topic_id=one, name=name) for one in ids]
+    return MetadataRequest(topics, allow_auto_topic_creation=False)
+
+
+def everything(version: int) -> MetadataRequest:
+    """The request for all topics: an empty list in version 0, null in the others."""
+    return MetadataRequest([] if version == 0 else None)
+
+
+def names_of(answer: MetadataResponse) -> list[str | None]:
+    return [topic.name for topic in answer.topics]
+
+
+async def find(served: ServedBroker, version: int, *names: str) -> MetadataResponse:
+    """Without creating anything: versions below 4 cannot say that."""
+    answer: MetadataResponse = await served.ask(named(*names, create=version < 4), version)
+    return answer
+
+
+@pytest.mark.parametrize("version", stable(MetadataRequest))
+async def test_brokers_and_partitions_are_told_in_every_version(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker({"broker.rack": "r1"}) as served:
+        topic_id = await served.create_topic("t", 2)
+        await served.create_topic("__consumer_offsets")
+        answer = await find(served, version, "t", "__consumer_offsets")
+        port, cluster = served.broker.endpoint.port, served.broker.metadata.image.cluster_id
+
+    (one,) = answer.brokers
+    assert (one.node_id, one.host, one.port) == (1, "127.0.0.1", port)
+    assert one.rack == ("r1" if version >= 1 else None)
+    assert answer.cluster_id == (cluster if version >= 2 else None)
+    assert answer.controller_id == (1 if version >= 1 else -1)
+    assert answer.error_code == 0
+    topic, internal = answer.topics
+    assert (topic.error_code, topic.name) == (0, "t")
+    assert topic.topic_id == (topic_id if version >= IDS_ARE_TOLD else ZERO_TOPIC_ID)
+    assert (topic.is_internal, internal.is_internal) == (False, version >= 1)
+    assert [part.partition_index for part in topic.partitions] == [0, 1]
+    for part in topic.partitions:
+        assert (part.error_code, part.leader_id) == (0, 1)
+        assert part.leader_epoch == (0 if version >= 7 else -1)
+        assert (part.replica_nodes, part.isr_nodes, part.offline_replicas) == ([1], [1], [])
+
+
+@pytest.mark.parametrize("version", stable(MetadataRequest))
+async def test_all_topics_are_told_by_their_names_in_order(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        for name in ("b", "c", "a"):
+            await served.create_topic(name)
+
+        assert names_of(await served.ask(everything(version), version)) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("version", stable(MetadataRequest)[1:])
+async def test_an_empty_list_asks_for_brokers_only(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        answer = await served.ask(MetadataRequest([]), version)
+
+    assert answer.topics == []
+    assert len(answer.brokers) == 1
+
+
+@pytest.mark.parametrize("version", stable(MetadataRequest)[IDS_MAY_BE_ASKED:])
+async def test_topics_are_found_by_their_ids(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        answer = await served.ask(of_ids(UNKNOWN_ID, topic_id), version)
+
+    assert [(one.error_code, one.name, one.topic_id) for one in answer.topics] == [
+        (ErrorCode.UNKNOWN_TOPIC_ID, None, UNKNOWN_ID),
+        (0, "t", topic_id),
+    ]
+
+
+async def test_an_id_counts_and_not_the_name_beside_it(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        await served.create_topic("other")
+
+        assert names_of(await served.ask(of_ids(topic_id, name="other"), 12)) == ["t"]
+
+
+async def test_ids_and_names_in_one_request_are_all_answered(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        await served.create_topic("other")
+        request = named("other")
+        request.topics = [*(request.topics or []), *(of_ids(topic_id).topics or [])]
+
+        assert names_of(await served.ask(request, 13)) == ["other", "t"]
+
+
+@pytest.mark.parametrize(
+    ("version", "topic"),
+    [
+        (10, MetadataRequestTopic(topic_id=UNKNOWN_ID, name="t")),
+        (11, MetadataRequestTopic(topic_id=UNKNOWN_ID, name="t")),
+        (10, MetadataRequestTopic(name=None)),
+        (11, MetadataRequestTopic(name=None)),
+        (12, MetadataRequestTopic(name=None)),
+        (13, MetadataRequestTopic(name=None)),
+    ],
+)
+async def test_what_a_version_cannot_be_asked_is_an_invalid_request(
+    autojump_clock: MockClock, version: int, topic: MetadataRequestTopic
+) -> None:
+    if version < 12 and topic.name is None:
+        topic = MetadataRequestTopic(topic_id=UNKNOWN_ID, name=None)
+    async with broker() as served:
+        answer = await served.ask(MetadataRequest([topic]), version)
+
+    invalid = ErrorCode.INVALID_REQUEST
+    assert answer.error_code == invalid if version >= 13 else codes(answer.topics) == [invalid]
+
+
+async def test_a_topic_that_is_named_twice_is_told_once(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+
+        assert names_of(await served.ask(named("t", "t"), 13)) == ["t"]
+
+
+INVALID = ["", ".", "..", "a b", "a/b", "ä", "x" * 250]
+
+
+@pytest.mark.parametrize("version", stable(MetadataRequest))
+async def test_a_name_that_no_topic_can_have_is_invalid_and_creates_nothing(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        answer = await served.ask(named(*INVALID, create=True), version)
+        await trio.sleep(1)
+
+        assert codes(answer.topics) == [ErrorCode.INVALID_TOPIC_EXCEPTION] * len(INVALID)
+        assert names_of(answer) == INVALID
+        assert served.broker.metadata.image.topics == {}
+
+
+class TestCreation:
+    """A topic that is asked for is made, where client and settings let it."""
+
+    @pytest.mark.parametrize("version", stable(MetadataRequest))
+    async def test_it_is_unknown_first_and_there_when_asked_again(
+        self, autojump_clock: MockClock, version: int
+    ) -> None:
+        async with broker({"num.partitions": "3"}) as served:
+            request = named("new", create=True)
+            (first,) = (await served.ask(request, version)).topics
+            assert first.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            assert (first.name, first.partitions) == ("new", [])
+
+            await trio.sleep(0.5)
+            (second,) = (await served.ask(request, version)).topics
+            assert (second.error_code, len(second.partitions)) == (0, 3)
+
+    async def test_many_clients_that_ask_at_once_get_one_topic(
+        self, autojump_clock: MockClock
+    ) -> None:
+        found: list[bytes] = []
+        async with broker() as served:
+
+            async def ask() -> None:
+                async with served.connect() as client:
+                    while True:
+                        (topic,) = (await client.ask(named("new", create=True), 13)).topics
+                        if not topic.error_code:
+                            found.append(topic.topic_id)
+                            return
+                        assert topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+            async with trio.open_nursery() as nursery:
+                for _ in range(20):
+                    nursery.start_soon(ask)
+            assert list(served.broker.metadata.image.topics) == ["new"]
+
+        assert len(found) == 20
+        assert len(set(found)) == 1
+
+    @pytest.mark.parametrize(
+        ("settings", "create"), [({}, False), ({"auto.create.topics.enable": "false"}, True)]
+    )
+    async def test_it_is_not_made_where_client_or_broker_do_not_want_it(
+        self, autojump_clock: MockClock, settings: dict[str, str], create: bool
+    ) -> None:
+        async with broker(settings) as served:
+            answer = await served.ask(named("new", create=create), 13)
+            await trio.sleep(1)
+
+            assert codes(answer.topics) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+            assert served.broker.metadata.image.topics == {}
+
+    @pytest.mark.parametrize("name", ["a.b", "__cluster_metadata"])
+    async def test_what_the_controller_refuses_stays_unknown(
+        self, autojump_clock: MockClock, name: str
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("a_b")
+            for _ in range(2):
+                answer = await served.ask(named(name, create=True), 13)
+                await trio.sleep(1)
+                assert codes(answer.topics) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+            assert list(served.broker.metadata.image.topics) == ["a_b"]
+            (creation,) = [
+                node for _, node in served.broker.node.walk() if node.name == "auto-topic-creation"
+            ]
+            assert creation.figures()["refused"] == 2  # asked for again: the answer was not kept
+
+
+class TestOperations:
+    """KIP-430: what the client may do; nothing is guarded here, so everything."""
+
+    @pytest.mark.parametrize("version", stable(MetadataRequest)[8:])
+    async def test_they_are_told_to_who_asks(self, autojump_clock: MockClock, version: int) -> None:
+        cluster = {"include_cluster_authorized_operations": True} if version <= 10 else {}
+        async with broker() as served:
+            await served.create_topic("t")
+            asked = named("t", "none", include_topic_authorized_operations=True, **cluster)
+            answer = await served.ask(asked, version)
+            silent = await served.ask(named("t"), version)
+
+        there, gone = answer.topics
+        assert (there.topic_authorized_operations, gone.topic_authorized_operations) == (
+            OF_TOPIC,
+            NOT_ASKED,
+        )
+        told = OF_CLUSTER if version <= 10 else NOT_ASKED
+        assert answer.cluster_authorized_operations == told
+        assert silent.topics[0].topic_authorized_operations == NOT_ASKED
+        assert silent.cluster_authorized_operations == NOT_ASKED
+
+
+async def test_brokers_are_named_by_the_listener_that_was_asked(autojump_clock: MockClock) -> None:
+    async with broker(TWO_LISTENERS) as served:
+        await served.create_topic("t")
+        for name in ("ONE", "TWO", "ONE"):
+            async with served.connect(name) as client:
+                answer = await client.ask(named("t"), 13)
+                ports = [one.port for one in answer.brokers]
+                assert ports == [served.broker.endpoints[name].port]
+
+
+async def hide(served: ServedBroker, **changes: object) -> None:
+    """Change the registration of broker 1, behind the controller's back."""
+    cache = served.broker.metadata
+    me = attrs.evolve(cache.image.brokers[served.broker.parts.node_id], **changes)  # type: ignore[arg-type]
+    cache.image = attrs.evolve(cache.image, brokers={me.id: me})
+    await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("version", stable(MetadataRequest))
+async def test_a_leader_without_an_address_here_is_not_named(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await hide(served, endpoints=())
+        answer = await find(served, version, "t")
+
+    assert answer.brokers == []
+    assert answer.controller_id == NO_NODE
+    ((part,),) = [topic.partitions for topic in answer.topics]
+    not_found = ErrorCode.LISTENER_NOT_FOUND
+    assert part.error_code == (not_found if version >= 6 else ErrorCode.LEADER_NOT_AVAILABLE)
+    assert part.leader_id == NO_NODE
+    assert part.offline_replicas == ([1] if version >= 5 else [])
+
+
+async def test_a_fenced_broker_is_not_named(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await hide(served, fenced=True)
+
+        assert (await served.ask(MetadataRequest(None), 13)).brokers == []
+
+
+async def test_a_partition_that_another_broker_leads_is_told_with_its_address(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await lead_elsewhere(served)
+        answer = await served.ask(named("t"), 13)
+
+    assert [(one.node_id, one.host, one.rack) for one in answer.brokers] == [
+        (1, "127.0.0.1", None),
+        (7, "there", "r"),
+    ]
+    (part,) = answer.topics[0].partitions
+    assert (part.error_code, part.leader_id, part.leader_epoch) == (0, 7, 5)
+    assert (part.replica_nodes, part.isr_nodes, part.offline_replicas) == ([1, 7], [1, 7], [])
+
+
+class TestKept:
+    """Answers are kept as bytes, and never longer than they are true."""
+
+    @staticmethod
+    async def ids(served: ServedBroker, names: Sequence[str] | None = None) -> dict[str, bytes]:
+        request = MetadataRequest(None) if names is None else named(*names)
+        topics = (await served.ask(request, 13)).topics
+        return {topic.name: topic.topic_id for topic in topics if not topic.error_code}
+
+    @pytest.mark.parametrize("names", [None, ["a", "b"]])
+    async def test_topics_that_come_and_go_are_seen_at_once(
+        self, autojump_clock: MockClock, names: Sequence[str] | None
+    ) -> None:
+        async with broker() as served:
+            assert await self.ids(served, names) == {}
+            first = await served.create_topic("a")
+            assert await self.ids(served, names) == {"a": first}
+            other = await served.create_topic("b")
+            assert await self.ids(served, names) == {"a": first, "b": other}
+            await delete_topic(served, "a")
+            assert await self.ids(served, names) == {"b": other}
+            second = await served.create_topic("a")
+            assert second != first
+            assert await self.ids(served, names) == {"a": second, "b": other}
+
+    async def test_every_change_of_the_metadata_makes_them_void(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with broker() as served:
+            await served.create_topic("t")
+            controller, changed = served.broker.controller, (ResourceType.TOPIC, "t")
+            await served.ask(named("t"), 13)
+            before = served.broker.metadata.image
+            change = ConfigChange("retention.ms", Operation.SET, "1000")
+            assert await controller.alter_configs({changed: [change]}) == {changed: None}
+            assert served.broker.metadata.image is not before
+
+            grown = await controller.create_partitions({"t": (4, None)})
+            assert grown == {"t": None}
+            (topic,) = (await served.ask(named("t"), 13)).topics
+            assert len(topic.partitions) == 4
+
+    async def test_the_second_answer_is_that_of_the_first(self, autojump_clock: MockClock) -> None:
+        async with broker(TWO_LISTENERS) as served:
+            await served.create_topic("t")
+            for version in (1, 12, 13, 1, 12, 13):
+                answer = await served.ask(named("t", create=version < 4), version)
+                assert names_of(answer) == ["t"]
+                with_all = await served.ask(MetadataRequest(None), version)
+                assert names_of(with_all) == ["t"]
+                if version >= 8:
+                    request = named("t", include_topic_authorized_operations=True)
+                    (topic,) = (await served.ask(request, version)).topics
+                    assert topic.topic_authorized_operations == OF_TOPIC
