@@ -1,8 +1,9 @@
-"""The registry of what runs and what waits: one tree of nodes, each with figures computed when asked.
+"""The registry of what runs and what waits: one tree of nodes with figures.
 
-Whoever holds or waits for something keeps a node here while it lives. Names are Kafka's thread names where there is
-one. Figures are numbers and short texts; secrets never enter the tree. Adding and removing a node costs below 1 µs,
-keeping it nothing: a part counts in attributes of its own, and `figures` reads them.
+Whoever holds or waits for something keeps a node here while it lives. Names are Kafka's thread
+names where there is one. Figures are numbers and short texts, computed when asked; secrets never
+enter the tree. Adding and removing a node costs below 1 µs, keeping it nothing: a part counts in
+attributes of its own, and `figures` reads them.
 """
 
 from collections.abc import Callable, Iterator, Mapping

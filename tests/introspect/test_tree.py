@@ -1,0 +1,88 @@
+"""One tree of nodes: who is in it, in which order, and what it says."""
+
+import pytest
+
+from trio_kafka.introspect.tree import Node
+
+
+def test_children_keep_the_order_in_which_they_came() -> None:
+    root = Node("broker-1", "broker")
+
+    added = [root.add(name, "task") for name in ("b", "a", "c")]
+
+    assert root.children == tuple(added)
+    assert [node.parent for node in added] == [root] * 3
+
+
+def test_a_removed_node_leaves_with_all_that_is_below_it() -> None:
+    root = Node("broker-1", "broker")
+    plane = root.add("plane data", "plane")
+    plane.add("request-channel", "channel")
+    kept = root.add("scheduler", "task")
+
+    plane.remove()
+    plane.remove()
+
+    assert [node.name for _, node in root.walk()] == ["broker-1", "scheduler"]
+    assert plane.parent is None
+    assert kept.parent is root
+
+
+def test_two_nodes_of_one_name_are_two() -> None:
+    root = Node("broker-1", "broker")
+    first, second = root.add("connection", "connection"), root.add("connection", "connection")
+
+    first.remove()
+
+    assert root.children == (second,)
+
+
+def test_a_child_lives_as_long_as_its_block_also_when_it_fails() -> None:
+    root = Node("broker-1", "broker")
+
+    with pytest.raises(ValueError, match="gone"), root.child("task", "task") as node:
+        assert root.children == (node,)
+        raise ValueError("gone")
+
+    assert root.children == ()
+
+
+def test_figures_are_read_when_asked() -> None:
+    figures = {"depth": 0}
+    node = Node("queue", "channel", lambda: figures)
+
+    figures["depth"] = 7
+
+    assert node.figures() == {"depth": 7}
+    assert Node("plain", "part").figures() == {}
+
+
+def test_a_path_is_the_names_from_the_root() -> None:
+    root = Node("broker-1", "broker")
+    leaf = root.add("plane data", "plane").add("request-channel", "channel")
+
+    assert leaf.path == "broker-1/plane data/request-channel"
+
+
+def test_a_walk_tells_parents_before_children_with_their_depth() -> None:
+    root = Node("broker-1", "broker")
+    plane = root.add("plane data", "plane")
+    plane.add("acceptor", "task")
+    root.add("scheduler", "task")
+
+    walked = [(depth, node.name) for depth, node in root.walk()]
+
+    assert walked == [(0, "broker-1"), (1, "plane data"), (2, "acceptor"), (1, "scheduler")]
+
+
+def test_a_walk_goes_on_when_nodes_come_and_go_on_its_way() -> None:
+    root = Node("broker-1", "broker")
+    first = root.add("first", "part")
+    root.add("second", "part")
+    walk = root.walk()
+    next(walk)
+
+    first.remove()
+    root.add("third", "part")
+
+    assert {node.name for _, node in walk} <= {"first", "second", "third"}
