@@ -1,0 +1,237 @@
+"""CreateTopics: what is made, what is refused, and what is only said."""
+
+from collections.abc import Sequence
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.kit import (
+    batch,
+    broker,
+    codes,
+    delete_topic,
+    fetch,
+    produce,
+    stable,
+    values_of,
+    write,
+)
+from trio_kafka.errors import ErrorCode
+from trio_kafka.model import ZERO_TOPIC_ID
+from trio_kafka.protocol.messages.k19_create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+)
+from trio_kafka.testing.broker import ServedBroker
+
+CONFIGS_SINCE = 5  # KIP-525
+IDS_SINCE = 7
+TOPIC, DEFAULT = 1, 5  # sources of settings
+
+
+def topic(
+    name: str,
+    partitions: int = 1,
+    factor: int = 1,
+    *,
+    nodes: Sequence[Sequence[int]] = (),
+    **configs: str | None,
+) -> CreatableTopic:
+    """`_` in a setting's name stands for `.`. nodes: the replicas of each partition."""
+    return CreatableTopic(
+        name,
+        partitions,
+        factor,
+        [CreatableReplicaAssignment(number, list(one)) for number, one in enumerate(nodes)],
+        [CreatableTopicConfig(key.replace("_", "."), text) for key, text in configs.items()],
+    )
+
+
+async def create(
+    served: ServedBroker,
+    *topics: CreatableTopic,
+    version: int = 7,
+    validate_only: bool = False,
+    timeout_ms: int = 5000,
+) -> list[CreatableTopicResult]:
+    request = CreateTopicsRequest(list(topics), timeout_ms, validate_only)
+    return list((await served.ask(request, version)).topics)
+
+
+def names(served: ServedBroker) -> list[str]:
+    return sorted(served.broker.metadata.image.topics)
+
+
+@pytest.mark.parametrize("version", stable(CreateTopicsRequest))
+async def test_a_topic_is_there_when_it_is_answered_in_every_version(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        (made,) = await create(served, topic("t", 3, retention_ms="5000"), version=version)
+        found = served.broker.metadata.image.topics["t"]
+        assert await write(served, "t", b"a") == 0
+
+    assert (made.name, made.error_code, made.error_message) == ("t", 0, None)
+    assert made.topic_id == (found.id if version >= IDS_SINCE else ZERO_TOPIC_ID)
+    assert len(found.partitions) == 3
+    if version < CONFIGS_SINCE:
+        assert (made.num_partitions, made.replication_factor, made.configs) == (-1, -1, [])
+        return
+    assert (made.num_partitions, made.replication_factor) == (3, 1)
+    rows = {row.name: (row.value, row.config_source) for row in made.configs}
+    assert rows["retention.ms"] == ("5000", TOPIC)
+    assert rows["cleanup.policy"] == ("delete", DEFAULT)
+    assert not any(row.read_only or row.is_sensitive for row in made.configs)
+
+
+async def test_counts_of_minus_1_are_the_brokers_defaults(autojump_clock: MockClock) -> None:
+    async with broker({"num.partitions": "4"}) as served:
+        (made,) = await create(served, topic("t", -1, -1))
+
+    assert (made.error_code, made.num_partitions, made.replication_factor) == (0, 4, 1)
+
+
+async def test_replicas_are_where_they_were_wanted(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        (made,) = await create(served, topic("t", -1, -1, nodes=[[1], [1]]))
+        parts = served.broker.metadata.image.topics["t"].partitions
+
+    assert (made.error_code, made.num_partitions) == (0, 2)
+    assert [parts[number].replicas for number in (0, 1)] == [(1,), (1,)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code", "message"),
+    [
+        (topic("a b"), ErrorCode.INVALID_TOPIC_EXCEPTION, "want ASCII"),
+        (topic(""), ErrorCode.INVALID_TOPIC_EXCEPTION, "empty"),
+        (topic("there"), ErrorCode.TOPIC_ALREADY_EXISTS, "topic there exists"),
+        (topic("the_re.x"), ErrorCode.INVALID_TOPIC_EXCEPTION, "collides with the.re.x"),
+        (topic("__cluster_metadata"), ErrorCode.INVALID_REQUEST, "controller's own"),
+        (topic("t", 0), ErrorCode.INVALID_PARTITIONS, "0 partitions"),
+        (topic("t", -2), ErrorCode.INVALID_PARTITIONS, "-2 partitions"),
+        (topic("t", 1, 0), ErrorCode.INVALID_REPLICATION_FACTOR, "replication factor 0"),
+        (topic("t", 1, 2), ErrorCode.INVALID_REPLICATION_FACTOR, "2"),
+        (topic("t", 1, 1, nodes=[[1]]), ErrorCode.INVALID_REQUEST, "must be -1"),
+        (topic("t", -1, -1, nodes=[[2]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no broker 2"),
+        (topic("t", -1, -1, nodes=[[1, 1]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT, "twice"),
+        (topic("t", -1, -1, nodes=[[]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT, "without replicas"),
+        (
+            CreatableTopic("t", -1, -1, [CreatableReplicaAssignment(1, [1])]),
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "without a gap",
+        ),
+        (
+            CreatableTopic("t", -1, -1, [CreatableReplicaAssignment(0, [1])] * 2),
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "assigned twice",
+        ),
+        (topic("t", retention_ms="soon"), ErrorCode.INVALID_CONFIG, "retention.ms"),
+        (topic("t", no_such="1"), ErrorCode.INVALID_CONFIG, "no.such"),
+        (topic("t", retention_ms=None), ErrorCode.INVALID_CONFIG, "retention.ms"),
+    ],
+)
+async def test_what_cannot_be_is_refused_with_its_reason_and_the_others_are_made(
+    autojump_clock: MockClock, wanted: CreatableTopic, code: ErrorCode, message: str
+) -> None:
+    async with broker() as served:
+        await create(served, topic("there"), topic("the.re.x"))
+        made = await create(served, wanted, topic("good"))
+
+        assert [(one.name, one.error_code) for one in made] == [(wanted.name, code), ("good", 0)]
+        assert message in made[0].error_message
+        assert (made[0].num_partitions, made[0].replication_factor) == (-1, -1)
+        assert (made[0].configs, made[0].topic_id) == (None, ZERO_TOPIC_ID)
+        assert names(served) == ["good", "the.re.x", "there"]
+
+
+async def test_a_topic_that_is_named_twice_is_refused_once_and_not_made(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        made = await create(served, topic("t"), topic("good"), topic("t", 3))
+
+        assert [(one.name, one.error_code) for one in made] == [
+            ("t", ErrorCode.INVALID_REQUEST),
+            ("good", 0),
+        ]
+        assert names(served) == ["good"]
+
+
+async def test_two_of_one_request_collide_as_any_others(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        assert codes(await create(served, topic("a.b"), topic("a_b"))) == [
+            0,
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ]
+
+
+@pytest.mark.parametrize("version", stable(CreateTopicsRequest))
+async def test_validation_says_what_would_be_and_makes_nothing(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        wanted = topic("t", 2, retention_ms="7"), topic("bad", 0)
+        made = await create(served, *wanted, version=version, validate_only=True)
+
+        assert codes(made) == [0, ErrorCode.INVALID_PARTITIONS]
+        assert made[0].num_partitions == (2 if version >= CONFIGS_SINCE else -1)
+        assert names(served) == []
+        assert codes(await create(served, topic("t"))) == [0]
+
+
+async def test_nothing_wanted_is_nothing_made(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        assert await create(served) == []
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+async def test_without_time_to_wait_it_has_timed_out_and_may_be_made_all_the_same(
+    autojump_clock: MockClock, timeout_ms: int
+) -> None:
+    async with broker() as served:
+        assert codes(await create(served, topic("t"), timeout_ms=timeout_ms)) == [
+            ErrorCode.REQUEST_TIMED_OUT
+        ]
+        await trio.sleep(1)
+
+        assert codes(await create(served, topic("t"))) == [ErrorCode.TOPIC_ALREADY_EXISTS]
+
+
+async def test_clients_that_want_the_same_at_once_get_one_topic(autojump_clock: MockClock) -> None:
+    found: list[int] = []
+    async with broker() as served:
+
+        async def make() -> None:
+            async with served.connect() as client:
+                answer = await client.ask(CreateTopicsRequest([topic("t")], 5000), 7)
+                found.extend(codes(answer.topics))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(10):
+                nursery.start_soon(make)
+
+    assert sorted(found) == [0] + [ErrorCode.TOPIC_ALREADY_EXISTS] * 9
+
+
+async def test_a_topic_that_is_made_again_at_once_keeps_nothing(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        (old,) = await create(served, topic("t", 2, retention_ms="1000"))
+        await produce(served, "t", batch(b"old", producer_id=9, producer_epoch=3, base_sequence=0))
+        await delete_topic(served, "t")
+        (new,) = await create(served, topic("t"))
+
+        assert new.topic_id != old.topic_id
+        rows = {row.name: row.config_source for row in new.configs or []}
+        assert rows["retention.ms"] == DEFAULT
+        part = await fetch(served, "t")
+        assert (part.error_code, part.high_watermark, bytes(part.records)) == (0, 0, b"")
+        older = batch(b"new", producer_id=9, producer_epoch=0, base_sequence=0)
+        assert (await produce(served, "t", older)).base_offset == 0
+        assert values_of(await fetch(served, "t")) == [b"new"]
+        gone = await produce(served, "t", batch(b"x"), partition=1)
+        assert gone.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,169 @@
+"""DeleteTopics: by name, by id, and what stays."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.kit import broker, codes, stable, write
+from trio_kafka.errors import ErrorCode
+from trio_kafka.model import ZERO_TOPIC_ID
+from trio_kafka.protocol.messages.k20_delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicState,
+)
+from trio_kafka.testing.broker import ServedBroker
+
+STATES_SINCE = 6
+UNKNOWN_ID = b"?" * 16
+
+
+def by_name(name: str) -> DeleteTopicState:
+    return DeleteTopicState(name, ZERO_TOPIC_ID)
+
+
+def by_id(topic_id: bytes) -> DeleteTopicState:
+    return DeleteTopicState(None, topic_id)
+
+
+async def delete(
+    served: ServedBroker,
+    *topics: str | DeleteTopicState,
+    version: int = STATES_SINCE,
+    timeout_ms: int = 5000,
+) -> list[DeletableTopicResult]:
+    """Names are sent as the version sends them."""
+    if version < STATES_SINCE:
+        names = [one for one in topics if isinstance(one, str)]
+        request = DeleteTopicsRequest(topic_names=names, timeout_ms=timeout_ms)
+    else:
+        states = [by_name(one) if isinstance(one, str) else one for one in topics]
+        request = DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms)
+    return list((await served.ask(request, version)).responses)
+
+
+def names(served: ServedBroker) -> list[str]:
+    return sorted(served.broker.metadata.image.topics)
+
+
+@pytest.mark.parametrize("version", stable(DeleteTopicsRequest))
+async def test_topics_are_deleted_by_name_each_for_itself(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("a")
+        await served.create_topic("b")
+        gone = await delete(served, "a", "unknown", version=version)
+
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert [(one.name, one.error_code) for one in gone] == [("a", 0), ("unknown", unknown)]
+        assert gone[0].topic_id == (topic_id if version >= STATES_SINCE else ZERO_TOPIC_ID)
+        assert gone[1].topic_id == ZERO_TOPIC_ID
+        assert gone[0].error_message is None
+        assert gone[1].error_message == ("no topic unknown" if version >= 5 else None)
+        assert names(served) == ["b"]
+
+
+async def test_topics_are_deleted_by_id(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("a")
+        gone = await delete(served, by_id(topic_id), by_id(UNKNOWN_ID))
+
+        assert [(one.name, one.topic_id, one.error_code) for one in gone] == [
+            ("a", topic_id, 0),
+            (None, UNKNOWN_ID, ErrorCode.UNKNOWN_TOPIC_ID),
+        ]
+        assert names(served) == []
+
+
+@pytest.mark.parametrize("version", stable(DeleteTopicsRequest))
+async def test_a_topic_that_is_named_twice_stays(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        for name in ("a", "b"):
+            await served.create_topic(name)
+        gone = await delete(served, "a", "b", "a", version=version)
+
+        assert [(one.name, one.error_code) for one in gone] == [
+            ("a", ErrorCode.INVALID_REQUEST),
+            ("b", 0),
+        ]
+        assert names(served) == ["a"]
+
+
+async def test_a_topic_that_is_named_by_name_and_by_id_stays(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("a")
+        gone = await delete(served, "a", by_id(topic_id))
+
+        assert [(one.name, one.topic_id, one.error_code) for one in gone] == [
+            ("a", ZERO_TOPIC_ID, ErrorCode.INVALID_REQUEST),
+            (None, topic_id, ErrorCode.INVALID_REQUEST),
+        ]
+        assert names(served) == ["a"]
+
+
+async def test_one_with_name_and_id_or_neither_is_refused_and_the_others_go(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("a")
+        await served.create_topic("b")
+        wrong = DeleteTopicState("a", topic_id), by_id(ZERO_TOPIC_ID)
+        gone = await delete(served, *wrong, "b")
+
+        assert [(one.name, one.topic_id, one.error_code) for one in gone[1:]] == [
+            ("a", topic_id, ErrorCode.INVALID_REQUEST),
+            (None, ZERO_TOPIC_ID, ErrorCode.INVALID_REQUEST),
+        ]
+        assert (gone[0].name, gone[0].error_code) == ("b", 0)
+        assert gone[1].error_message == "want a topic's name or its id"
+        assert names(served) == ["a"]
+
+
+@pytest.mark.parametrize("version", stable(DeleteTopicsRequest))
+async def test_where_deletion_is_off_everything_stays(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker({"delete.topic.enable": "false"}) as served:
+        await served.create_topic("a")
+        gone = await delete(served, "a", "unknown", version=version)
+
+        disabled = ErrorCode.TOPIC_DELETION_DISABLED
+        code = disabled if version >= 3 else ErrorCode.INVALID_REQUEST
+        assert codes(gone) == [code, code]
+        assert names(served) == ["a"]
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+async def test_without_time_to_wait_it_has_timed_out_and_may_go_all_the_same(
+    autojump_clock: MockClock, timeout_ms: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("a")
+        gone = await delete(served, "a", timeout_ms=timeout_ms)
+        await trio.sleep(1)
+
+        assert codes(gone) == [ErrorCode.REQUEST_TIMED_OUT]
+        assert names(served) == []
+
+
+async def test_the_files_go_later(autojump_clock: MockClock) -> None:
+    async with broker({"log.segment.delete.delay.ms": "60000"}) as served:
+        await served.create_topic("a")
+        await write(served, "a", b"value")
+        root = served.broker.world.directory("/data")
+
+        def left() -> list[str]:
+            return [name.split(".")[0] for name in root.names() if name.startswith("a-0")]
+
+        await delete(served, "a")
+        assert left() == ["a-0"]
+        await trio.sleep(59)
+        assert left() == ["a-0"]
+        await trio.sleep(60)
+        assert left() == []
+
+
+async def test_nothing_wanted_is_nothing_deleted(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        assert await delete(served) == []

@@ -1,0 +1,123 @@
+"""InitProducerId: ids that nobody else gets, also after restarts and power losses."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.kit import batch, broker, produce, stable
+from trio_kafka.controller.producer_ids import BLOCK
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k22_init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import run_until_crash, simulated_world
+from trio_kafka.world.simulated import SimulatedWorld
+
+
+async def next_id(served: ServedBroker, version: int = 5) -> int:
+    answer: InitProducerIdResponse = await served.ask(InitProducerIdRequest(None, 1000), version)
+    assert (answer.error_code, answer.producer_epoch) == (0, 0)
+    return answer.producer_id
+
+
+@pytest.mark.parametrize("version", stable(InitProducerIdRequest))
+async def test_each_producer_gets_an_id_of_its_own_in_every_version(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        assert [await next_id(served, version) for _ in range(3)] == [0, 1, 2]
+
+
+async def test_a_producer_can_write_with_its_id(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        producer = await next_id(served)
+        records = batch(b"a", producer_id=producer, producer_epoch=0, base_sequence=0)
+
+        assert (await produce(served, "t", records)).error_code == 0
+
+
+@pytest.mark.slow
+async def test_a_block_that_is_used_up_is_followed_by_another(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        found = [await next_id(served) for _ in range(BLOCK + 2)]
+
+    assert found == list(range(BLOCK + 2))
+
+
+async def test_clients_that_ask_at_once_share_a_block(autojump_clock: MockClock) -> None:
+    found: list[int] = []
+    async with broker() as served:
+
+        async def ask() -> None:
+            async with served.connect() as client:
+                found.append((await client.ask(InitProducerIdRequest(None, 1000), 5)).producer_id)
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(20):
+                nursery.start_soon(ask)
+        assert served.broker.metadata.image.next_producer_id == BLOCK
+
+    assert sorted(found) == list(range(20))
+
+
+async def test_no_id_comes_again_after_a_restart(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    found = []
+    for _ in range(3):
+        async with served_broker(world) as served:
+            found += [await next_id(served) for _ in range(2)]
+
+    assert found == [0, 1, BLOCK, BLOCK + 1, 2 * BLOCK, 2 * BLOCK + 1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_no_id_comes_again_after_a_power_loss(autojump_clock: MockClock, seed: int) -> None:
+    world = simulated_world(seed=seed)
+    found: list[int] = []
+
+    async def life(world: SimulatedWorld) -> None:
+        async with served_broker(world) as served:
+            while True:
+                found.append(await next_id(served))
+
+    for n in range(4):
+        await run_until_crash(world, life, 0.3 + 0.1 * n, kept=0.0)
+        world = world.universe.machine(world.name)
+
+    assert len(found) > 10
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize("version", stable(InitProducerIdRequest))
+@pytest.mark.parametrize(
+    ("name", "code"), [("x", ErrorCode.COORDINATOR_NOT_AVAILABLE), ("", ErrorCode.INVALID_REQUEST)]
+)
+async def test_transactions_are_refused_without_an_id(
+    autojump_clock: MockClock, version: int, name: str, code: ErrorCode
+) -> None:
+    async with broker() as served:
+        answer = await served.ask(InitProducerIdRequest(name, 1000), version)
+
+        assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (code, -1, -1)
+        assert await next_id(served) == 0
+
+
+@pytest.mark.parametrize(("producer", "epoch"), [(5, -1), (-1, 0)])
+async def test_an_id_without_its_epoch_is_an_invalid_request(
+    autojump_clock: MockClock, producer: int, epoch: int
+) -> None:
+    async with broker() as served:
+        answer = await served.ask(InitProducerIdRequest(None, 1000, producer, epoch), 5)
+
+    assert (answer.error_code, answer.producer_id) == (ErrorCode.INVALID_REQUEST, -1)
+
+
+async def test_a_producer_that_has_an_id_gets_a_new_one(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        first = await next_id(served)
+        answer = await served.ask(InitProducerIdRequest(None, 1000, first, 0), 5)
+
+    assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (0, first + 1, 0)

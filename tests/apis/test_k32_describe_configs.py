@@ -1,0 +1,205 @@
+"""DescribeConfigs: values, where they come from, and what is not told."""
+
+from collections.abc import Sequence
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.kit import broker, stable
+from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.errors import ErrorCode
+from trio_kafka.metadata.image import ResourceType
+from trio_kafka.protocol.messages.k32_describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResult,
+)
+from trio_kafka.testing.broker import ServedBroker
+
+TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
+# Sources, by their numbers.
+OF_TOPIC, OF_BROKER, OF_ALL_BROKERS, WRITTEN_DOWN, DEFAULT = 1, 2, 3, 4, 5
+BOOLEAN, LONG, LIST = 1, 5, 7  # types (KIP-569)
+
+
+async def describe(
+    served: ServedBroker,
+    kind: int,
+    name: str,
+    keys: Sequence[str] | None = None,
+    *,
+    version: int = 4,
+    synonyms: bool = False,
+    doc: bool = False,
+) -> DescribeConfigsResult:
+    resource = DescribeConfigsResource(kind, name, None if keys is None else list(keys))
+    request = DescribeConfigsRequest([resource], synonyms, include_documentation=doc)
+    (result,) = (await served.ask(request, version)).results
+    assert (result.resource_type, result.resource_name) == (kind, name)
+    return result
+
+
+def rows(result: DescribeConfigsResult) -> dict[str, DescribeConfigsResourceResult]:
+    assert (result.error_code, result.error_message) == (0, None)
+    return {row.name: row for row in result.configs}
+
+
+async def change(served: ServedBroker, kind: ResourceType, name: str, **values: str) -> None:
+    """Set settings while the broker runs; `_` in a name stands for `.`."""
+    changes = [
+        ConfigChange(key.replace("_", "."), Operation.SET, text) for key, text in values.items()
+    ]
+    made = await served.broker.controller.alter_configs({(kind, name): changes})
+    assert made == {(kind, name): None}
+
+
+@pytest.mark.parametrize("version", stable(DescribeConfigsRequest))
+async def test_a_topic_tells_its_settings_and_where_they_come_from_in_every_version(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker({"log.segment.bytes": "2000000"}) as served:
+        await served.create_topic("t", configs={"retention.ms": "1000"})
+        found = rows(await describe(served, TOPIC, "t", version=version))
+
+    assert len(found) > 20
+    own, inherited, default = (
+        found[name] for name in ("retention.ms", "segment.bytes", "cleanup.policy")
+    )
+    assert (own.value, own.config_source) == ("1000", OF_TOPIC)
+    assert (inherited.value, inherited.config_source) == ("2000000", WRITTEN_DOWN)
+    assert (default.value, default.config_source) == ("delete", DEFAULT)
+    assert (own.config_type, default.config_type) == ((LONG, LIST) if version >= 3 else (0, 0))
+    for row in found.values():
+        assert (row.synonyms, row.documentation or None) == ([], None)
+        assert (row.read_only, row.is_sensitive) == (False, False)
+
+
+@pytest.mark.parametrize("version", stable(DescribeConfigsRequest))
+async def test_synonyms_are_told_to_who_asks_the_nearest_first(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker({"log.retention.ms": "70000"}) as served:
+        await served.create_topic("t", configs={"retention.ms": "1000"})
+        result = await describe(
+            served, TOPIC, "t", ["retention.ms"], version=version, synonyms=True
+        )
+
+    synonyms = [(one.name, one.value, one.source) for one in rows(result)["retention.ms"].synonyms]
+    assert synonyms[:2] == [
+        ("retention.ms", "1000", OF_TOPIC),
+        ("log.retention.ms", "70000", WRITTEN_DOWN),
+    ]
+
+
+@pytest.mark.parametrize("version", [3, 4])
+async def test_documentation_is_told_to_who_asks(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        result = await describe(served, TOPIC, "t", ["retention.ms"], version=version, doc=True)
+        silent = await describe(served, TOPIC, "t", ["retention.ms"], version=version)
+
+    assert len(rows(result)["retention.ms"].documentation or "") > 10
+    assert rows(silent)["retention.ms"].documentation is None
+
+
+async def test_only_what_is_named_is_told_and_unknown_names_are_left_out(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        wanted = ["segment.bytes", "no.such", "retention.ms"]
+
+        assert set(rows(await describe(served, TOPIC, "t", wanted))) == {
+            "segment.bytes",
+            "retention.ms",
+        }
+        assert rows(await describe(served, TOPIC, "t", ["no.such"])) == {}
+        everything = rows(await describe(served, TOPIC, "t"))
+        assert rows(await describe(served, TOPIC, "t", [])) == everything
+
+
+async def test_this_broker_tells_its_settings(autojump_clock: MockClock) -> None:
+    async with broker({"num.io.threads": "3"}) as served:
+        found = rows(await describe(served, BROKER, "1", synonyms=True))
+
+    assert (found["num.io.threads"].value, found["num.io.threads"].config_source) == (
+        "3",
+        WRITTEN_DOWN,
+    )
+    assert not found["num.io.threads"].read_only
+    assert found["node.id"].read_only
+    assert found["auto.create.topics.enable"].config_type == BOOLEAN
+    synonyms = [(one.value, one.source) for one in found["num.io.threads"].synonyms]
+    assert synonyms == [("3", WRITTEN_DOWN), ("8", DEFAULT)]
+
+
+async def test_what_is_set_while_the_broker_runs_is_told_at_once_and_in_its_order(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker({"log.retention.ms": "3"}) as served:
+        await served.create_topic("t")
+
+        async def told() -> tuple[tuple[str | None, int], ...]:
+            name = "log.retention.ms"
+            of_broker = rows(await describe(served, BROKER, "1", [name]))[name]
+            of_topic = rows(await describe(served, TOPIC, "t", ["retention.ms"]))["retention.ms"]
+            return tuple((one.value, one.config_source) for one in (of_broker, of_topic))
+
+        assert await told() == (("3", WRITTEN_DOWN),) * 2
+        await change(served, BROKER, "", log_retention_ms="4")
+        assert await told() == (("4", OF_ALL_BROKERS),) * 2
+        await change(served, BROKER, "1", log_retention_ms="5")
+        assert await told() == (("5", OF_BROKER),) * 2
+        await change(served, TOPIC, "t", retention_ms="6")
+        assert await told() == (("5", OF_BROKER), ("6", OF_TOPIC))
+
+
+async def test_all_brokers_together_have_what_was_set_for_them(autojump_clock: MockClock) -> None:
+    async with broker({"num.io.threads": "3"}) as served:
+        first = rows(await describe(served, BROKER, ""))
+        assert set(first) == {"min.insync.replicas"}  # which a new cluster writes down itself
+
+        await change(served, BROKER, "", num_io_threads="4")
+        found = rows(await describe(served, BROKER, ""))
+        assert set(found) == {"min.insync.replicas", "num.io.threads"}
+        row = found["num.io.threads"]
+        assert (row.value, row.config_source) == ("4", OF_ALL_BROKERS)
+
+
+@pytest.mark.parametrize("version", stable(DescribeConfigsRequest))
+@pytest.mark.parametrize(
+    ("kind", "name", "code", "message"),
+    [
+        (TOPIC, "unknown", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "no topic unknown"),
+        (TOPIC, "a b", ErrorCode.INVALID_TOPIC_EXCEPTION, "want ASCII"),
+        (TOPIC, "", ErrorCode.INVALID_TOPIC_EXCEPTION, "empty"),
+        (BROKER, "2", ErrorCode.INVALID_REQUEST, "this is broker 1, asked for '2'"),
+        (BROKER, "x", ErrorCode.INVALID_REQUEST, "asked for 'x'"),
+        (8, "1", ErrorCode.INVALID_REQUEST, "resource type 8"),
+        (0, "", ErrorCode.INVALID_REQUEST, "resource type 0"),
+        (99, "", ErrorCode.INVALID_REQUEST, "resource type 99"),
+    ],
+)
+async def test_what_is_not_here_is_refused_with_its_reason(
+    autojump_clock: MockClock, version: int, kind: int, name: str, code: ErrorCode, message: str
+) -> None:
+    async with broker() as served:
+        result = await describe(served, kind, name, version=version)
+
+    assert result.error_code == code
+    assert message in (result.error_message or "")
+    assert result.configs == []
+
+
+async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        resources = [(TOPIC, "unknown"), (BROKER, "1"), (TOPIC, "t"), (BROKER, "9")]
+        request = DescribeConfigsRequest([DescribeConfigsResource(*one) for one in resources])
+        results = (await served.ask(request, 4)).results
+
+    assert [(one.resource_type, one.resource_name) for one in results] == resources
+    assert [bool(one.configs) for one in results] == [False, True, True, False]
