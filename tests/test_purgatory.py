@@ -116,6 +116,17 @@ def test_closing_answers_all_with_what_there_is() -> None:
     assert bench.is_empty
 
 
+def test_what_comes_after_closing_does_not_wait() -> None:
+    bench = Bench()
+    bench.purgatory.close()
+
+    bench.delay("a", deadline=9.0)
+    bench.serve()
+
+    assert bench.answers == ["late"]
+    assert bench.is_empty
+
+
 def test_a_session_hears_of_its_keys_from_poll_to_poll() -> None:
     bench = Bench()
     dirty: list[object] = []

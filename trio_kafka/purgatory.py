@@ -134,6 +134,7 @@ class Purgatory:
         self._watched: dict[Hashable, dict[Watcher, None]] = {}
         self._waiting: dict[Delayed, None] = {}
         self._completed = self._expired = self._dropped = 0
+        self._closed = False
         node.add(name, "purgatory", self.figures)
 
     def watch(
@@ -155,6 +156,8 @@ class Purgatory:
         self._waiting[delayed] = None
         if delayed.deadline != float("inf"):
             delayed.timer = self._timers.at(delayed.deadline, partial(self._expire, delayed))
+        if self._closed:
+            self._expire(delayed)
 
     def attach(self, key: Hashable, watcher: Watcher) -> None:
         """Tell `watcher` of every mark of `key` from now on."""
@@ -204,9 +207,10 @@ class Purgatory:
             self._end(delayed, None)
 
     def close(self) -> None:
-        """Mark everything as timed out, so that it is answered with what there is: the broker
-        stops.
+        """Mark everything as timed out, also what is still to come, so that it is answered with
+        what there is: the broker stops.
         """
+        self._closed = True
         for delayed in self._waiting:
             self._expire(delayed)
 
