@@ -1,7 +1,6 @@
 """The metadata of the cluster: their log, the image that follows it, the controller who writes it.
 
-An I/O error on the metadata log ends the broker: it may not go on without its metadata. Whatever
-the error, it says so of the directory.
+An I/O error on the metadata log ends the broker: it may not go on without its metadata.
 """
 
 from collections.abc import Awaitable, Callable
@@ -16,6 +15,7 @@ from trio_kafka.broker.site import Site
 from trio_kafka.broker.storage import Storage
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.directory import LogDirectory
 from trio_kafka.metadata.image import ControllerRegistration, MetadataImage
 from trio_kafka.metadata.publisher import Loader, MetadataCache
 from trio_kafka.raft.driver import RaftDriver, open_quorum
@@ -54,10 +54,10 @@ async def open_metadata_log(site: Site, storage: Storage) -> RaftDriver:
 async def load_metadata(site: Site, storage: Storage, raft: RaftDriver) -> Metadata:
     """Elect, and load what is committed. LogDirError."""
     cluster_id = storage.identity.cluster_id
-    await site.tasks.start(LOG, on_disk(storage.metadata.path, raft.run))
+    await site.tasks.start(LOG, on_disk(storage.metadata, raft.run))
     cache = MetadataCache(MetadataImage(cluster_id=cluster_id))
     loader = Loader(raft, [cache], cluster_id=cluster_id, node=site.node)
-    await site.tasks.start("metadata", on_disk(storage.metadata.path, loader.run))
+    await site.tasks.start("metadata", on_disk(storage.metadata, loader.run))
     return Metadata(raft=raft, loader=loader, cache=cache)
 
 
@@ -84,16 +84,25 @@ async def start_snapshots(site: Site, storage: Storage, metadata: Metadata) -> N
     )
     generator = SnapshotGenerator(metadata.raft, settings, site.node)
     metadata.loader.add(generator)
-    await site.tasks.start("snapshot-generator", on_disk(storage.metadata.path, generator.run))
+    await site.tasks.start("snapshot-generator", on_disk(storage.metadata, generator.run))
 
 
-def on_disk(path: str, run: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[None]]:
-    """`run`, whose OSError is one of the log directory `path`."""
+def on_disk(
+    directory: LogDirectory, run: Callable[..., Awaitable[Any]]
+) -> Callable[..., Awaitable[None]]:
+    """`run`, whose I/O errors take `directory` offline and are LogDirError."""
 
     async def run_on_disk(*, task_status: trio.TaskStatus[Any]) -> None:
         try:
             await run(task_status=task_status)
-        except OSError as error:
-            raise LogDirError(path, str(error)) from error
+        except (LogDirError, OSError) as error:
+            lost = error if isinstance(error, LogDirError) else lost_by(directory, error)
+            directory.fail(lost)
+            raise lost from error
 
     return run_on_disk
+
+
+def lost_by(directory: LogDirectory, error: OSError) -> LogDirError:
+    """The directory is lost by an error of the system."""
+    return LogDirError(directory.path, str(error))

@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 from trio_kafka.broker.broker import Broker
-from trio_kafka.broker.quorum import LOG, WRITERS
+from trio_kafka.broker.quorum import LOG, WRITERS, lost_by
 from trio_kafka.broker.serving import DATA_PLANE
 from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
@@ -93,12 +93,8 @@ async def _close_logs(broker: Broker) -> None:
     try:
         await broker.raft.close()
     except (LogDirError, OSError) as error:
-        metadata.fail(error if isinstance(error, LogDirError) else _lost(metadata.path, error))
+        metadata.fail(error if isinstance(error, LogDirError) else lost_by(metadata, error))
     await broker.logs.close(broker.lifecycle.epoch)
     await broker.storage.close(broker.lifecycle.epoch)
     if metadata.offline is not None:
         broker.tasks.fail(metadata.offline)
-
-
-def _lost(path: str, error: OSError) -> LogDirError:
-    return LogDirError(path, str(error))
