@@ -157,7 +157,7 @@ async def test_a_broken_invariant_stops_in_order_and_leaves_recovery_to_the_next
     world, autojump_clock
 ) -> None:
     async with trio.open_nursery() as nursery:
-        with pytest.raises(InvariantError, match="never"):  # noqa: PT012 - the block is the life
+        with pytest.raises(InvariantError, match="never"):
             async with running_broker(
                 config_of(), world, format_if_empty=True, apis=APIS
             ) as broker:
@@ -178,7 +178,7 @@ async def test_a_metadata_log_that_fails_stops_the_broker_and_spares_the_others(
 ) -> None:
     config = config_of({"log.dirs": "/a,/b"})
 
-    with pytest.raises(LogDirError, match="/a"):  # noqa: PT012 - the block is the life
+    with pytest.raises(LogDirError, match="/a"):
         async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
             await fill(broker, partitions=4)
             world.universe.fault = fault_on("sync", BROKEN, "__cluster_metadata-0")
@@ -194,7 +194,7 @@ async def test_a_metadata_log_that_fails_stops_the_broker_and_spares_the_others(
 async def test_a_metadata_log_that_cannot_be_closed_is_told(world, autojump_clock) -> None:
     config = config_of({"metadata.log.dir": "/m", "controlled.shutdown.enable": "false"})
 
-    with pytest.raises(LogDirError, match="/m"):  # noqa: PT012 - the block is the life
+    with pytest.raises(LogDirError, match="/m"):
         async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
             await trio.sleep(1)
             world.universe.fault = fault_on("create", BROKEN, "__cluster_metadata-0")

@@ -4,6 +4,7 @@ from types import ModuleType
 import pytest
 
 from trio_kafka.cli import main
+from trio_kafka.cli.embedded import print_banner
 from trio_kafka.introspect.log import get_logger
 
 
@@ -12,9 +13,10 @@ def served(monkeypatch):
     """The calls of `serve`, which stands in for a broker that stops at once with status 7."""
     calls = []
 
-    def serve(config, *, format_if_empty):
+    def serve(config, *, format_if_empty, ready=None):
         get_logger("trio_kafka.broker").info("served")
         calls.append((config, format_if_empty))
+        assert ready in (None, print_banner)
         return 7
 
     module = ModuleType("trio_kafka.broker.main")
@@ -70,3 +72,18 @@ def test_refused_settings_end_with_status_2_before_anything_runs(served, capsys)
     assert capsys.readouterr().err == (
         "trio-kafka: -c: listeners: SSL: SSL is not served yet, only PLAINTEXT is\n"
     )
+
+
+def test_a_broker_to_try_has_defaults_below_all_settings(served, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    main(["start", "--embedded"])
+    main(["start", "--embedded", "-c", "log.dir=/a", "-c", "listeners=PLAINTEXT://localhost:7"])
+    main(["start", "--embedded", "-c", "log.dirs=/b"])
+
+    (first, formats), (second, _), (third, _) = served
+    assert formats is True
+    assert first.directories == (str(tmp_path / "data"),)
+    assert first.listeners[0].startswith("PLAINTEXT://127.0.0.1:")
+    assert (second.directories, second.listeners) == (("/a",), ("PLAINTEXT://localhost:7",))
+    assert third.directories == ("/b",)

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from trio_kafka.config.load import Loaded, load, options
+from trio_kafka.config.load import Layer, Loaded, load, options
 from trio_kafka.config.properties import parse_properties
 from trio_kafka.config.setting import ConfigError
 
@@ -24,11 +24,16 @@ Options = Annotated[
 ]
 
 
-def read_settings(file: str | None, arguments: Sequence[str] | None) -> Loaded | None:
-    """The configuration of a file and of `-c` options; None if it is refused, which was printed."""
+def read_settings(
+    file: str | None, arguments: Sequence[str] | None, below: Layer | None = None
+) -> Loaded | None:
+    """The configuration of a file and of `-c` options; None if it is refused, which was printed.
+
+    below: what is in force where neither says anything.
+    """
     try:
         layers = [] if file is None else [parse_properties(_read(file), file)]
-        return load(*layers, options(arguments or ()))
+        return load(below or {}, *layers, options(arguments or ()))
     except ConfigError as error:
         print(f"trio-kafka: {error}", file=sys.stderr)
     except OSError as error:

@@ -13,6 +13,7 @@ def start(
     /,
     *,
     config: Options = None,
+    embedded: Annotated[bool, Parameter(negative="")] = False,
     format_if_empty: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Run a broker until it is told to stop (SIGTERM or SIGINT).
@@ -21,15 +22,27 @@ def start(
 
     Parameters
     ----------
+    embedded
+        A broker to try: data in ./data, formatted if it is empty; at 127.0.0.1:9092, or at a free
+        port if that one is taken; prints its address when it serves. Settings go over this.
     format_if_empty
         Format data directories that are empty, instead of refusing to start.
     """
-    loaded = read_settings(file, config)
+    # Imports wait until they are needed: a refusal is quick, and a broker pays for what it uses.
+    below = None
+    if embedded:
+        from trio_kafka.cli.embedded import embedded_settings, print_banner  # noqa: PLC0415
+
+        below = embedded_settings()
+    loaded = read_settings(file, config, below)
     if loaded is None:
         return REFUSED
     with logging_as(loaded.config):
         log_warnings(loaded)
-        # Imported when the settings are known to be good: a refusal is quick.
         from trio_kafka.broker.main import serve  # noqa: PLC0415
 
-        return serve(loaded.config, format_if_empty=format_if_empty)
+        return serve(
+            loaded.config,
+            format_if_empty=format_if_empty or embedded,
+            ready=print_banner if embedded else None,
+        )

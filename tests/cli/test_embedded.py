@@ -1,0 +1,61 @@
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from tests.broker.kit import APIS, config_of
+from trio_kafka.broker import running_broker
+from trio_kafka.cli.embedded import banner, embedded_settings, print_banner
+from trio_kafka.testing.processes import ask_api_versions, unused_port
+from trio_kafka.testing.simulation import simulated_world
+
+
+def test_the_usual_port_is_taken_if_it_is_free() -> None:
+    port = unused_port()
+
+    assert embedded_settings(port)["listeners"].text == f"PLAINTEXT://127.0.0.1:{port}"
+
+
+def test_a_port_in_use_is_left_to_the_system_to_choose() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+
+        found = embedded_settings(other.getsockname()[1])
+
+    assert found["listeners"].text == "PLAINTEXT://127.0.0.1:0"
+
+
+async def test_the_banner_says_where_and_how(autojump_clock, capsys) -> None:
+    async with running_broker(
+        config_of(), simulated_world(), format_if_empty=True, apis=APIS
+    ) as broker:
+        print_banner(broker)
+
+    assert capsys.readouterr().out == banner(broker) + "\n"
+    assert banner(broker).splitlines() == [
+        f"trio-kafka serves at {broker.bootstrap}, with its data in /data",
+        f"  kcat -b {broker.bootstrap} -L",
+        f'  confluent_kafka.Producer({{"bootstrap.servers": "{broker.bootstrap}"}})',
+    ]
+
+
+@pytest.mark.slow
+def test_a_broker_to_try_serves_from_an_empty_directory_and_prints_where(tmp_path) -> None:
+    command = [sys.executable, "-m", "trio_kafka", "start", "--embedded"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            line = process.stdout.readline()
+            host, port = re.search(r"serves at (\S+):(\d+),", line).groups()
+            assert 18 in ask_api_versions((host, int(port)))
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+
+    assert (tmp_path / "data" / "meta.properties").is_file()
+    assert line.endswith(f"with its data in {tmp_path / 'data'}\n")
