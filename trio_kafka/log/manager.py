@@ -235,6 +235,7 @@ class LogManager:
             self.make_stray(partition)
             self._take(directory, log)
         elif log.topic_id is not None and log.topic_id == other.topic_id:
+            log.abandon()
             raise IdentityError(f"{partition} is in {folder.path} and in {other.directory.path}")
         else:
             log.abandon()
