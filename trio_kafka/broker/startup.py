@@ -4,7 +4,7 @@ import trio
 from attrs import define, field
 
 from trio_kafka.broker.broker import Broker
-from trio_kafka.broker.errors import storage_error
+from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.listeners import advertised_endpoints
@@ -24,7 +24,7 @@ from trio_kafka.broker.tasks import only_leaf
 from trio_kafka.broker.topic_creation import TopicCreation, creator
 from trio_kafka.errors import InvariantError, LogDirError
 from trio_kafka.log.directory import LogDirectory
-from trio_kafka.log.manager import LogManager
+from trio_kafka.log.manager import IdentityError, LogManager
 from trio_kafka.log.partition_metadata import parse_id
 from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.purgatory import Timers
@@ -139,7 +139,10 @@ class Start:
                 topic_id_of=lambda name: topic.id if (topic := image.topics.get(name)) else None,
             )
         except ExceptionGroup as error:
-            raise only_leaf(error) from error
+            leaf = only_leaf(error)
+            if isinstance(leaf, IdentityError):
+                raise StartError(f"{leaf}: remove one of them") from error
+            raise
         await self.site.tasks.start("log-manager", logs.run)
 
     async def _start_replicas(self, replicas: ReplicaManager, metadata: Metadata) -> None:

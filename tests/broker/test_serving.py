@@ -1,0 +1,61 @@
+"""The data plane as the settings say."""
+
+import pytest
+
+from tests.broker.kit import APIS, config_of, names_below
+from trio_kafka.broker import StartError, running_broker
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.testing.scripted_client import connected
+
+
+async def test_a_taken_address_is_told_with_its_listener(world, autojump_clock) -> None:
+    await world.network.listen("127.0.0.1", 9092)
+    config = config_of(
+        {
+            "listeners": "ONE://127.0.0.1:0,TWO://127.0.0.1:9092",
+            "listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT",
+            "inter.broker.listener.name": "ONE",
+        }
+    )
+
+    with pytest.raises(StartError) as caught:
+        async with running_broker(config, world, format_if_empty=True, apis=APIS):
+            pytest.fail("it started")
+
+    reason = str(caught.value)
+    assert reason.startswith("listener TWO://127.0.0.1:9092: ")
+    assert reason.endswith(" in use: stop what listens there, or change `listeners`")
+    assert world.locks == {}
+
+
+async def test_every_listener_serves(world, autojump_clock) -> None:
+    config = config_of(
+        {
+            "listeners": "ONE://127.0.0.1:0,TWO://127.0.0.1:0",
+            "listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT",
+            "inter.broker.listener.name": "ONE",
+        }
+    )
+
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        assert list(broker.endpoints) == ["ONE", "TWO"]
+        for address in broker.endpoints.values():
+            async with connected(world, address) as client:
+                answer = await client.ask(ApiVersionsRequest("test", "1"), 3)
+                assert {one.api_key for one in answer.api_keys} == set(APIS.names)
+        assert broker.endpoint == broker.endpoints["ONE"]
+
+
+async def test_sizes_are_those_of_the_settings(world, autojump_clock) -> None:
+    config = config_of(
+        {"num.io.threads": "3", "queued.max.requests": "7", "num.network.threads": "2"}
+    )
+
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        figures = {node.name: node.figures() for _, node in broker.node.walk()}
+        assert figures["request-handlers"]["size"] == 3
+        assert len(broker.plane.processors) == 2
+        assert broker.parts.tree is broker.node
+        assert "plane data" in names_below(broker)
+        channels = [node for _, node in broker.node.walk() if node.kind == "channel"]
+        assert 7 in [channel.figures()["bound"] for channel in channels]
