@@ -1,0 +1,109 @@
+"""A whole broker that loses its power again and again, and clients that remember.
+
+With flush.messages=1 an answer means: durable. What a seed does is in `lives`, what must hold then
+in `ledger`.
+"""
+
+from collections.abc import Callable
+
+import pytest
+import trio
+
+from tests.sim.ledger import Ledger
+from tests.sim.lives import live_and_die
+from trio_kafka.log.log import Log
+from trio_kafka.log.segment import Segment
+from trio_kafka.testing.simulation import run_simulated
+from trio_kafka.world.simulated import Universe
+from trio_kafka.world.simulated.file import SimulatedFile
+from trio_kafka.world.simulated.storage import SimulatedDirectory
+
+Size = Callable[[int, int], int]
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def run_lives(seed: int) -> Ledger:
+    return run_simulated(live_and_die, seed, moody=bool(seed % 2))
+
+
+def test_what_was_acknowledged_outlives_every_power_loss(size: Size) -> None:
+    seeds = size(8, 50)
+
+    ledgers = [run_lives(seed) for seed in range(seeds)]
+
+    assert sum(ledger.acknowledged for ledger in ledgers) > 100 * seeds
+    assert sum(ledger.deleted for ledger in ledgers) > seeds
+
+
+def test_one_seed_is_one_run() -> None:
+    universes = [Universe(3, moody=True) for _ in range(2)]
+
+    for universe in universes:
+        universe.run(live_and_die)
+
+    one, other = universes
+    assert (one.digest, len(one.trace)) == (other.digest, len(other.trace))
+
+
+def forget_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sync of a file of batches does nothing."""
+    sync = SimulatedFile.sync
+
+    async def sync_others(file: SimulatedFile) -> None:
+        await (trio.sleep(0.01) if is_batches(file._path) else sync(file))
+
+    monkeypatch.setattr(SimulatedFile, "sync", sync_others)
+
+
+def forget_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sync of a partition's directory does nothing."""
+    sync = SimulatedDirectory.sync
+
+    async def sync_others(directory: SimulatedDirectory) -> None:
+        is_partition = directory.path.count("/") == 2 and "metadata" not in directory.path
+        await (trio.sleep(0.01) if is_partition else sync(directory))
+
+    monkeypatch.setattr(SimulatedDirectory, "sync", sync_others)
+
+
+def forget_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the active segment is synced."""
+
+    async def sync_nothing(segment: Segment) -> None:
+        await trio.sleep(0.01)
+
+    monkeypatch.setattr(Segment, "sync", sync_nothing)
+
+
+def answer_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sync is asked for, and nobody waits for it."""
+    monkeypatch.setattr(Log, "durable_end", property(lambda log: log.end_offset))
+
+
+def is_batches(path: str) -> bool:
+    return path.endswith(".log") and "metadata" not in path
+
+
+def breaks_its_word(seed: int) -> bool:
+    try:
+        run_lives(seed)
+    except Exception:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("plant", [forget_file, forget_directory, forget_sealed, answer_early])
+def test_a_forgotten_sync_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, size: Size
+) -> None:
+    plant(monkeypatch)
+    found, seeds = 0, size(10, 50)
+
+    for seed in range(seeds):
+        found += breaks_its_word(seed)
+        if found and seeds < 50:
+            break  # once is enough to hold the test; the long form counts
+
+    print(f"{plant.__name__}: found by {found} of {seed + 1} seeds")
+    assert found
