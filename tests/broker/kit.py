@@ -36,9 +36,13 @@ async def fill(broker: Broker, topic: str = "t", partitions: int = 3) -> None:
     made = await broker.controller.create_topics([NewTopic(name=topic, partitions=partitions)])
     assert not isinstance(made[topic], Exception), made
     for number in range(partitions):
-        partition = broker.replicas.partition(topic, number)
-        batch = memoryview(bytearray(encode_batch([Record(value=b"value")])))
-        append(partition, batch, acks=1)
+        produce(broker, topic, number)
+
+
+def produce(broker: Broker, topic: str = "t", number: int = 0) -> None:
+    """One record more."""
+    batch = memoryview(bytearray(encode_batch([Record(value=b"value")])))
+    append(broker.replicas.partition(topic, number), batch, acks=1)
 
 
 async def live_once(world: SimulatedWorld, config: BrokerConfig, *, clean: bool) -> SimulatedWorld:

@@ -29,6 +29,7 @@ def snapshots(world) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 async def test_enough_bytes_of_metadata_are_put_into_a_snapshot_that_the_next_start_reads(
     world, autojump_clock
 ) -> None:

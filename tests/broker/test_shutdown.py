@@ -37,6 +37,7 @@ def long_poll(topic: str = "t", offset: int = 1) -> FetchRequest:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("controlled", ["true", "false"])
 async def test_parked_long_polls_are_answered_and_not_cut(
     world, autojump_clock, controlled: str

@@ -51,7 +51,10 @@ def serve(
                     await stop.asked.wait()
         return ENDED_AT_ONCE if stop.at_once else STOPPED
 
-    return status_of(lambda: trio.run(run, clock=clock))
+    try:
+        return status_of(lambda: trio.run(run, clock=clock))
+    finally:
+        gc.unfreeze()
 
 
 def format_directories(

@@ -44,10 +44,10 @@ class TopicCreation:
     def want(self, names: Iterable[str]) -> None:
         """Note names that are to be created soon. Never waits."""
         for name in names:
-            if len(self._wanted) >= MOST:
-                self._dropped += 1
-            else:
+            if len(self._wanted) < MOST:
                 self._wanted[name] = None
+            elif name not in self._wanted:
+                self._dropped += 1
         self._asked.set()
 
     async def run(

@@ -1,0 +1,19 @@
+from tests.broker.kit import APIS, config_of
+from trio_kafka.broker import running_broker
+from trio_kafka.model import Endpoint
+
+
+async def test_clients_are_given_what_is_advertised_and_not_what_is_bound(
+    world, autojump_clock
+) -> None:
+    config = config_of({"advertised.listeners": "PLAINTEXT://[::1]:29092"})
+
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        assert broker.bootstrap == "[::1]:29092"
+        assert broker.endpoint == broker.endpoints["PLAINTEXT"] != Endpoint("::1", 29092)
+        assert broker.world is world
+        assert broker.config is config
+        assert broker.node.name == "broker-1"
+        assert broker.tasks.runs("raft")
+        assert broker.counters is broker.site.counters
+        assert broker.stop.durations == {}

@@ -1,0 +1,59 @@
+"""The broker's periodic work, in virtual time."""
+
+import trio
+
+from tests.broker.kit import APIS, config_of, content_of, fill, produce
+from trio_kafka.broker import running_broker
+
+
+async def test_old_segments_go_at_the_check(world, autojump_clock) -> None:
+    config = config_of({"log.retention.ms": "1000", "log.retention.check.interval.ms": "10000"})
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        await fill(broker)
+        log = broker.replicas.partition("t", 0).local_log()
+        log.roll()
+        await trio.sleep(9)
+        assert log.start_offset == 0
+        await trio.sleep(30)
+        assert log.start_offset == 1
+
+
+async def test_recovery_points_are_written_down_now_and_then(world, autojump_clock) -> None:
+    config = config_of({"log.flush.offset.checkpoint.interval.ms": "60000"})
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        await fill(broker, partitions=1)
+        await trio.sleep(100)
+
+        assert b"t 0 1\n" in content_of(world, "/data", "replication-offset-checkpoint")
+
+
+async def test_logs_are_synced_by_time_where_that_is_set(world, autojump_clock) -> None:
+    config = config_of({"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"})
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        await fill(broker)
+        log = broker.replicas.partition("t", 0).local_log()
+        await trio.sleep(3)
+        produce(broker)
+        early = log.recovery_point
+        await trio.sleep(7)
+
+        assert (early, log.recovery_point) == (1, 2)
+
+
+async def test_the_files_of_a_deleted_topic_go_after_the_delay_and_nothing_ticks_after(
+    world, autojump_clock
+) -> None:
+    config = config_of({"log.segment.delete.delay.ms": "60000"})
+
+    def left() -> list[str]:
+        return [name for name in world.directory("/data").names() if name.startswith("t-")]
+
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        await fill(broker, partitions=2)
+        await broker.controller.delete_topics(["t"])
+        await trio.sleep(50)
+        assert [name.endswith("-delete") for name in left()] == [True, True]
+        await trio.sleep(15)
+        assert left() == []
+        figures = {node.name: node.figures() for _, node in broker.node.walk()}
+        assert figures["kafka-delete-logs"]["next_in_s"] is None

@@ -1,0 +1,96 @@
+"""A broker in the eyes of its controller."""
+
+import pytest
+import trio
+
+from tests.broker.kit import APIS, config_of, fill
+from trio_kafka.broker import running_broker
+from trio_kafka.broker.lifecycle import Lifecycle
+from trio_kafka.controller.brokers import HeartbeatAnswer
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.model import NO_NODE
+
+
+class Answers:
+    """A controller that answers heartbeats with what it was given, each after a second."""
+
+    def __init__(self, *, fenced: bool, done_after: int = 100) -> None:
+        self.beats: list = []
+        self._fenced = fenced
+        self._done_after = done_after
+
+    async def heartbeat(self, beat, *, deadline: float = 0.0) -> HeartbeatAnswer:
+        self.beats.append(beat)
+        await trio.sleep(1)
+        done = len(self.beats) >= self._done_after
+        return HeartbeatAnswer(caught_up=True, fenced=self._fenced, should_shut_down=done)
+
+
+def lifecycle_of(controller) -> Lifecycle:
+    cache = MetadataCache(MetadataImage())
+    return Lifecycle(1, b"i" * 16, controller, cache, Node("broker", "broker"))
+
+
+async def test_it_is_registered_unfenced_and_at_the_end_leads_nothing(
+    world, autojump_clock
+) -> None:
+    async with running_broker(
+        config_of({"broker.rack": "r1"}), world, format_if_empty=True, apis=APIS
+    ) as broker:
+        await fill(broker)
+        registration = broker.metadata.image.brokers[1]
+        assert broker.lifecycle.epoch == registration.epoch > 0
+        assert (registration.fenced, registration.rack) == (False, "r1")
+        assert registration.log_dirs == (broker.storage.directory_id,)
+        first, length = await broker.lifecycle.allocate_producer_ids()
+        assert (first, length) == (0, 1000)
+
+        assert await broker.lifecycle.shut_down(trio.current_time() + 10)
+
+        image = broker.metadata.image
+        assert image.brokers[1].in_controlled_shutdown or image.brokers[1].fenced
+        assert {one.leader for one in image.topics["t"].partitions.values()} == {NO_NODE}
+        assert broker.lifecycle.state == "fenced"
+
+
+async def test_a_broker_of_another_cluster_is_refused(world, autojump_clock) -> None:
+    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        stranger = Lifecycle(
+            7,
+            b"i" * 16,
+            broker.controller,
+            MetadataCache(MetadataImage(cluster_id="x")),
+            Node("", "part"),
+        )
+
+        with pytest.raises(KafkaError) as caught:
+            await stranger.register([], [b"d" * 16], None)
+
+    assert caught.value.code is ErrorCode.INCONSISTENT_CLUSTER_ID
+    assert (stranger.epoch, stranger.state) == (-1, "starting")
+
+
+async def test_a_broker_that_stays_fenced_after_it_caught_up_is_an_invariant_that_broke(
+    autojump_clock,
+) -> None:
+    with pytest.raises(InvariantError, match="broker 1 is fenced after it caught up"):
+        await lifecycle_of(Answers(fenced=True)).unfence()
+
+
+async def test_leaders_are_asked_to_move_until_they_have(autojump_clock) -> None:
+    controller = Answers(fenced=False, done_after=3)
+
+    assert await lifecycle_of(controller).shut_down(trio.current_time() + 60)
+
+    assert [beat.want_shutdown for beat in controller.beats] == [True] * 3
+
+
+async def test_leaders_that_do_not_move_are_waited_for_until_the_deadline(autojump_clock) -> None:
+    controller = Answers(fenced=False)
+
+    assert not await lifecycle_of(controller).shut_down(trio.current_time() + 4.5)
+
+    assert trio.current_time() == 5

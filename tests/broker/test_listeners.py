@@ -1,0 +1,56 @@
+from math import inf
+
+from tests.broker.kit import config_of
+from trio_kafka.broker.listeners import advertised_endpoints, listener_settings
+from trio_kafka.model import Endpoint
+
+TWO = {
+    "listeners": "ONE://:0,TWO://127.0.0.1:9093",
+    "listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT",
+    "inter.broker.listener.name": "ONE",
+}
+
+
+def test_listeners_are_those_of_the_settings_in_their_order() -> None:
+    one, two = listener_settings(
+        config_of(
+            {
+                **TWO,
+                "num.network.threads": "5",
+                "socket.request.max.bytes": "1000",
+                "socket.listen.backlog.size": "9",
+                "socket.send.buffer.bytes": "-1",
+                "socket.receive.buffer.bytes": "4096",
+                "connections.max.idle.ms": "1500",
+            }
+        )
+    )
+
+    assert (one.name, one.host, one.port) == ("ONE", "", 0)
+    assert (two.name, two.host, two.port) == ("TWO", "127.0.0.1", 9093)
+    assert one.security_protocol == "PLAINTEXT"
+    assert (one.processors, one.largest_frame, one.idle_s, one.backlog) == (5, 1000, 1.5, 9)
+    assert (one.send_buffer, one.receive_buffer) == (None, 4096)
+
+
+def test_idle_connections_may_stay_for_ever() -> None:
+    (listener,) = listener_settings(config_of({"connections.max.idle.ms": "-1"}))
+
+    assert listener.idle_s == inf
+
+
+def test_what_is_not_told_is_what_was_bound_and_this_machines_name() -> None:
+    bound = [Endpoint("0.0.0.0", 40001), Endpoint("127.0.0.1", 9093)]
+
+    one, two = advertised_endpoints(config_of(TWO), bound, "here")
+
+    assert (one.name, one.host, one.port, one.security_protocol) == ("ONE", "here", 40001, 0)
+    assert (two.name, two.host, two.port) == ("TWO", "127.0.0.1", 9093)
+
+
+def test_advertised_addresses_go_over_bound_ones() -> None:
+    config = config_of({"advertised.listeners": "PLAINTEXT://kafka.example:29092"})
+
+    (told,) = advertised_endpoints(config, [Endpoint("127.0.0.1", 40001)], "")
+
+    assert (told.host, told.port) == ("kafka.example", 29092)

@@ -1,0 +1,67 @@
+"""A broker as a process of its own: what it ends with, and what it leaves."""
+
+import os
+import signal
+
+import pytest
+
+from tests.broker.kit import config_of
+from trio_kafka.broker.main import serve
+from trio_kafka.broker.status import ENDED_AT_ONCE, NOT_STARTED, STOPPED
+
+pytestmark = pytest.mark.slow
+CLEAN = ".kafka_cleanshutdown"
+
+
+@pytest.fixture
+def data(tmp_path):
+    return tmp_path / "data"
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_it_runs_until_it_is_told_to_stop_and_leaves_nothing_open(data) -> None:
+    told: list[str] = []
+
+    def ready(broker) -> None:
+        told.append(broker.bootstrap)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    statuses, open_ones = [], []
+    for _ in range(2):
+        statuses.append(serve(config_of(log_dirs=str(data)), format_if_empty=True, ready=ready))
+        open_ones.append(descriptors())
+
+    assert statuses == [STOPPED, STOPPED]
+    assert len(told) == 2
+    assert (data / CLEAN).is_file()
+    assert open_ones[0] == open_ones[1]
+
+
+def test_a_second_signal_ends_it_at_once_and_the_next_start_recovers(data) -> None:
+    def ready(broker) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    status = serve(config_of(log_dirs=str(data)), format_if_empty=True, ready=ready)
+
+    assert status == ENDED_AT_ONCE
+    assert not (data / CLEAN).exists()
+    assert (
+        serve(
+            config_of(log_dirs=str(data)),
+            format_if_empty=False,
+            ready=lambda broker: os.kill(os.getpid(), signal.SIGTERM),
+        )
+        == STOPPED
+    )
+
+
+def test_what_cannot_start_ends_with_a_status_and_one_line(data, caplog) -> None:
+    assert serve(config_of(log_dirs=str(data)), format_if_empty=False) == NOT_STARTED
+
+    (line,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert line.getMessage() == "the broker did not start"
+    assert "is not formatted: run `trio-kafka format`" in line.fields["reason"]

@@ -1,0 +1,110 @@
+"""The broker's settings, as each part takes them."""
+
+import pytest
+
+from tests.broker.kit import config_of
+from trio_kafka.broker.settings import controller_rules, metadata_log_config, settings_of_topic
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage, ResourceType
+
+TOPIC = (ResourceType.TOPIC, "t")
+BROKER = (ResourceType.BROKER, "1")
+COMMON = (ResourceType.BROKER, "")
+
+
+def image_with(settings, before: MetadataImage | None = None) -> MetadataImage:
+    before = before or MetadataImage()
+    delta = MetadataDelta(before)
+    for resource, values in settings.items():
+        delta.config(resource).update(values)
+    return delta.apply(before.offset + 1, 0, 0)
+
+
+def test_a_topics_setting_goes_over_the_brokers_and_that_over_all_brokers_and_the_files() -> None:
+    of_topic = settings_of_topic(config_of({"log.retention.ms": "1000"}))
+    image = MetadataImage()
+    found = [of_topic(image, "t").retention_ms]
+
+    for resource, name in ((COMMON, "log.retention.ms"), (BROKER, "log.retention.ms")):
+        image = image_with({resource: {name: str(1000 * (len(found) + 1))}}, image)
+        found.append(of_topic(image, "t").retention_ms)
+    image = image_with({TOPIC: {"retention.ms": "4000"}}, image)
+
+    assert [*found, of_topic(image, "t").retention_ms] == [1000, 2000, 3000, 4000]
+    assert of_topic(image, "other").retention_ms == 3000
+
+
+def test_a_value_in_the_metadata_that_is_refused_counts_as_not_set(caplog) -> None:
+    of_topic = settings_of_topic(config_of({"log.retention.ms": "1000"}))
+
+    for settings in ({TOPIC: {"retention.ms": "soon"}}, {BROKER: {"log.retention.ms": "soon"}}):
+        assert of_topic(image_with(settings), "t").retention_ms == 1000
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "topic settings refused",
+        "broker settings in the metadata refused",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "code"),
+    [
+        (ResourceType.TOPIC, {"retention.ms": "soon"}, ErrorCode.INVALID_CONFIG),
+        (ResourceType.BROKER, {"log.retention.ms": "soon"}, ErrorCode.INVALID_CONFIG),
+        (ResourceType.GROUP, {"a": "b"}, ErrorCode.INVALID_REQUEST),
+    ],
+)
+async def test_settings_that_cannot_be_in_force_are_refused(world, kind, values, code) -> None:
+    rules = controller_rules(config_of(), world)
+
+    with pytest.raises(KafkaError) as caught:
+        rules.validate(kind, "t", values)
+
+    assert caught.value.code is code
+
+
+async def test_good_settings_are_not_refused(world) -> None:
+    rules = controller_rules(config_of(), world)
+
+    rules.validate(ResourceType.TOPIC, "t", {"retention.ms": "5"})
+    rules.validate(ResourceType.BROKER, "1", {"log.retention.ms": "5"})
+
+
+async def test_the_controller_decides_by_the_brokers_settings(world) -> None:
+    config = config_of(
+        {
+            "num.partitions": "7",
+            "default.replication.factor": "2",
+            "min.insync.replicas": "2",
+            "delete.topic.enable": "false",
+            "broker.session.timeout.ms": "12340",
+        }
+    )
+
+    rules = controller_rules(config, world)
+
+    settings = rules.settings
+    assert (settings.num_partitions, settings.default_replication_factor) == (7, 2)
+    assert (settings.min_insync_replicas, settings.delete_topic_enable) == (2, False)
+    assert settings.broker_session_timeout_ms == 12340
+    assert "cleanup.policy" in rules.lists
+    assert "retention.ms" not in rules.lists
+
+
+def test_the_metadata_log_has_settings_of_its_own() -> None:
+    config = config_of(
+        {
+            "metadata.log.segment.bytes": "9000000",
+            "metadata.log.segment.ms": "2",
+            "metadata.max.retention.bytes": "3",
+            "metadata.max.retention.ms": "4",
+            "log.segment.bytes": "5000000",
+        }
+    )
+
+    found = metadata_log_config(config)
+
+    assert (found.segment_bytes, found.segment_ms) == (9_000_000, 2)
+    assert (found.retention_bytes, found.retention_ms) == (3, 4)
+    assert found.max_message_bytes == 9_000_000
