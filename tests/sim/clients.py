@@ -53,11 +53,16 @@ class Sent:
 
 @define(eq=False, kw_only=True)
 class Clients:
-    """Of one broker over all its lives; an idempotent producer goes on where it was."""
+    """Of one broker over all its lives; an idempotent producer goes on where it was.
+
+    pause_s: the longest that each of them rests between two requests.
+    """
 
     world: World
     ledger: Ledger
     chance: Random
+    address: Endpoint = BROKER
+    pause_s: float = 0.03
     idempotent: "list[IdempotentProducer]" = field(
         factory=lambda: [IdempotentProducer(f"i{n}") for n in range(2)]
     )
@@ -74,10 +79,10 @@ class Clients:
     async def _again(self, act: Callable[[ScriptedClient], Awaitable[None]]) -> None:
         while True:
             try:
-                async with connected(self.world, BROKER) as client:
+                async with connected(self.world, self.address) as client:
                     while True:
                         await act(client)
-                        await trio.sleep(self.chance.uniform(0, 0.03))
+                        await trio.sleep(self.chance.uniform(0, self.pause_s))
             except (OSError, EOFError):
                 await trio.sleep(0.05)
 
@@ -177,7 +182,7 @@ class Clients:
 
     async def settle(self) -> None:
         """Hold a broker that has started to all that is known. No other client may be active."""
-        async with connected(self.world, BROKER) as client:
+        async with connected(self.world, self.address) as client:
             answer = await client.ask(MetadataRequest(None), 12)
             self.ledger.settle(
                 {one.name: (one.topic_id, len(one.partitions)) for one in answer.topics}
