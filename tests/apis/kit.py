@@ -191,7 +191,7 @@ async def lead_elsewhere(served: ServedBroker) -> None:
         leader=other,
         leader_epoch=5,
         replicas=(me.id, other),
-        isr=(me.id, other),
+        isr=(other,),
     )
     topic = attrs.evolve(topic, partitions={0: state})
     cache.image = attrs.evolve(

@@ -34,6 +34,7 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
 )
 from trio_kafka.records.batch import HEADER_SIZE, iterate_headers
 from trio_kafka.records.compression import Codec
+from trio_kafka.replication.trim import delete_records
 from trio_kafka.testing.broker import ServedBroker
 from trio_kafka.testing.planes import until
 from trio_kafka.testing.scripted_client import request_frame
@@ -80,6 +81,17 @@ async def test_an_answer_names_its_topics_as_the_request_did(
     (row,) = answer.responses
     named = ("", topic_id) if version >= IDS_SINCE else ("t", bytes(16))
     assert (row.name, row.topic_id) == named
+
+
+async def test_an_answer_tells_where_the_log_begins(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await write(served, "t", b"a", b"b")
+        (partition,) = served.broker.replicas.partitions
+        assert delete_records(partition, 1) == 1
+        part = await produce(served, "t", batch(b"c"))
+
+    assert (part.base_offset, part.log_start_offset) == (2, 1)
 
 
 async def test_acks_0_is_not_answered_and_the_next_request_is(autojump_clock: MockClock) -> None:

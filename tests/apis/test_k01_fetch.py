@@ -25,6 +25,7 @@ from tests.apis.kit import (
     write,
 )
 from trio_kafka.errors import ErrorCode
+from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k01_fetch import (
     FetchPartition,
     FetchRequest,
@@ -241,8 +242,10 @@ class TestLimits:
             for _ in range(20):
                 await write(served, "t", bytes(100))
 
+            began = trio.current_time()
             part = await fetch(served, "t", min_bytes=1 << 20, max_wait_ms=60_000)
             assert 0 < sum(sizes_of(part)) <= 1024
+            assert trio.current_time() - began < 1  # what can never come is waited for no longer
 
     async def test_a_batch_that_does_not_fit_any_more_may_be_cut_but_is_never_miscounted(
         self, autojump_clock: MockClock
@@ -272,6 +275,7 @@ class TestWaiting:
 
             assert (part.error_code, part.high_watermark, bytes(part.records)) == (0, 0, b"")
             assert trio.current_time() - began < 0.1
+            assert served.broker.replicas.fetch.figures()["expired"] == 0  # nothing was parked
 
     async def test_with_nothing_to_read_it_takes_the_whole_wait(
         self, autojump_clock: MockClock
@@ -586,6 +590,32 @@ class TestSessions:
             assert self.told(second) == {1: [b"1"]}
 
 
+def as_follower(version: int, node: int) -> dict[str, Any]:
+    """How a version says which broker fetches."""
+    return {"replica_state": ReplicaState(node, -1)} if version >= 15 else {"replica_id": node}
+
+
+@pytest.mark.parametrize("version", stable(FetchRequest))
+async def test_a_follower_reads_what_is_not_committed_and_commits_it_by_asking_for_more(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        topic = topic_id if version >= IDS_SINCE else "t"
+        (partition,) = served.broker.replicas.partitions
+        partition.replicas = partition.isr = (NodeId(1), NodeId(2))
+        await write(served, "t", b"a")
+        follower = as_follower(version, 2)
+
+        seen = await fetch(served, topic, version=version)
+        assert (seen.high_watermark, values_of(seen)) == (0, [])
+        copied = await fetch(served, topic, version=version, **follower)
+        assert (copied.high_watermark, values_of(copied)) == (0, [b"a"])
+        assert values_of(await fetch(served, topic, 1, version=version, **follower)) == []
+        seen = await fetch(served, topic, version=version)
+        assert (seen.high_watermark, values_of(seen)) == (1, [b"a"])
+
+
 @pytest.mark.parametrize("version", stable(FetchRequest))
 async def test_a_broker_without_a_replica_gets_no_bytes(
     autojump_clock: MockClock, version: int
@@ -594,8 +624,7 @@ async def test_a_broker_without_a_replica_gets_no_bytes(
         topic_id = await served.create_topic("t")
         await write(served, "t", b"a")
         topic = topic_id if version >= IDS_SINCE else "t"
-        named = {"replica_state": ReplicaState(9, -1)} if version >= 15 else {"replica_id": 9}
-        part = await fetch(served, topic, version=version, **named)
+        part = await fetch(served, topic, version=version, **as_follower(version, 9))
 
     assert part.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert bytes(part.records) == b""

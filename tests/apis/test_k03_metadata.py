@@ -328,7 +328,7 @@ async def test_a_partition_that_another_broker_leads_is_told_with_its_address(
     ]
     (part,) = answer.topics[0].partitions
     assert (part.error_code, part.leader_id, part.leader_epoch) == (0, 7, 5)
-    assert (part.replica_nodes, part.isr_nodes, part.offline_replicas) == ([1, 7], [1, 7], [])
+    assert (part.replica_nodes, part.isr_nodes, part.offline_replicas) == ([1, 7], [7], [])
 
 
 class TestKept:

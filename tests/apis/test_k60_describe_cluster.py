@@ -91,6 +91,7 @@ async def test_a_fenced_broker_is_named_only_to_who_asks_for_it(
             with_fenced = await served.ask(DescribeClusterRequest(include_fenced_brokers=True), 2)
             told = [(one.broker_id, one.is_fenced) for one in with_fenced.brokers]
             assert told == [(1, True), (7, False)]
+            assert with_fenced.controller_id == NO_NODE
 
     assert [(one.broker_id, one.is_fenced) for one in answer.brokers] == [(7, False)]
     assert answer.controller_id == NO_NODE
