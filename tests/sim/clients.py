@@ -246,7 +246,7 @@ async def read_all(
     """Offsets and values up to the high watermark, and an error code."""
     found: dict[int, bytes] = {}
     offset = 0
-    while True:
+    for _ in range(10_000):
         part = FetchPartition(number, fetch_offset=offset, partition_max_bytes=1 << 20)
         request = FetchRequest(
             max_wait_ms=0, topics=[FetchTopic(topic_id=topic_id, partitions=[part])]
@@ -260,3 +260,4 @@ async def read_all(
             for record in read_records(content, position, header):
                 found[record.offset] = bytes(record.value or b"")
             offset = header.next_offset
+    raise BrokenWordError("what is committed can be read", f"{number} of {topic_id.hex()}")
