@@ -33,5 +33,5 @@ async def init_producer_id(
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "transactions are not served")
     if (request.producer_id == NONE) != (request.producer_epoch == NONE):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "want both producer id and epoch, or neither")
-    producer_id = await context.producer_ids.next_id()
+    producer_id = await context.parked(context.producer_ids.next_id)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)

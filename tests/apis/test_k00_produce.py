@@ -1,6 +1,7 @@
 """Produce: what is appended, what is refused and how, and what nobody is told."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
@@ -25,6 +26,7 @@ from tests.apis.kit import (
     write,
 )
 from trio_kafka.errors import ErrorCode
+from trio_kafka.model import NodeId
 from trio_kafka.network import items
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest
 from trio_kafka.protocol.messages.k02_list_offsets import (
@@ -34,6 +36,7 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
 )
 from trio_kafka.records.batch import HEADER_SIZE, iterate_headers
 from trio_kafka.records.compression import Codec
+from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.trim import delete_records
 from trio_kafka.testing.broker import ServedBroker
 from trio_kafka.testing.planes import until
@@ -414,6 +417,116 @@ class TestSequences:
             out_of_order = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             assert await self.send(served, 1, epoch=1) == (out_of_order, -1)
             assert await self.send(served, 0, epoch=1) == (ErrorCode.NONE, 1)
+
+
+class TestAcknowledgement:
+    """acks=all, where another broker has a replica: it is made up, as is what it fetches."""
+
+    @staticmethod
+    @asynccontextmanager
+    async def two(minimum: int = 1) -> AsyncIterator[tuple[ServedBroker, Partition]]:
+        async with broker() as served:
+            await served.create_topic("t", configs={"min.insync.replicas": str(minimum)})
+            (partition,) = served.broker.replicas.partitions
+            partition.replicas = partition.isr = (NodeId(1), NodeId(2))
+            yield served, partition
+
+    async def test_it_comes_when_the_follower_has_the_records(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.two() as (served, _), served.connect() as follower:
+            began = trio.current_time()
+            async with trio.open_nursery() as nursery:
+
+                async def copy() -> None:
+                    await trio.sleep(0.5)
+                    await fetch(follower, "t", 0, replica_id=2)
+                    await trio.sleep(0.2)
+                    await fetch(follower, "t", 1, replica_id=2)
+
+                nursery.start_soon(copy)
+                part = await produce(served, "t", batch(b"a"), acks=-1)
+
+            assert (part.error_code, part.base_offset) == (0, 0)
+            assert 0.7 <= trio.current_time() - began < 0.8
+
+    async def test_it_times_out_when_the_follower_is_silent_and_the_records_stay(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.two() as (served, partition):
+            began = trio.current_time()
+            part = await produce(served, "t", batch(b"a"), acks=-1)
+
+            assert (part.error_code, part.base_offset) == (ErrorCode.REQUEST_TIMED_OUT, -1)
+            assert 1 <= trio.current_time() - began < 1.1
+            assert partition.log is not None
+            assert partition.log.end_offset == 1
+
+    async def test_acks_1_waits_for_nobody(self, autojump_clock: MockClock) -> None:
+        async with self.two() as (served, _):
+            began = trio.current_time()
+
+            assert (await produce(served, "t", batch(b"a"), acks=1)).error_code == 0
+            assert trio.current_time() - began < 0.1
+
+    async def test_too_few_replicas_in_sync_refuse_it_before_anything_is_appended(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.two(minimum=2) as (served, partition):
+            partition.isr = (NodeId(1),)
+            part = await produce(served, "t", batch(b"a"), acks=-1)
+
+            assert part.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+            assert partition.log is not None
+            assert partition.log.end_offset == 0
+            assert (await produce(served, "t", batch(b"a"), acks=1)).error_code == 0
+
+    async def test_a_replica_that_leaves_meanwhile_is_told_of(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.two(minimum=2) as (served, partition):
+            async with trio.open_nursery() as nursery:
+
+                async def lose() -> None:
+                    await trio.sleep(0.5)
+                    partition.isr = (NodeId(1),)
+                    assert partition.log is not None
+                    partition.log.high_watermark = 1  # what it has is committed before it leaves
+                    partition.changed(partition)
+
+                nursery.start_soon(lose)
+                part = await produce(served, "t", batch(b"a"), acks=-1)
+
+            assert part.error_code == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+    async def test_a_topic_that_is_deleted_meanwhile_is_told_of(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.two() as (served, _), served.connect() as writer:
+            began = trio.current_time()
+            async with trio.open_nursery() as nursery:
+
+                async def write() -> None:
+                    part = await produce(writer, "t", batch(b"a"), acks=-1)
+                    assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+                nursery.start_soon(write)
+                await trio.sleep(0.5)
+                await delete_topic(served, "t")
+
+            assert trio.current_time() - began < 0.9
+
+    async def test_a_client_that_leaves_meanwhile_leaves_nothing_behind(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.two() as (served, _):
+            with trio.move_on_after(0.5):
+                async with served.connect() as writer:
+                    await produce(writer, "t", batch(b"a"), acks=-1)
+            await trio.sleep(0.1)
+
+            figures = served.broker.replicas.produce.figures()
+            assert (figures["waiting"], figures["dropped"]) == (0, 1)
 
 
 @pytest.mark.parametrize("version", stable(ProduceRequest))

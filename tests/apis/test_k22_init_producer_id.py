@@ -5,8 +5,10 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import batch, broker, produce, stable
+from trio_kafka.broker.producer_ids import ProducerIds
 from trio_kafka.controller.producer_ids import BLOCK
 from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k19_create_topics import CreateTopicsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -121,3 +123,22 @@ async def test_a_producer_that_has_an_id_gets_a_new_one(autojump_clock: MockCloc
         answer = await served.ask(InitProducerIdRequest(None, 1000, first, 0), 5)
 
     assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (0, first + 1, 0)
+
+
+async def test_who_waits_for_a_block_keeps_nobody_from_being_served(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker({"num.io.threads": "1"}) as served:
+        ids = served.broker.parts.producer_ids
+        assert isinstance(ids, ProducerIds)
+        async with (
+            trio.open_nursery() as nursery,
+            served.connect() as other,
+            ids._asking,  # as if the controller took its time
+        ):
+            nursery.start_soon(next_id, served)
+            await trio.sleep(1)
+            with trio.fail_after(1):
+                answer = await other.ask(CreateTopicsRequest([]), 7)
+
+    assert answer.topics == []

@@ -21,6 +21,19 @@ TWO_LISTENERS = {
     "listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT",
     "inter.broker.listener.name": "ONE",
 }
+# Of Apache Kafka 4.4.0, as its answer to ApiVersions lists them.
+KAFKAS = {
+    0: (0, 13),
+    1: (4, 18),
+    2: (1, 11),
+    3: (0, 13),
+    18: (0, 5),
+    19: (2, 7),
+    20: (1, 6),
+    22: (0, 5),
+    32: (1, 4),
+    60: (0, 2),
+}
 
 
 async def test_it_answers_in_virtual_time(autojump_clock: MockClock) -> None:
@@ -78,6 +91,14 @@ async def test_a_setting_that_is_refused_is_refused_here_too(autojump_clock: Moc
     with pytest.raises(ConfigError, match=r"num\.io\.threads"):
         async with served_broker(simulated_world(), {"num.io.threads": "0"}):
             pass
+
+
+async def test_it_serves_the_versions_that_kafka_serves(autojump_clock: MockClock) -> None:
+    async with served_broker(simulated_world()) as served:
+        rows = (await served.ask(ApiVersionsRequest("trio", "1"))).api_keys
+
+    found = {row.api_key: (row.min_version, row.max_version) for row in rows}
+    assert {key: found[key] for key in KAFKAS} == KAFKAS
 
 
 def test_the_newest_version_is_never_an_unstable_one() -> None:
