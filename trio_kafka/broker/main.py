@@ -1,12 +1,12 @@
 """A broker as a process: its loop, its world, its exit status."""
 
-import gc
 from collections.abc import Callable
 from typing import Final
 
 import trio
 
 from trio_kafka.broker.broker import Broker
+from trio_kafka.broker.collector import long_lived_frozen
 from trio_kafka.broker.run import running_broker
 from trio_kafka.broker.signals import stop_signals
 from trio_kafka.broker.status import ENDED_AT_ONCE, STOPPED, status_of
@@ -43,18 +43,13 @@ def serve(
                     config, RealWorld(clock), format_if_empty=format_if_empty
                 ) as broker:
                     stop.serving = True
-                    # What the start has made stays: collections look at what comes later only.
-                    gc.collect()
-                    gc.freeze()
-                    if ready is not None:
-                        ready(broker)
-                    await stop.asked.wait()
+                    with long_lived_frozen(clock.elapsed):
+                        if ready is not None:
+                            ready(broker)
+                        await stop.asked.wait()
         return ENDED_AT_ONCE if stop.at_once else STOPPED
 
-    try:
-        return status_of(lambda: trio.run(run, clock=clock))
-    finally:
-        gc.unfreeze()
+    return status_of(lambda: trio.run(run, clock=clock))
 
 
 def format_directories(

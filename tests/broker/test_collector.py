@@ -1,0 +1,58 @@
+import gc
+
+import pytest
+
+from trio_kafka.broker.collector import FREEZES, LONG_S, Collector, long_lived_frozen
+
+OLDEST = {"generation": 2}
+
+
+@pytest.fixture(autouse=True)
+def _as_before():
+    yield
+    gc.unfreeze()
+
+
+def look(collector: Collector, generation: int = 2) -> None:
+    collector.observe("start", {"generation": generation})
+    collector.observe("stop", {"generation": generation})
+
+
+def collector_with(took_s: float) -> Collector:
+    """Each look takes so long."""
+    times = iter(number * took_s for number in range(10_000))
+    return Collector(lambda: next(times))
+
+
+def test_what_survives_a_long_look_is_frozen() -> None:
+    look(collector_with(LONG_S * 1.1))
+
+    assert gc.get_freeze_count() > 1000
+
+
+@pytest.mark.parametrize(("took_s", "generation"), [(LONG_S / 2, 2), (LONG_S * 9, 1)])
+def test_short_looks_and_young_generations_freeze_nothing(took_s: float, generation: int) -> None:
+    look(collector_with(took_s), generation)
+
+    assert gc.get_freeze_count() == 0
+
+
+def test_after_many_times_all_are_looked_at_again() -> None:
+    collector = collector_with(LONG_S * 2)
+    frozen = []
+    for _ in range(FREEZES + 2):
+        look(collector)
+        frozen.append(gc.get_freeze_count() > 0)
+
+    assert frozen == [True] * FREEZES + [False, True]
+
+
+def test_a_block_has_its_objects_frozen_and_the_collector_is_as_before() -> None:
+    before = list(gc.callbacks)
+
+    with long_lived_frozen(lambda: 0.0) as collector:
+        assert gc.get_freeze_count() > 1000
+        assert gc.callbacks == [*before, collector.observe]
+
+    assert gc.callbacks == before
+    assert gc.get_freeze_count() == 0
