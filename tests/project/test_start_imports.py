@@ -18,6 +18,7 @@ BROKER = CLI | {
     "cattrs",
     "cramjam",
     "crc32c",
+    "idna",
     "outcome",
     "sniffio",
     "sortedcontainers",
