@@ -2,43 +2,15 @@ import pytest
 
 from tests.log.kit import batch, headers
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.append import check_producers, check_sizes, check_times
+from trio_kafka.log.append import check_producers, check_sizes
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.producer_state import ProducerState
-
-NOW = 1_700_000_000_000
 
 
 def refused(call, *args):
     with pytest.raises(KafkaError) as caught:
         call(*args)
     return caught.value.code
-
-
-def test_times_may_be_as_far_from_now_as_the_topic_says():
-    config = LogConfig(message_timestamp_before_max_ms=10, message_timestamp_after_max_ms=5)
-
-    for timestamp in (None, NOW - 10, NOW, NOW + 5):
-        check_times(headers(batch(timestamp=timestamp)), config, NOW)
-    for timestamp in (NOW - 11, NOW + 6):
-        content = headers(batch(timestamp=timestamp))
-        assert refused(check_times, content, config, NOW) is ErrorCode.INVALID_TIMESTAMP
-
-
-def test_first_and_largest_time_of_a_batch_count():
-    config = LogConfig(message_timestamp_before_max_ms=10, message_timestamp_after_max_ms=5)
-
-    late = headers(batch(10, timestamp=NOW))
-    early = headers(batch(20, timestamp=NOW - 15))
-
-    assert refused(check_times, late, config, NOW) is ErrorCode.INVALID_TIMESTAMP
-    assert refused(check_times, early, config, NOW) is ErrorCode.INVALID_TIMESTAMP
-
-
-def test_log_append_time_is_not_the_producers_to_set():
-    content = headers(batch(timestamp=NOW, append_time_ms=NOW))
-
-    assert refused(check_times, content, LogConfig(), NOW) is ErrorCode.INVALID_TIMESTAMP
 
 
 def test_sizes_count_for_each_batch_and_for_all_together():

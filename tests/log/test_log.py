@@ -98,8 +98,6 @@ async def test_a_segment_is_begun_when_offsets_are_out_of_reach(autojump_clock, 
     [
         ({"max_message_bytes": 100}, batch(size=100), ErrorCode.MESSAGE_TOO_LARGE),
         ({"segment_bytes": 100}, batch(size=100), ErrorCode.RECORD_LIST_TOO_LARGE),
-        ({}, batch(timestamp=1 << 60), ErrorCode.INVALID_TIMESTAMP),
-        ({"message_timestamp_before_max_ms": 1}, batch(timestamp=1), ErrorCode.INVALID_TIMESTAMP),
     ],
 )
 async def test_what_the_topic_does_not_allow_is_not_written(

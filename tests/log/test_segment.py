@@ -60,7 +60,7 @@ async def test_an_index_that_points_into_a_batch_costs_time_and_no_record(autoju
     segment = filled(world)
     segment.offsets.entries.reset()
     segment.offsets.append(1200, 77)
-    segment._forget_recent()
+    segment._recent.clear()
 
     assert run_warm(segment.find(1250)).base_offset == 1250
 

@@ -1,7 +1,7 @@
 """What must be true of batches before they may be appended. Pure.
 
-Bytes have been validated before (CRC, counts); here stand the rules of the topic and of the log.
-Source: message.timestamp.*, max.message.bytes, segment.bytes; KIP-98, KIP-937.
+Bytes have been validated before (CRC, counts, times); here stand the rules of the log.
+Source: max.message.bytes, segment.bytes; KIP-98.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,9 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
 from trio_kafka.records.header import (
-    CONTROL,
     LENGTH_END,
-    LOG_APPEND_TIME,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
-    NO_TIMESTAMP,
     TRANSACTIONAL,
     BatchHeader,
 )
@@ -44,30 +41,6 @@ def check_sizes(size: int, headers: Sequence[BatchHeader], config: LogConfig) ->
     if size > config.segment_bytes:
         found = f"batches of {size} bytes, a segment has {config.segment_bytes}"
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, found)
-
-
-def check_times(headers: Sequence[BatchHeader], config: LogConfig, now_ms: int) -> None:
-    """Are create times near enough to now? Headers tell the first and the largest of a batch.
-
-    Raises KafkaError(INVALID_TIMESTAMP), also for a client that claims log append time.
-    """
-    oldest = now_ms - config.message_timestamp_before_max_ms
-    newest = now_ms + config.message_timestamp_after_max_ms
-    for header in headers:
-        if (
-            oldest <= header.base_timestamp <= newest
-            and oldest <= header.max_timestamp <= newest
-            and not header.attributes & LOG_APPEND_TIME
-        ):
-            continue
-        if header.attributes & CONTROL:
-            continue
-        if header.attributes & LOG_APPEND_TIME:
-            raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "log append time set by a producer")
-        for time in (header.base_timestamp, header.max_timestamp):
-            if time != NO_TIMESTAMP and not oldest <= time <= newest:
-                found = f"timestamp {time}, want {oldest} to {newest}"
-                raise KafkaError(ErrorCode.INVALID_TIMESTAMP, found)
 
 
 def check_producers(

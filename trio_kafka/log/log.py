@@ -15,7 +15,7 @@ import trio
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.log.append import Appended, check_producers, check_sizes, check_times
+from trio_kafka.log.append import Appended, check_producers, check_sizes
 from trio_kafka.log.checkpoint import LEADER_EPOCHS, checkpoint_text, replace_file
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durable import Unsynced
@@ -96,10 +96,10 @@ class Log:
         self.deleting = False
         self.cuts = 0
         self.writing = trio.Lock()
-        self.last_sync_ms = self.now_ms()
-        self._high_watermark = start_offset
         self._elapsed = world.clock.elapsed
         self._wall = world.clock.wall
+        self.last_sync_ms = self.now_ms()
+        self._high_watermark = start_offset
         self._jitter_ms = self._draw_jitter()
 
     # What is there
@@ -116,7 +116,9 @@ class Log:
 
     @high_watermark.setter
     def high_watermark(self, offset: int) -> None:
-        self._high_watermark = min(max(offset, self.start_offset), self.end_offset)
+        if not self.start_offset <= offset <= self.end_offset:
+            offset = min(max(offset, self.start_offset), self.end_offset)
+        self._high_watermark = offset
 
     @property
     def durable_end(self) -> int:
@@ -156,7 +158,7 @@ class Log:
         }
 
     def now_ms(self) -> int:
-        return int(self.world.clock.wall() * 1000)
+        return int(self._wall() * 1000)
 
     # Appending
 
@@ -166,8 +168,8 @@ class Log:
         """Give batches their offsets and the epoch, in place, and write them.
 
         records: whole batches, validated, writable; headers: theirs, brought up to date.
-        Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE,
-        INVALID_TIMESTAMP, and those of ProducerState.check; LogDirError.
+        Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, and those
+        of ProducerState.check; LogDirError.
         """
         config = self.config
         now_ms = int(self._wall() * 1000)
@@ -175,8 +177,6 @@ class Log:
         if size > config.max_message_bytes or size > config.segment_bytes:
             check_sizes(size, headers, config)
         append_time = config.message_timestamp_type == "LogAppendTime"
-        if not append_time:
-            check_times(headers, config, now_ms)
         repeated = check_producers(headers, self.producers)
         if repeated is not None:
             time = repeated.timestamp if append_time else _NO_TIME
@@ -242,7 +242,9 @@ class Log:
             raise InvariantError(f"{self.partition}: {size} bytes grew the file otherwise")
         self._note(segment, records, headers)
         self.end_offset = next_offset
-        if next_offset - max(self.recovery_point, self.flush_end) >= self.config.flush_messages:
+        unsynced = next_offset - self.recovery_point
+        most = self.config.flush_messages
+        if unsynced >= most and next_offset - self.flush_end >= most:
             self.flush_end = next_offset
             self.wants_sync(self)
 

@@ -35,10 +35,8 @@ class Segment:
     """
 
     __slots__ = (
-        "_bases",
         "_file",
-        "_lasts",
-        "_positions",
+        "_recent",
         "_since_index",
         "_size",
         "base_offset",
@@ -77,9 +75,7 @@ class Segment:
         self.timestamps_known = not sealed
         self.rolling_timestamp: int | None = None
         self._since_index = 0
-        self._bases: list[int] = []
-        self._lasts: list[int] = []
-        self._positions: list[int] = []
+        self._recent: list[tuple[int, int, int]] = []  # last offset, base offset, position
 
     @classmethod
     def create(cls, directory: Directory, base_offset: int, now_ms: int) -> "Segment":
@@ -112,6 +108,7 @@ class Segment:
         The position of the first. OSError.
         """
         start = position = self.file.append((records,))
+        recent = self._recent
         for header in headers:
             last = header.base_offset + header.last_offset_delta
             if header.max_timestamp > self.max_timestamp:
@@ -121,14 +118,12 @@ class Segment:
                 self._index(last, position)
             size = header.length + 12
             self._since_index += size
-            self._bases.append(header.base_offset)
-            self._lasts.append(last)
-            self._positions.append(position)
+            recent.append((last, header.base_offset, position))
             position += size
         if self.rolling_timestamp is None:
             self.rolling_timestamp = self.max_timestamp
-        if len(self._lasts) >= 2 * _RECENT:
-            del self._bases[:-_RECENT], self._lasts[:-_RECENT], self._positions[:-_RECENT]
+        if len(recent) >= 2 * _RECENT:
+            del recent[:-_RECENT]
         return start
 
     def note(self, position: int, header: BatchHeader, index_interval_bytes: int) -> None:
@@ -195,13 +190,15 @@ class Segment:
 
     def find_recent(self, offset: int) -> Spot | None:
         """As `find`, from memory; None where that does not know."""
-        lasts = self._lasts
-        found = bisect_left(lasts, offset)
-        if found == len(lasts) or (found == 0 and self._positions[0] != 0):
+        recent = self._recent
+        found = bisect_left(recent, (offset,))
+        if found == len(recent):
             return None
-        position = self._positions[found]
-        after = self._positions[found + 1] if found + 1 < len(lasts) else self.size
-        return Spot(position, after - position, self._bases[found], lasts[found])
+        last, base, position = recent[found]
+        if found == 0 and position != 0:
+            return None
+        after = recent[found + 1][2] if found + 1 < len(recent) else self.size
+        return Spot(position, after - position, base, last)
 
     def load_timestamps(self) -> Steps[None]:
         """Learn the largest timestamp of a sealed segment, from its time index or else from its
@@ -238,12 +235,7 @@ class Segment:
         self.timestamps_known = True
         self.rolling_timestamp = None
         self._since_index = 0
-        self._forget_recent()
-
-    def _forget_recent(self) -> None:
-        self._bases.clear()
-        self._lasts.clear()
-        self._positions.clear()
+        self._recent.clear()
 
     def grow_again(self) -> Steps[None]:
         """Make a sealed segment the active one.
@@ -279,7 +271,7 @@ class Segment:
         self.offsets.cut(offset)
         self.times.cut(offset)
         self.transactions.cut(offset)
-        self._forget_recent()
+        self._recent.clear()
         yield from self._measure()
 
     def write_indexes(self) -> None:
@@ -294,7 +286,7 @@ class Segment:
         self.write_indexes()
         self.offsets.entries.seal()
         self.times.entries.seal()
-        self._forget_recent()
+        self._recent.clear()
         self.sealed = True
 
     async def sync(self) -> None:
