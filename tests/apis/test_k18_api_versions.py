@@ -169,7 +169,7 @@ async def test_the_same_answer_is_the_same_bytes_object(autojump_clock: MockCloc
 class _Versioned:
     """A request of version 3, as far as the handler is concerned."""
 
-    version = 3
+    code = 18 << 16 | 3
 
     def __init__(self, connection: object) -> None:
         self.connection = connection

@@ -72,7 +72,7 @@ async def test_a_frame_that_a_handler_reads_is_kept_and_others_are_not(
         (idle, 0),
         (waiting, items.IN_HAND | items.CHANNEL_FULL),
     ):
-        connection.framer.room()
+        connection.framer.room()[:4] = bytes([0, 0, 0, 10])
         connection.framer.received(5)
         connection.muted = muted
         roster.add(connection)

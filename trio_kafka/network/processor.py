@@ -226,7 +226,8 @@ class Processor:
     def _receive(self, connection: Connection) -> memoryview | None:
         """Its next frame. Raises BlockingIOError, OSError, FrameSizeError."""
         framer = connection.framer
-        while (frame := framer.next()) is None:
+        frame = framer.next()
+        while frame is None:
             if not connection.readable:
                 framer.rest()
                 return None
@@ -235,21 +236,16 @@ class Processor:
             if not n:
                 self._close(connection, items.LEFT, "within a frame" if framer.pending else "")
                 return None
-            framer.received(n)
+            frame = framer.received(n)
             connection.progress = self._turn.time
             # After PEER_DONE no edge comes: read until 0.
             connection.readable = n == len(room) or connection.left
-            if n >= SMALL and self._is_long(connection):
+            if n >= SMALL and frame is None and self._elapsed() >= self._ends:
+                # A large frame has used up the turn: others first.
+                connection.queued = connection.readable = True
+                self._ready.append(connection)
                 return None
         return frame
-
-    def _is_long(self, connection: Connection) -> bool:
-        """A large frame has used up the turn: others first."""
-        if self._elapsed() < self._ends or connection.framer.whole:
-            return False
-        connection.queued = connection.readable = True
-        self._ready.append(connection)
-        return True
 
     def _pass_on(self, connection: Connection, request: Request) -> None:
         """Serve it in the stead of an idle handler, or hand it over."""

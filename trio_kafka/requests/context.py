@@ -28,17 +28,13 @@ Ts = TypeVarTuple("Ts")
 class Context(_Parts):
     """One request's view of the broker; every field of `Parts` is an attribute of it."""
 
-    __slots__ = ("_parking", "parts", "request")
+    __slots__ = ("_parking", "parts", "request", "version")
 
     def __init__(self, request: Request, parts: Parts, parking: "Parking | None" = None) -> None:
         self.request = request
         self.parts = parts
+        self.version = request.code & 0xFFFF  # of the API; no negative one is ever served
         self._parking = parking
-
-    @property
-    def version(self) -> int:
-        """Of the API."""
-        return self.request.version
 
     @property
     def correlation(self) -> int:

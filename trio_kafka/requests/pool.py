@@ -111,10 +111,10 @@ class HandlerGroup:
             answer = route.handler(message, Context(request, self._parts))
             if type(answer) is Delayed:
                 self._watch(request, route, message, answer)
+            elif answer is None:
+                request.respond(None)
             else:
-                request.respond(
-                    None if answer is None else route.write(request.correlation, answer)
-                )
+                request.respond(route.write(request.correlation, answer))
         except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
             self._fail(request, route, message, error)
 

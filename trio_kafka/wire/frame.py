@@ -85,8 +85,9 @@ class Framer:
         """
         view, start, end = self._view, self._start, self._end
         if view is None:
-            view = self._view = self._buffers.take(self._guess)
-            return view if self._guess <= SMALL else view[: self._guess]
+            guess = self._guess
+            view = self._view = self._buffers.take(guess)
+            return view if guess <= SMALL else view[:guess]
         need = 4 + _SIZE(view, start)[0] if end - start >= 4 else 4
         if start + need > len(view):
             target = view if need <= len(view) else self._buffers.take(need)
@@ -97,41 +98,45 @@ class Framer:
             view, start, end = target, 0, end - start
         return view[end : start + need] if need > SMALL else view[end:]
 
-    def received(self, n: int) -> None:
-        """`n` bytes were put into `room()`."""
+    def received(self, n: int) -> memoryview | None:
+        """`n` bytes were put into `room()`: as `next`."""
         self._end += n
+        return self.next()
 
     def next(self) -> memoryview | None:
         """The next frame without its size, or None: it is not whole. It stays until `done`.
 
         Raises FrameSizeError for a size below that of the smallest head or above the largest frame.
         """
-        start = self._start
-        have = self._end - start - 4
+        start = self._start + 4
+        have = self._end - start
         view = self._view
         if have < 0 or view is None:
             return None
-        (size,) = _SIZE(view, start)
-        if size < LEAST or size > self._largest:
+        (size,) = _SIZE(view, start - 4)
+        if not LEAST <= size <= self._largest:
             raise FrameSizeError(f"frame of {size} bytes: want {LEAST} to {self._largest}")
         if have < size:
             return None
         self._frame = size + 4
-        return view[start + 4 : start + 4 + size]
+        return view[start : start + size]
 
     def done(self) -> None:
         """The frame in hand is not needed any more. Idempotent."""
-        if self._frame:
-            self._guess = min(max(self._frame, SMALL), LARGE)
-            self._start += self._frame
+        frame = self._frame
+        if frame:
+            self._guess = SMALL if frame <= SMALL else min(frame, LARGE)
+            self._start += frame
             self._frame = 0
         self.rest()
 
     def rest(self) -> None:
         """Give the buffer back if it is empty."""
-        if self._start == self._end and self._view is not None and not self._frame:
-            self._buffers.give(self._view)
-            self._view, self._start, self._end = None, 0, 0
+        view = self._view
+        if view is not None and self._start == self._end and not self._frame:
+            self._view = None
+            self._start = self._end = 0
+            self._buffers.give(view)
 
     def drop(self) -> None:
         """Forget all bytes, the frame in hand too. Idempotent."""
@@ -142,12 +147,6 @@ class Framer:
     def pending(self) -> bool:
         """Bytes are here that no `done` has taken."""
         return self._end > self._start
-
-    @property
-    def whole(self) -> bool:
-        """A frame is whole, or its size is one that `next` refuses."""
-        have = self._end - self._start - 4
-        return have >= 0 and self._view is not None and _SIZE(self._view, self._start)[0] <= have
 
     @property
     def held(self) -> int:

@@ -95,6 +95,16 @@ def answer(correlation: int, parts: Segments, *, flexible: bool) -> Segments:
     """
     size = sum(map(len, parts))
     head = _FLEXIBLE(5 + size, correlation) if flexible else _PLAIN(4 + size, correlation)
+    if size < JOINED:
+        try:
+            return (b"".join((head, *parts)),)
+        except TypeError:  # a range of a file is among them
+            pass
+    return _joined(head, parts)
+
+
+def _joined(head: bytes, parts: Segments) -> Segments:
+    """What lies between ranges of files becomes one, as long as that is not large."""
     out: list[Any] = []
     run: list[Any] = [head]
     length = len(head)
