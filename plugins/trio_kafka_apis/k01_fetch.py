@@ -9,9 +9,7 @@ consumer sees what is committed, and with read_committed nothing of an open tran
 from typing import Final
 
 from trio_kafka.plugin import (
-    FINAL_EPOCH,
     LED_ELSEWHERE,
-    NO_SESSION,
     Context,
     Delayed,
     FetchAnswer,
@@ -38,7 +36,6 @@ from trio_kafka.protocol.messages.k01_fetch import (
 )
 
 IDS_SINCE: Final = 13  # KIP-516
-SESSIONS_SINCE: Final = 7
 LEADERS_SINCE: Final = 12
 ENDPOINTS_SINCE: Final = 16  # KIP-951
 REPLICA_STATE_SINCE: Final = 15  # KIP-903
@@ -49,7 +46,6 @@ NOTHING: Final = b""
 def fetch(request: FetchRequest, context: Context) -> FetchResponse | Delayed:
     version = context.version
     uses_ids = version >= IDS_SINCE
-    with_session = version >= SESSIONS_SINCE
     isolation = Isolation(min(request.isolation_level, Isolation.READ_COMMITTED))
     replica = (
         request.replica_state.replica_id if version >= REPLICA_STATE_SINCE else request.replica_id
@@ -69,8 +65,8 @@ def fetch(request: FetchRequest, context: Context) -> FetchResponse | Delayed:
             follower=NodeId(replica) if replica >= 0 else None,
         ),
         make,
-        session_id=request.session_id if with_session else NO_SESSION,
-        session_epoch=request.session_epoch if with_session else FINAL_EPOCH,
+        session_id=request.session_id,
+        session_epoch=request.session_epoch,  # before version 7: of a request that wants none
         forget=_forgotten(request, uses_ids=uses_ids),
         uses_ids=uses_ids,
         max_wait_s=request.max_wait_ms / 1000,

@@ -51,7 +51,6 @@ def metadata(request: MetadataRequest, context: Context) -> Encoded:
         context.version,
         context.listener,
         wanted,
-        request.allow_auto_topic_creation,
         request.include_cluster_authorized_operations,
         request.include_topic_authorized_operations,
     )

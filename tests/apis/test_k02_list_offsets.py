@@ -7,6 +7,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import NOW_MS, broker, codes, lead_elsewhere, produce, stable, write
 from trio_kafka.errors import ErrorCode
+from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -202,6 +203,22 @@ async def test_the_latest_is_not_available_while_a_new_leader_does_not_know_what
         assert code == (not_available if version >= 5 else ErrorCode.LEADER_NOT_AVAILABLE)
         assert (await find(served, EARLIEST, version))[0] == 0
         assert (await find(served, LATEST, version, replica=1))[:2] == (0, 1)  # for a follower
+
+
+async def test_a_search_finds_only_what_the_reader_may_see(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await fill(served)
+        (partition,) = served.broker.replicas.partitions
+        assert partition.log is not None
+        partition.isr = (NodeId(1), NodeId(2))
+        partition.log.high_watermark = 1
+
+        assert await find(served, NOW_MS + 10_000) == (0, 0, NOW_MS + 10_000, 0)
+        assert await find(served, NOW_MS + 20_000) == (0, -1, -1, -1)
+        assert await find(served, LARGEST_TIME) == (0, -1, -1, -1)
+        assert await find(served, LATEST) == (0, 1, -1, 0)
+        follower = await find(served, NOW_MS + 20_000, replica=2)
+        assert follower == (0, 1, NOW_MS + 20_000, 0)
 
 
 async def test_a_reader_of_what_is_committed_has_the_same_end_without_transactions(
