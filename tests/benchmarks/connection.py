@@ -16,10 +16,10 @@ _SILENCE_S = 10
 class Connection:
     """One blocking connection; an answer is a view that is valid until the next call."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, largest: int = _LARGEST) -> None:
         self.socket = socket.create_connection(address, 30)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._buffer = bytearray(_LARGEST)
+        self._buffer = bytearray(largest)
 
     def send(self, request: bytes) -> None:
         self.socket.sendall(request)
@@ -27,7 +27,7 @@ class Connection:
     def answer(self) -> memoryview:
         """The next answer, without its length."""
         (size,) = struct.unpack(">i", self._read(4))
-        if not 4 <= size <= _LARGEST:
+        if not 4 <= size <= len(self._buffer):
             raise ValueError(f"answer of {size} bytes")
         return self._read(size)
 
@@ -46,8 +46,9 @@ class Connection:
 
 
 @contextmanager
-def connect(address: Address) -> Iterator[Connection]:
-    connection = Connection(address)
+def connect(address: Address, largest: int = _LARGEST) -> Iterator[Connection]:
+    """largest: the largest answer that will be read; it has its room from the beginning."""
+    connection = Connection(address, largest)
     try:
         yield connection
     finally:

@@ -23,6 +23,7 @@ Size = Callable[[int, int], int]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 MIB = 1 << 20
+SMALL = 1 << 16  # no answer here is larger, where it is read
 
 
 def outcome(connection: Connection) -> str:
@@ -61,7 +62,7 @@ def test_random_bodies_of_every_api_are_answered_or_end_their_connection(
             if chance.random() < 0.5:  # counts that promise much
                 body = body[: chance.randrange(len(body) + 1)] + b"\x7f\xff\xff\xff" * 3
             request = frame(key, chance.randrange(-1, 19), body, flexible=chance.random() < 0.5)
-            with connect(own_broker.address) as connection:
+            with connect(own_broker.address, SMALL) as connection:
                 connection.send(request)
                 outcome(connection)
 
@@ -77,7 +78,7 @@ def test_bytes_that_are_no_frames_end_their_connection_and_the_reason_is_logged(
 
     with witness(own_broker, topic):
         for _ in range(size(100, 1000)):
-            with connect(own_broker.address) as connection:
+            with connect(own_broker.address, SMALL) as connection:
                 with suppress(OSError):  # it may be closed before all is sent
                     connection.send(chance.randbytes(chance.randrange(1, 3000)))
                 assert outcome(connection) == "closed"
@@ -113,7 +114,7 @@ def test_a_batch_that_lies_is_refused_and_nothing_is_written(
 ) -> None:
     topic = new_topic(shared_broker)
 
-    with connect(shared_broker.address) as connection:
+    with connect(shared_broker.address, SMALL) as connection:
         answer = connection.call(protocol.produce_request(topic, batch, acks=1))
         error = protocol.produce_error(topic, answer)
         honest = protocol.produce_request(topic, protocol.record_batch([b"value"]), acks=1)
@@ -140,7 +141,7 @@ def test_sequences_with_a_hole_are_refused(shared_broker: BrokerProcess) -> None
         request = protocol.produce_request(topic, batch, acks=1)
         return protocol.produce_error(topic, connection.call(request))
 
-    with connect(shared_broker.address) as connection:
+    with connect(shared_broker.address, SMALL) as connection:
         assert produce(connection, 0) == 0
         assert produce(connection, 2) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         assert produce(connection, 0) == 0  # repeated, not written again
@@ -157,7 +158,7 @@ def test_promises_of_large_frames_cost_what_was_sent(own_broker: BrokerProcess) 
     with ExitStack() as stack, witness(own_broker, topic):
         before = resident_bytes(own_broker)
         for _ in range(50):
-            stack.enter_context(connect(own_broker.address)).send(promise)
+            stack.enter_context(connect(own_broker.address, SMALL)).send(promise)
         time.sleep(0.5)  # the broker reads what has come
         grown = resident_bytes(own_broker) - before
 
@@ -168,7 +169,7 @@ def test_promises_of_large_frames_cost_what_was_sent(own_broker: BrokerProcess) 
 def test_readers_that_never_read_cost_little(own_broker: BrokerProcess) -> None:
     topic, other = new_topic(own_broker), new_topic(own_broker)
     batch = protocol.record_batch([bytes(900_000)])
-    with connect(own_broker.address) as connection:
+    with connect(own_broker.address, SMALL) as connection:
         for _ in range(32):
             request = protocol.produce_request(topic, batch, acks=1)
             assert protocol.produce_error(topic, connection.call(request)) == 0
@@ -177,7 +178,7 @@ def test_readers_that_never_read_cost_little(own_broker: BrokerProcess) -> None:
         before = resident_bytes(own_broker)
         for n in range(200):
             request = protocol.fetch_request(topic, n % 32, 30 * MIB)
-            stack.enter_context(connect(own_broker.address)).send(request * 20)
+            stack.enter_context(connect(own_broker.address, SMALL)).send(request * 20)
         time.sleep(1.0)  # whatever the broker does for them, it has begun
         grown = resident_bytes(own_broker) - before
 
@@ -190,10 +191,11 @@ def test_frames_that_come_byte_by_byte_hold_up_nobody(own_broker: BrokerProcess)
     request = protocol.metadata_request(topic)
 
     with ExitStack() as stack, witness(own_broker, topic):
-        slow = [stack.enter_context(connect(own_broker.address)) for _ in range(50)]
+        slow = [stack.enter_context(connect(own_broker.address, SMALL)) for _ in range(50)]
         for byte in request:
             for connection in slow:
                 connection.send(bytes([byte]))
+            time.sleep(0.005)  # slow, as its name says
         for connection in slow:
             assert len(connection.answer()) > 20
 
@@ -206,7 +208,7 @@ def test_a_flood_of_requests_without_reading_stops_at_the_sockets(
 
     with ExitStack() as stack, witness(own_broker, topic):
         before, sent = resident_bytes(own_broker), 0
-        floods = [stack.enter_context(connect(own_broker.address)).socket for _ in range(20)]
+        floods = [stack.enter_context(connect(own_broker.address, SMALL)).socket for _ in range(20)]
         for flood in floods:
             flood.settimeout(0.05)
             with suppress(TimeoutError):

@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 CLIENTS = 50
 DEPTH = 20
+SMALL = 1 << 17  # no answer here is larger
 
 
 def numbered(request: bytes, correlation: int) -> bytes:
@@ -50,7 +51,7 @@ def test_pipelined_writes_are_answered_in_order_and_each_record_is_there_once(
 
     def write(client: int) -> None:
         last = -1
-        with connect(shared_broker.address) as connection:
+        with connect(shared_broker.address, SMALL) as connection:
             for burst in range(bursts):
                 first = burst * DEPTH
                 batches = [
@@ -91,7 +92,7 @@ def test_requests_of_all_kinds_are_answered_in_the_order_of_each_connection(
     ]
 
     def ask(client: int) -> None:
-        with connect(shared_broker.address) as connection:
+        with connect(shared_broker.address, SMALL) as connection:
             for burst in range(bursts):
                 ids = [burst * DEPTH + n for n in range(DEPTH)]
                 # A write comes before the first read: no fetch waits for long.

@@ -13,6 +13,8 @@ from tests.benchmarks import protocol
 from tests.benchmarks.connection import Connection, connect
 from trio_kafka.testing.processes import BrokerProcess
 
+SMALL = 1 << 21  # no answer here is larger
+
 
 @define
 class Witness:
@@ -54,7 +56,7 @@ class Witness:
 def witness(broker: BrokerProcess, topic: str) -> Iterator[Witness]:
     """AssertionError if the block's clients were noticed by more than their share of the time."""
     watching, stop = Witness(topic), threading.Event()
-    with connect(broker.address) as connection:
+    with connect(broker.address, SMALL) as connection:
         thread = threading.Thread(target=watching.watch, args=(connection, stop))
         thread.start()
         try:
