@@ -40,7 +40,7 @@ _STAMP_ATTRIBUTES: Final = struct.Struct(">h")
 _EPOCH_AT: Final = 12
 _MAGIC_AT: Final = 16
 _CRC_AT: Final = 17
-_CRC_FROM: Final = 21
+CRC_FROM: Final = 21  # what the checksum covers
 _MAX_TIMESTAMP_AT: Final = 35
 
 
@@ -164,7 +164,7 @@ def iterate_headers(buffer: Buffer, position: int = 0) -> Iterator[tuple[int, Ba
 
 def checksum(buffer: Buffer, position: int, header: BatchHeader) -> int:
     """CRC-32C of the batch as it is now: about 0.1 s/GiB."""
-    view = memoryview(buffer)[position + _CRC_FROM : position + header.length + LENGTH_END]
+    view = memoryview(buffer)[position + CRC_FROM : position + header.length + LENGTH_END]
     return int(crc32c(view))
 
 
@@ -194,7 +194,7 @@ def stamp_append_time(
     """
     header.attributes |= LOG_APPEND_TIME
     header.max_timestamp = now_ms
-    _STAMP_ATTRIBUTES.pack_into(buffer, position + _CRC_FROM, header.attributes)
+    _STAMP_ATTRIBUTES.pack_into(buffer, position + CRC_FROM, header.attributes)
     _STAMP_OFFSET.pack_into(buffer, position + _MAX_TIMESTAMP_AT, now_ms)
     header.crc = checksum(buffer, position, header)
     _STAMP_CRC.pack_into(buffer, position + _CRC_AT, header.crc)

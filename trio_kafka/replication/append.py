@@ -4,7 +4,7 @@ Never waits: what is appended stays, whatever becomes of the request. Whoever an
 `delayed.acknowledged` next: followers, or this broker's disk, may have to have it first.
 """
 
-from typing import Final
+from typing import Final, cast
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
@@ -41,11 +41,12 @@ def append(
         check_enough(len(partition.isr), partition.minimum)
     settings = partition.settings
     now_ms = log.now_ms()
-    (header,) = check_produce(records, settings.limits, now_ms=now_ms, zstd=zstd)
+    headers = check_produce(records, settings.limits, now_ms=now_ms, zstd=zstd)
+    header = headers[0]
     if header.is_transactional:
         raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
-    batch = memoryview(records or b"")
-    if header.length + 12 != len(batch):  # the cut end of another batch follows
+    batch = cast("memoryview", records)  # or it would have been refused
+    if header.size != len(batch):  # the cut end of another batch follows
         batch = batch[: header.size]
     if settings.walk or settings.need_keys:
         check_records(
@@ -58,7 +59,8 @@ def append(
         )
     if settings.codec is not None and settings.codec != header.codec:
         batch, header = _recompressed(batch, header, settings)
-    return _append(partition, log, batch, [header])
+        headers = [header]
+    return _append(partition, log, batch, headers, now_ms)
 
 
 def _recompressed(
@@ -87,14 +89,14 @@ def append_own(
     if acks == ACKS_ALL:
         check_enough(len(partition.isr), partition.minimum)
     headers = [header for _, header in iterate_headers(records)]
-    return _append(partition, log, records, headers)
+    return _append(partition, log, records, headers, log.now_ms())
 
 
 def _append(
-    partition: Partition, log: Log, records: memoryview, headers: list[BatchHeader]
+    partition: Partition, log: Log, records: memoryview, headers: list[BatchHeader], now_ms: int
 ) -> Appended:
     try:
-        appended = log.append_as_leader(records, headers, partition.leader_epoch)
+        appended = log.append_as_leader(records, headers, partition.leader_epoch, now_ms)
     except LogDirError as error:
         raise partition.storage_error(error) from error
     partition.advance()

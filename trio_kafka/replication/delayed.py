@@ -41,32 +41,29 @@ def acknowledged(partition: Partition, required_offset: int, acks: int = ACKS_AL
 class Produced:
     """One partition's part of a Produce.
 
-    `result` is what its answer needs, once `pending` is false.
+    `result` is what its answer needs, once it does not wait.
     """
 
     partition: Partition | None
     result: Appended | KafkaError
-    pending: bool = False
 
 
 class ProduceWait:
     """The parts of one Produce until each is acknowledged; for `purgatory.Delayed`."""
 
-    __slots__ = ("acks", "parts")
+    __slots__ = ("_waiting", "acks", "parts")
 
     def __init__(self, parts: Sequence[Produced], acks: int = ACKS_ALL) -> None:
-        """parts: in the order of the request; those with an Appended wait for their replicas."""
+        """parts: in the order of the request; those with an Appended wait for their replicas. Call
+        `look` first."""
         self.parts = parts
         self.acks = acks
-        for part in parts:
-            part.pending = isinstance(part.result, Appended)
+        self._waiting = parts
 
     @property
     def keys(self) -> list[Partition]:
-        """What to watch: the partitions that were not acknowledged when `look` looked."""
-        return [
-            part.partition for part in self.parts if part.pending and part.partition is not None
-        ]
+        """What to watch: the partitions that were not acknowledged when `look` looked last."""
+        return [part.partition for part in self._waiting if part.partition is not None]
 
     @property
     def is_local(self) -> bool:
@@ -75,23 +72,18 @@ class ProduceWait:
 
     def look(self) -> bool:
         """Whether every part has its result."""
-        waiting = False
-        for part in self.parts:
-            if part.pending:
-                self._look(part)
-                waiting = waiting or part.pending
+        waiting = []
+        for part in self._waiting:
+            partition, result = part.partition, part.result
+            if partition is None or not isinstance(result, Appended):
+                continue
+            try:
+                if not acknowledged(partition, result.last_offset + 1, self.acks):
+                    waiting.append(part)
+            except KafkaError as error:
+                part.result = error
+        self._waiting = waiting
         return not waiting
-
-    def _look(self, part: Produced) -> None:
-        partition, result = part.partition, part.result
-        if partition is None or not isinstance(result, Appended):
-            part.pending = False
-            return
-        try:
-            part.pending = not acknowledged(partition, result.last_offset + 1, self.acks)
-        except KafkaError as error:
-            part.result = error
-            part.pending = False
 
     def try_complete(self, timed_out: bool) -> Sequence[Produced] | None:
         """The parts, or None for "not yet".
@@ -102,8 +94,7 @@ class ProduceWait:
             return self.parts
         if not timed_out:
             return None
-        for part in self.parts:
-            if part.pending:
-                part.pending = False
-                part.result = KafkaError(ErrorCode.REQUEST_TIMED_OUT, _LATE)
+        for part in self._waiting:
+            part.result = KafkaError(ErrorCode.REQUEST_TIMED_OUT, _LATE)
+        self._waiting = ()
         return self.parts

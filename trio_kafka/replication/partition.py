@@ -158,7 +158,7 @@ class Partition:
             return
         isr = self.isr
         if len(isr) == 1 and self.settings.min_insync_replicas == 1:  # the hot path
-            log.high_watermark = max(log.high_watermark, log.durable_end)
+            log.commit_own()
             return
         ends = [self.follower_ends.get(node, -1) for node in isr if node != self.node]
         log.high_watermark = committed_end(
