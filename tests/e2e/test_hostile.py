@@ -5,18 +5,24 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from random import Random
 
 import pytest
+import trio
 
 from tests.benchmarks import protocol
 from tests.benchmarks.connection import Connection, connect
 from tests.e2e.clients import end_offset, new_topic
 from tests.e2e.witness import resident_bytes, witness
 from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.processes import BrokerProcess
 from trio_kafka.testing.scripted_client import frame
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
 
 Size = Callable[[int, int], int]
 
@@ -87,6 +93,33 @@ def test_bytes_that_are_no_frames_end_their_connection_and_the_reason_is_logged(
     closed = [line for line in log_of(own_broker).splitlines() if "connection closed" in line]
     assert all("peer=" in line and "reason=" in line for line in closed)
     assert "Traceback" not in log_of(own_broker)
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        pytest.param(struct.pack(">i", -1), "bad frame", id="a negative size"),
+        pytest.param(struct.pack(">i", 2**31 - 1), "bad frame", id="a giant size"),
+        pytest.param(frame(30_000, 0), "unknown api", id="an unknown key"),
+        pytest.param(frame(3, 99), "unknown api", id="an unknown version"),
+        pytest.param(frame(3, 4, b"\x7f\xff\xff\xff"), "undecodable", id="a false count"),
+        pytest.param(frame(3, 4, b"\x00")[:12], "left", id="half a frame"),
+    ],
+)
+async def test_each_reason_to_close_a_connection_is_counted(
+    tmp_path: Path, sent: bytes, reason: str
+) -> None:
+    world = RealWorld(SkippingClock())
+    async with served_broker(world, {"log.dirs": str(tmp_path / "data")}) as broker:
+        async with broker.connect() as client:
+            await client.send(sent)
+            if reason != "left":
+                await client.wait_closed()
+        with trio.fail_after(10):
+            while not broker.closed(reason):
+                await trio.sleep(0.005)  # a stream that ended is seen a little later
+
+        assert (await broker.ask(ApiVersionsRequest(), 0)).error_code == 0
 
 
 def batch_with(position: int, layout: str, *values: int) -> bytes:

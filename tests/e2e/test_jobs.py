@@ -1,0 +1,201 @@
+"""Each background job beside a client that asks all the time: what the client notices of it.
+
+In process, on real files. Prints the client's latencies and the turns of the loop that took longer
+than 5 ms; a machine that is busy with other things makes some of its own, so few are allowed.
+"""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+from attrs import define, field
+
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+
+Size = Callable[[int, int], int]
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+LONG_S = 0.005
+ALLOWED = 25  # of thousands of turns
+VALUE = bytes(100_000)
+
+
+class Turns(trio.abc.Instrument):
+    """How long the loop ran between two waits, where that was long."""
+
+    def __init__(self) -> None:
+        self.long_s: list[float] = []
+        self.count = 0
+        self._began = time.perf_counter()
+
+    def after_io_wait(self, timeout: float) -> None:
+        self._began = time.perf_counter()
+
+    def before_io_wait(self, timeout: float) -> None:
+        self.count += 1
+        took = time.perf_counter() - self._began
+        if took > LONG_S:
+            self.long_s.append(took)
+
+
+@define
+class Echo:
+    """Round trips of ApiVersions, and the loop's turns meanwhile."""
+
+    turns: Turns = field(factory=Turns)
+    took_s: list[float] = field(factory=list)
+
+    async def ask(self, broker: ServedBroker) -> None:
+        async with broker.connect() as client:
+            while True:
+                began = time.perf_counter()
+                await client.ask(ApiVersionsRequest(), 0)
+                self.took_s.append(time.perf_counter() - began)
+                await trio.sleep(0.001)
+
+    def describe(self, name: str) -> str:
+        ordered = sorted(self.took_s)
+        longest = max(self.turns.long_s, default=0.0)
+        return (
+            f"{name}: p50 {ordered[len(ordered) // 2] * 1e3:.2f} ms,"
+            f" p99 {ordered[int(len(ordered) * 0.99)] * 1e3:.2f} ms,"
+            f" max {ordered[-1] * 1e3:.1f} ms;"
+            f" {len(self.turns.long_s)} of {self.turns.count} turns above 5 ms,"
+            f" longest {longest * 1e3:.1f} ms"
+        )
+
+
+@asynccontextmanager
+async def beside_an_echo(name: str, broker: ServedBroker) -> AsyncIterator[None]:
+    """The block is the job. AssertionError if it held the loop often."""
+    echo = Echo()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(echo.ask, broker)
+        await trio.sleep(0.1)
+        echo.turns = Turns()
+        trio.lowlevel.add_instrument(echo.turns)
+        began = time.perf_counter()
+        try:
+            yield
+            took = time.perf_counter() - began
+            await trio.sleep(0.05)
+        finally:
+            trio.lowlevel.remove_instrument(echo.turns)
+        nursery.cancel_scope.cancel()
+    print(f"{echo.describe(name)}; took {took:.2f} s")
+    assert len(echo.turns.long_s) <= ALLOWED
+
+
+@asynccontextmanager
+async def a_broker(path: Path, **more: str) -> AsyncIterator[ServedBroker]:
+    settings = {
+        "log.dirs": str(path),
+        "log.segment.delete.delay.ms": "0",
+        "log.initial.task.delay.ms": "3600000",
+        **{name.replace("_", "."): value for name, value in more.items()},
+    }
+    async with served_broker(RealWorld(SkippingClock()), settings) as served:
+        yield served
+
+
+async def write(broker: ServedBroker, topic: str, mib: int, *, age_s: float = 0.0) -> None:
+    """Batches of 0.9 MB in one partition."""
+    now = int((broker.broker.world.clock.wall() - age_s) * 1000)
+    batch = encode_batch([Record(timestamp=now, value=VALUE) for _ in range(9)])
+    for _ in range(mib):
+        data = PartitionProduceData(0, memoryview(batch))
+        topics = [TopicProduceData(topic, partition_data=[data])]
+        answer = await broker.ask(ProduceRequest(acks=1, timeout_ms=1000, topic_data=topics), 9)
+        assert answer.responses[0].partition_responses[0].error_code == 0
+
+
+async def test_retention_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+    async with a_broker(tmp_path, log_segment_bytes=str(1 << 20)) as broker:
+        await broker.create_topic("t", configs={"retention.ms": "1000"})
+        await write(broker, "t", size(60, 1000), age_s=3600)
+
+        async with beside_an_echo("retention", broker):
+            assert await broker.broker.logs.retain() > 50
+
+
+async def test_checkpoints_hold_nobody_up(tmp_path: Path, size: Size) -> None:
+    async with a_broker(tmp_path) as broker:
+        await broker.create_topic("t", size(300, 3000))
+
+        async with beside_an_echo("checkpoints", broker):
+            await broker.broker.logs.checkpoint()
+
+
+async def test_a_sync_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+    async with a_broker(tmp_path) as broker:
+        await broker.create_topic("t")
+        await write(broker, "t", size(60, 1000))
+        log = broker.broker.replicas.partition("t", 0).local_log()
+
+        async with beside_an_echo("sync", broker):
+            await log.sync()
+
+
+async def test_removal_of_deleted_files_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+    async with a_broker(tmp_path, log_segment_bytes=str(1 << 20)) as broker:
+        await broker.create_topic("t")
+        await write(broker, "t", size(60, 1000))
+        await broker.create_topic("many", size(100, 1000))
+        names = ["t", "many"]
+
+        async with beside_an_echo("deletion and removal", broker):
+            await broker.ask(DeleteTopicsRequest(topic_names=names, timeout_ms=60_000), 5)
+            with trio.fail_after(60):
+                while list(tmp_path.glob("t-0.*")) or list(tmp_path.glob("many-*")):
+                    await broker.broker.logs.remove_deleted()
+                    await trio.sleep(0.01)
+
+
+async def test_snapshots_hold_nobody_up(tmp_path: Path, size: Size) -> None:
+    more = {"metadata_log_max_record_bytes_between_snapshots": "4000"}
+    async with a_broker(tmp_path, **more) as broker:
+        async with beside_an_echo("topics and snapshots", broker):
+            for number in range(size(20, 300)):
+                await broker.create_topic(f"t{number}", 10)
+
+        with trio.fail_after(20):
+            while not [one for one in snapshots(tmp_path) if int(one.name[:20])]:
+                await trio.sleep(0.02)
+
+
+def snapshots(path: Path) -> list[Path]:
+    """Also the one at offset 0 that the metadata log began with."""
+    return list(path.glob("__cluster_metadata-0/*-*.checkpoint"))
+
+
+async def test_recovery_of_a_large_log_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+    mib = size(100, 2000)
+    with trio.CancelScope() as scope:  # its end is none: the log is read at the next start
+        async with a_broker(tmp_path / "crashed") as broker:
+            await broker.create_topic("t")
+            await write(broker, "t", mib)
+            scope.cancel()
+            await trio.lowlevel.checkpoint()
+
+    assert not (tmp_path / "crashed" / ".kafka_cleanshutdown").exists()
+
+    async with (
+        a_broker(tmp_path / "other") as other,
+        beside_an_echo("start with a recovery", other),
+        a_broker(tmp_path / "crashed") as broker,
+    ):
+        assert broker.broker.replicas.partition("t", 0).local_log().end_offset == mib * 9
