@@ -1,6 +1,6 @@
 """All logs of a broker in all of its log directories: start, creation, deletion, upkeep, stop.
 
-Upkeep is methods for the owner's scheduler; `run` is the one task, which syncs what logs ask for. A
+Upkeep is methods for the owner's scheduler; `run` is all tasks, which sync what logs ask for. A
 directory that fails goes offline with its logs, the others go on.
 """
 
@@ -31,6 +31,7 @@ from trio_kafka.log.retention import retain
 from trio_kafka.model import METADATA_TOPIC, TopicId, TopicPartition
 from trio_kafka.world.protocols import World
 
+SYNCS: Final = 4  # at once: as many as a directory has threads
 _logger: Final = get_logger(__name__)
 
 
@@ -58,6 +59,7 @@ class LogManager:
         self._deleted: list[tuple[int, LogDirectory, str]] = []
         self._wanted: dict[Log, None] = {}
         self._topic_id_of: Callable[[str], TopicId | None] = _no_topic
+        self._syncing: set[Log] = set()
         self._bell = trio.Event()
         self._node = node.add("log-manager", "part", self.figures)
         self._nodes: dict[TopicPartition, Node] = {}
@@ -363,15 +365,30 @@ class LogManager:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Sync the logs that ask for it, one after the other, until cancelled."""
-        task_status.started()
+        """Sync the logs that ask for it, a few at a time, until cancelled.
+
+        Somebody may wait for each of them (`flush.messages`): a large one holds up no other.
+        """
+        async with trio.open_nursery() as nursery:
+            for number in range(SYNCS):
+                nursery.start_soon(self._sync_wanted, name=f"log-sync-{number}")
+            task_status.started()
+            await trio.sleep_forever()
+
+    async def _sync_wanted(self) -> NoReturn:
         while True:
-            while self._wanted:
-                log = next(iter(self._wanted))
-                del self._wanted[log]
+            log = next((one for one in self._wanted if one not in self._syncing), None)
+            if log is None:
+                if self._bell.is_set():
+                    self._bell = trio.Event()
+                await self._bell.wait()
+                continue
+            del self._wanted[log]
+            self._syncing.add(log)  # whoever syncs it looks again afterwards
+            try:
                 await self._sync(log)
-            self._bell = trio.Event()
-            await self._bell.wait()
+            finally:
+                self._syncing.remove(log)
 
     def _ask_sync(self, log: Log) -> None:
         self._wanted[log] = None
