@@ -1,0 +1,74 @@
+"""FindCoordinator (key 10): the broker that coordinates a group or a transactional id.
+
+Never waits. A cluster of one broker has one place for every group: this one. It serves no group
+APIs and says so in ApiVersions, and a client that knows both ends at once: without an answer here
+librdkafka looks for a coordinator for 45 s when a consumer with a group id is closed, although it
+was assigned its partitions by hand. There are no transactions and no share groups: their
+coordinators are not available. Source: KIP-699 (many keys), KIP-932 (share groups).
+"""
+
+from typing import Final
+
+from trio_kafka.plugin import (
+    NO_NODE,
+    Context,
+    ErrorCode,
+    KafkaError,
+    NodeEndpoint,
+    api,
+    endpoint_on,
+)
+from trio_kafka.protocol.messages.k10_find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+GROUP: Final = 0
+TRANSACTION: Final = 1
+SHARE: Final = 2
+MANY_SINCE: Final = 4
+SHARE_SINCE: Final = 6
+
+
+def say_error(
+    request: FindCoordinatorRequest, code: ErrorCode, message: str | None
+) -> FindCoordinatorResponse:
+    """The error for every key, and nowhere to go."""
+    if not request.coordinator_keys:  # before version 4 there is one key, and one answer
+        return FindCoordinatorResponse(
+            error_code=code, error_message=message, node_id=NO_NODE, port=-1
+        )
+    return FindCoordinatorResponse(
+        coordinators=[
+            Coordinator(key, NO_NODE, "", -1, code, message) for key in request.coordinator_keys
+        ]
+    )
+
+
+@api(FindCoordinatorRequest, error=say_error)
+def find_coordinator(request: FindCoordinatorRequest, context: Context) -> FindCoordinatorResponse:
+    if context.version < MANY_SINCE:
+        found = _find(request.key_type, context)
+        return FindCoordinatorResponse(
+            error_message=None, node_id=found.node, host=found.host, port=found.port
+        )
+    if not request.coordinator_keys:
+        return FindCoordinatorResponse()
+    found = _find(request.key_type, context)
+    return FindCoordinatorResponse(
+        coordinators=[
+            Coordinator(key, found.node, found.host, found.port, 0, None)
+            for key in request.coordinator_keys
+        ]
+    )
+
+
+def _find(kind: int, context: Context) -> NodeEndpoint:
+    """Raises KafkaError: INVALID_REQUEST for an unknown kind, COORDINATOR_NOT_AVAILABLE."""
+    if kind not in (GROUP, TRANSACTION) and not (kind == SHARE and context.version >= SHARE_SINCE):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"key type {kind}")
+    found = endpoint_on(context.metadata.image, context.node_id, context.listener)
+    if kind != GROUP or found is None or found.fenced:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return found

@@ -1,0 +1,73 @@
+"""FindCoordinator: groups are found here, transactions and share groups nowhere."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.kit import broker, stable
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k10_find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+
+
+def asking(version: int, kind: int, *keys: str) -> FindCoordinatorRequest:
+    if version >= 4:
+        return FindCoordinatorRequest(key_type=kind, coordinator_keys=list(keys))
+    return FindCoordinatorRequest(key=keys[0], key_type=kind if version else 0)
+
+
+def told(answer: FindCoordinatorResponse, version: int) -> list[tuple[int, int, str, int]]:
+    if version < 4:
+        return [(answer.error_code, answer.node_id, answer.host, answer.port)]
+    return [(one.error_code, one.node_id, one.host, one.port) for one in answer.coordinators]
+
+
+@pytest.mark.parametrize("version", stable(FindCoordinatorRequest))
+async def test_every_group_is_coordinated_by_the_one_broker(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        answer = await served.ask(asking(version, GROUP, "a"), version)
+
+        assert told(answer, version) == [(0, 1, "127.0.0.1", served.broker.endpoint.port)]
+
+
+@pytest.mark.parametrize("version", [4, 5, 6])
+async def test_many_keys_are_answered_in_their_order(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        answer = await served.ask(asking(version, GROUP, "b", "a", ""), version)
+
+        assert [one.key for one in answer.coordinators] == ["b", "a", ""]
+        assert {code for code, *_ in told(answer, version)} == {0}
+        assert (await served.ask(asking(version, GROUP), version)).coordinators == []
+
+
+@pytest.mark.parametrize("version", stable(FindCoordinatorRequest)[1:])
+async def test_transactions_have_no_coordinator(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        answer = await served.ask(asking(version, TRANSACTION, "t"), version)
+
+        assert told(answer, version) == [(ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, "", -1)]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "code"),
+    [
+        (5, SHARE, ErrorCode.INVALID_REQUEST),
+        (6, SHARE, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (1, 3, ErrorCode.INVALID_REQUEST),
+        (6, -1, ErrorCode.INVALID_REQUEST),
+    ],
+)
+async def test_an_unknown_kind_of_key_is_refused_for_each_key(
+    autojump_clock: MockClock, version: int, kind: int, code: ErrorCode
+) -> None:
+    async with broker() as served:
+        answer = await served.ask(asking(version, kind, "a:b:0"), version)
+
+        assert told(answer, version) == [(code, -1, "", -1)]
