@@ -85,7 +85,13 @@ def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Dela
 
     def answer(done: Sequence[Produced]) -> ProduceResponse:
         for made, part in zip(rows, done, strict=True):
-            _fill(made, part, response, context)
+            result = part.result
+            if isinstance(result, Appended):
+                made.base_offset = result.first_offset
+                made.log_append_time_ms = result.append_time_ms
+                made.log_start_offset = result.start_offset
+            else:
+                _say_error(made, part, result, response, context)
         return response
 
     if acks == NO_ACKS:
@@ -98,19 +104,17 @@ def _refused(index: int, code: ErrorCode, message: str | None) -> PartitionProdu
     return PartitionProduceResponse(index, code, NO_OFFSET, error_message=message)
 
 
-def _fill(
-    made: PartitionProduceResponse, part: Produced, response: ProduceResponse, context: Context
+def _say_error(
+    made: PartitionProduceResponse,
+    part: Produced,
+    error: KafkaError,
+    response: ProduceResponse,
+    context: Context,
 ) -> None:
-    result = part.result
-    if isinstance(result, Appended):
-        made.base_offset = result.first_offset
-        made.log_append_time_ms = result.append_time_ms
-        made.log_start_offset = result.start_offset
-        return
-    made.error_code = result.code
-    made.error_message = result.message
+    made.error_code = error.code
+    made.error_message = error.message
     made.base_offset = NO_OFFSET
-    if context.version < LEADERS_SINCE or result.code not in LED_ELSEWHERE:
+    if context.version < LEADERS_SINCE or error.code not in LED_ELSEWHERE:
         return
     if part.partition is not None:
         made.current_leader = LeaderIdAndEpoch(part.partition.leader, part.partition.leader_epoch)

@@ -75,8 +75,8 @@ class Connection:
 
         Raises ProtocolError if it is longer than the frame, UnicodeDecodeError if it is no text.
         """
-        raw = raw_client_id(frame, length)
-        if raw != self._client_raw:
+        if length < 0 or frame[10 : 10 + length] != self._client_raw:
+            raw = raw_client_id(frame, length)
             self._client_id = "" if raw is None else raw.decode()
             self._client_raw = raw
         return self._client_id

@@ -207,7 +207,7 @@ class Processor:
             return None
         frame = None
         try:
-            frame = self._receive(connection)
+            frame = connection.framer.next() or self._receive(connection)
         except BlockingIOError:
             connection.readable = False
             connection.framer.rest()
@@ -224,9 +224,9 @@ class Processor:
         return Request(frame, code, correlation, length, connection, Stamps(now, now))
 
     def _receive(self, connection: Connection) -> memoryview | None:
-        """Its next frame. Raises BlockingIOError, OSError, FrameSizeError."""
+        """Its next frame, which is not here yet. Raises BlockingIOError, OSError, FrameSizeError."""
         framer = connection.framer
-        frame = framer.next()
+        frame = None
         while frame is None:
             if not connection.readable:
                 framer.rest()

@@ -43,7 +43,7 @@ class DecodeWriter:
         }
         source.add("end = len(buf)", "")
         if _has_records(cls):
-            source.add("view = memoryview(buf)", "")
+            source.add("view = buf if type(buf) is memoryview else memoryview(buf)", "")
         self._struct(cls, "message = {}")
         source.add("return message, pos", "")
 

@@ -108,10 +108,10 @@ class Framer:
 
         Raises FrameSizeError for a size below that of the smallest head or above the largest frame.
         """
+        view = self._view
         start = self._start + 4
         have = self._end - start
-        view = self._view
-        if have < 0 or view is None:
+        if view is None or have < 0:
             return None
         (size,) = _SIZE(view, start - 4)
         if not LEAST <= size <= self._largest:
@@ -128,7 +128,8 @@ class Framer:
             self._guess = SMALL if frame <= SMALL else min(frame, LARGE)
             self._start += frame
             self._frame = 0
-        self.rest()
+        if self._start == self._end:
+            self.rest()
 
     def rest(self) -> None:
         """Give the buffer back if it is empty."""
