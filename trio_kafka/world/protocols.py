@@ -146,13 +146,13 @@ class Listener(Protocol):
 
 
 class Network(Protocol):
-    async def host_name(self) -> str:
-        """What this machine calls itself; a name that others can resolve, if there is one."""
-
     """Where sockets come from. Names are resolved in a thread, addresses at once; IPv4 and IPv6.
 
     `send_buffer`, `receive_buffer`: bytes, None: the system's; accepted sockets inherit them.
     """
+
+    async def host_name(self) -> str:
+        """What this machine calls itself; a name that others can resolve, if there is one."""
 
     def selector(self) -> Selector: ...
     async def listen(
