@@ -166,20 +166,28 @@ async def test_removal_of_deleted_files_holds_nobody_up(tmp_path: Path, size: Si
 
 
 async def test_snapshots_hold_nobody_up(tmp_path: Path, size: Size) -> None:
-    more = {"metadata_log_max_record_bytes_between_snapshots": "4000"}
+    more = {"metadata_log_max_record_bytes_between_snapshots": "2000"}
     async with a_broker(tmp_path, **more) as broker:
-        async with beside_an_echo("topics and snapshots", broker):
-            for number in range(size(20, 300)):
-                await broker.create_topic(f"t{number}", 10)
+        for number in range(size(20, 300)):
+            await broker.create_topic(f"t{number}", 10)
 
-        with trio.fail_after(20):
-            while not [one for one in snapshots(tmp_path) if int(one.name[:20])]:
-                await trio.sleep(0.02)
+        async with beside_an_echo("snapshots", broker):
+            for _ in range(3):
+                await wait_for_another_snapshot(tmp_path, broker)
 
 
-def snapshots(path: Path) -> list[Path]:
-    """Also the one at offset 0 that the metadata log began with."""
-    return list(path.glob("__cluster_metadata-0/*-*.checkpoint"))
+def newest_snapshot(path: Path) -> str:
+    return max(one.name for one in path.glob("__cluster_metadata-0/*-*.checkpoint"))
+
+
+async def wait_for_another_snapshot(path: Path, broker: ServedBroker) -> None:
+    """After as many new topics as it takes."""
+    before, number = newest_snapshot(path), 0
+    with trio.fail_after(60):
+        while newest_snapshot(path) == before:
+            number += 1
+            await broker.create_topic(f"{before[10:20]}-{number}", 1)
+            await trio.sleep(0.05)
 
 
 async def test_recovery_of_a_large_log_holds_nobody_up(tmp_path: Path, size: Size) -> None:

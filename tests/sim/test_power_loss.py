@@ -98,7 +98,7 @@ def test_a_forgotten_sync_is_found(
     plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, size: Size
 ) -> None:
     plant(monkeypatch)
-    found, seeds = 0, size(10, 50)
+    found, seeds = 0, size(40, 50)
 
     for seed in range(seeds):
         found += breaks_its_word(seed)
