@@ -1,7 +1,7 @@
 """A connection: a socket, its framer, and flags. Not a task: its processor moves it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
@@ -63,7 +63,7 @@ class Connection:
         self.requests = 0
         self.node: Node
         self.software: tuple[str, str] | None = None  # name and version (KIP-511)
-        self._client_raw: bytes | None = None
+        self._client_raw = b""
         self._client_id = ""
 
     @property
@@ -75,9 +75,10 @@ class Connection:
 
         Raises ProtocolError if it is longer than the frame, UnicodeDecodeError if it is no text.
         """
-        if length < 0 or frame[10 : 10 + length] != self._client_raw:
-            raw = raw_client_id(frame, length)
-            self._client_id = "" if raw is None else raw.decode()
+        known: Any = self._client_raw
+        if length != len(known) or frame[10 : 10 + length] != known:
+            raw = raw_client_id(frame, length) or b""
+            self._client_id = raw.decode()
             self._client_raw = raw
         return self._client_id
 

@@ -224,7 +224,7 @@ class Processor:
         return Request(frame, code, correlation, length, connection, Stamps(now, now))
 
     def _receive(self, connection: Connection) -> memoryview | None:
-        """Its next frame, which is not here yet. Raises BlockingIOError, OSError, FrameSizeError."""
+        """Its next frame, not whole yet. Raises BlockingIOError, OSError, FrameSizeError."""
         framer = connection.framer
         frame = None
         while frame is None:
