@@ -59,3 +59,14 @@ async def test_sizes_are_those_of_the_settings(world, autojump_clock) -> None:
         assert "plane data" in names_below(broker)
         channels = [node for _, node in broker.node.walk() if node.kind == "channel"]
         assert 7 in [channel.figures()["bound"] for channel in channels]
+
+
+async def test_the_tree_counts_why_connections_were_closed(world, autojump_clock) -> None:
+    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        socket = await world.network.connect(broker.endpoint.host, broker.endpoint.port)
+        socket.send(b"GET / HTTP/1.1\r\n")
+        await socket.wait_readable()
+        [counted] = [node for node in broker.node.children if node.name == "counters"]
+
+        assert counted.figures() == {"connections_closed.PLAINTEXT.bad-frame": 1}
+        socket.close()

@@ -23,3 +23,11 @@ def test_who_counts_often_keeps_the_counter() -> None:
 
     assert counters.counter("requests", api="Fetch") is counter
     assert counters.value("requests", api="Fetch") == 3
+
+
+def test_figures_name_each_combination() -> None:
+    counters = Counters()
+    counters.add("closed", 2, reason="bad frame", listener="A")
+    counters.add("errors")
+
+    assert counters.figures() == {"closed.A.bad-frame": 2, "errors": 1}

@@ -71,6 +71,7 @@ def make_parts(
 
 def make_plane(site: Site, parts: Parts) -> Plane:
     """The data plane: not bound yet."""
+    site.node.add("counters", "part", site.counters.figures)
     node = site.node.add(DATA_PLANE, "plane")
     turn = Turn(site.world.clock.elapsed)
     channel = RequestChannel(site.config.queued_max_requests, node)

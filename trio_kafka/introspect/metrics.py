@@ -1,13 +1,14 @@
 """What operators count: a name and labels to a number that only grows.
 
 Whoever counts often keeps the `Counter` and adds to its `value` (0.03 µs). Labels come from closed
-sets, never from
-what a peer sends: each combination is kept for good.
+sets, never from what a peer sends: each combination is kept for good.
 """
 
 from collections.abc import Iterator
 
 from attrs import define, field, frozen
+
+from trio_kafka.introspect.tree import Figures
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -53,6 +54,13 @@ class Counters:
     def total(self, name: str) -> int:
         """The sum over all labels."""
         return sum(reading.value for reading in self if reading.name == name)
+
+    def figures(self) -> Figures:
+        """For the tree: `name.label.label`, labels in the order of their names."""
+        return {
+            ".".join((one.name, *(text for _, text in one.labels))).replace(" ", "-"): one.value
+            for one in self
+        }
 
     def __iter__(self) -> Iterator[Reading]:
         for (name, labels), counter in self._counters.items():
