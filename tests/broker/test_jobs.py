@@ -4,6 +4,8 @@ import trio
 
 from tests.broker.kit import APIS, config_of, content_of, fill, produce
 from trio_kafka.broker import running_broker
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.replication.append import append
 
 
 async def test_old_segments_go_at_the_check(world, autojump_clock) -> None:
@@ -25,6 +27,39 @@ async def test_recovery_points_are_written_down_now_and_then(world, autojump_clo
         await trio.sleep(100)
 
         assert b"t 0 1\n" in content_of(world, "/data", "replication-offset-checkpoint")
+
+
+async def test_start_offsets_have_an_interval_of_their_own(world, autojump_clock) -> None:
+    config = config_of(
+        {
+            "log.flush.offset.checkpoint.interval.ms": "60000000",
+            "log.flush.start.offset.checkpoint.interval.ms": "60000",
+        }
+    )
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        await fill(broker, partitions=1)
+        broker.replicas.partition("t", 0).local_log().set_start_offset(1)
+        await trio.sleep(100)
+
+        assert b"t 0 1\n" in content_of(world, "/data", "log-start-offset-checkpoint")
+
+
+async def test_producers_that_are_silent_are_forgotten(world, autojump_clock) -> None:
+    config = config_of(
+        {"producer.id.expiration.ms": "60000", "producer.id.expiration.check.interval.ms": "10000"}
+    )
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        await fill(broker, partitions=1)
+        partition = broker.replicas.partition("t", 0)
+        now = int(world.clock.wall() * 1000)
+        records = [Record(timestamp=now, value=b"value")]
+        batch = encode_batch(records, producer_id=7, producer_epoch=0, base_sequence=0)
+        append(partition, memoryview(bytearray(batch)), acks=1)
+
+        await trio.sleep(55)
+        assert len(partition.local_log().producers) == 1
+        await trio.sleep(20)
+        assert len(partition.local_log().producers) == 0
 
 
 async def test_logs_are_synced_by_time_where_that_is_set(world, autojump_clock) -> None:

@@ -8,16 +8,21 @@ _SOON_S = 1.0
 
 
 def add_jobs(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> None:
-    """Upkeep of the logs: retention, flush by time, checkpoints, removal of deleted files."""
+    """Upkeep of the logs: retention, flush by time, checkpoints, deleted files, old producers."""
     delay_s = config.log_initial_task_delay_ms / 1000
 
     async def retain() -> None:
         await logs.retain()
 
     scheduler.every("kafka-log-retention", config.log_retention_check_interval_ms / 1000, retain)
+    # One job writes both kinds of checkpoint, so the shorter interval counts.
+    checkpoint_ms = min(
+        config.log_flush_offset_checkpoint_interval_ms,
+        config.log_flush_start_offset_checkpoint_interval_ms,
+    )
     scheduler.every(
         "kafka-recovery-point-checkpoint",
-        config.log_flush_offset_checkpoint_interval_ms / 1000,
+        checkpoint_ms / 1000,
         logs.checkpoint,
         delay_s=delay_s,
     )
@@ -25,6 +30,15 @@ def add_jobs(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> No
         scheduler.every(
             "kafka-log-flusher", config.log_flush_scheduler_interval_ms / 1000, logs.sync_due
         )
+
+    async def forget() -> None:
+        await logs.forget_producers(config.producer_id_expiration_ms)
+
+    scheduler.every(
+        "PeriodicProducerExpirationCheck",
+        config.producer_id_expiration_check_interval_ms / 1000,
+        forget,
+    )
     removal: Job
 
     async def remove() -> None:

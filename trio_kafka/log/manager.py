@@ -420,6 +420,17 @@ class LogManager:
         for directory in self._online():
             await directory.checkpoint()
 
+    async def forget_producers(self, silent_ms: int) -> None:
+        """Forget the idempotent producers of every log that wrote nothing for so long.
+
+        Source: producer.id.expiration.ms; the time of a producer is that of its last batch.
+        """
+        await trio.lowlevel.checkpoint()
+        for log in self.logs:
+            if len(log.producers):
+                log.producers.expire(self._now_ms() - silent_ms)
+                await trio.lowlevel.checkpoint()
+
     async def retain(self) -> int:
         """Remove old segments of every log; how many went."""
         await trio.lowlevel.checkpoint()
