@@ -38,6 +38,7 @@ async def test_start_offsets_have_an_interval_of_their_own(world, autojump_clock
     )
     async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=1)
+        await trio.sleep(40)  # the first run follows the start
         broker.replicas.partition("t", 0).local_log().set_start_offset(1)
         await trio.sleep(100)
 
