@@ -73,7 +73,7 @@ async def test_logs_are_synced_by_time_where_that_is_set(world, autojump_clock) 
         early = log.recovery_point
         await trio.sleep(7)
 
-        assert (early, log.recovery_point) == (1, 2)
+        assert early < log.recovery_point == 2
 
 
 async def test_the_files_of_a_deleted_topic_go_after_the_delay_and_nothing_ticks_after(

@@ -1,5 +1,8 @@
 """The loader: nothing before the whole, then every change to every publisher in order."""
 
+from collections.abc import Iterator
+from typing import NoReturn
+
 import trio
 
 from tests.metadata.kit import ONE, TWO
@@ -33,6 +36,49 @@ async def test_the_first_image_that_is_published_has_all_that_was_committed(auto
         assert len(witness.seen) == 1
         assert len(witness.seen[0][1].topics) == 300
         assert loader.image is witness.seen[0][1]
+
+
+class Slow:
+    """Publishes in steps, and notes who else has run."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.begun = trio.Event()
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
+        del image
+        for topic in delta.topics.values():
+            for number in range(3):
+                self.seen.append(f"{topic.name} {number}")
+                self.begun.set()
+                yield
+
+
+async def test_others_run_between_the_steps_of_a_publisher_and_the_next_waits_for_all(
+    autojump_clock,
+) -> None:
+    world = simulated_world()
+    await format_root(world)
+    slow, witness = Slow(), Witness()
+
+    async def tick() -> NoReturn:
+        await slow.begun.wait()
+        while True:
+            slow.seen.append("other")
+            await trio.lowlevel.checkpoint()
+
+    async with (
+        running_quorum(world, publishers=(slow, witness)) as (driver, loader),
+        trio.open_nursery() as nursery,
+    ):
+        end = driver.append([TopicRecord(name="a", topic_id=ONE)], driver.epoch, 33)
+        nursery.start_soon(tick)
+        await loader.wait_published(end)
+        nursery.cancel_scope.cancel()
+
+    assert [what for what in slow.seen if what != "other"] == ["a 0", "a 1", "a 2"]
+    assert "other" in slow.seen[: slow.seen.index("a 2")]
+    assert "a" in witness.seen[-1][1].topics
 
 
 async def test_deltas_follow_one_another_without_a_gap(autojump_clock) -> None:

@@ -123,7 +123,8 @@ class Cluster:
 
     def _publish(self, delta: MetadataDelta) -> None:
         self.image = delta.apply(self.image.offset + 1, 0, 0)
-        self.replicas.publish(delta, self.image)
+        for _ in self.replicas.publish(delta, self.image) or ():
+            pass
 
     def topic_id(self, name: str) -> TopicId:
         return self.image.topics[name].id

@@ -137,6 +137,28 @@ async def test_settings_reach_log_and_partition_while_they_run(world) -> None:
     append(u, batch(), acks=1)
 
 
+async def test_a_large_topic_comes_and_goes_one_log_at_a_time(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(first={0: state(1)})
+    delta = MetadataDelta(cluster.image)
+    delta.create_topic("t", TopicId(bytes(15) + b"t"))
+    topic = delta.topic(delta.topic_id("t"))
+    for number in range(3):
+        delta.set_partition(topic, number, state(1))
+    cluster.image = delta.apply(2, 0, 0)
+    steps = cluster.replicas.publish(delta, cluster.image)
+
+    next(steps)
+    assert names(world) == ["first-0", "t-0"]
+    assert refused(cluster, "t", 1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert [*steps] == [None, None]
+    assert names(world) == ["first-0", "t-0", "t-1", "t-2"]
+
+    delta = MetadataDelta(cluster.image)
+    delta.delete_topic(delta.topic(delta.topic_id("t")))
+    assert len([*cluster.replicas.publish(delta, delta.apply(3, 0, 0))]) == 3
+
+
 async def test_after_a_restart_the_data_are_there_and_strays_are_set_aside(
     world, autojump_clock
 ) -> None:

@@ -2,11 +2,12 @@
 order.
 
 The loader is one task. A publisher is a plain call that must not fail: what it raises stops the
-broker, as the parts would then act on different images. A metadata transaction is published whole
-or, aborted, not at all.
+broker, as the parts would then act on different images. One whose work grows with the delta gives
+it in steps, and other tasks run in between. A metadata transaction is published whole or, aborted,
+not at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn, Protocol
 
 import trio
@@ -22,8 +23,11 @@ from trio_kafka.metadata.source import MetadataSource
 class Publisher(Protocol):
     """A part that follows the metadata."""
 
-    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> None:
-        """`delta` leads from the image published before to this one."""
+    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None] | None:
+        """`delta` leads from the image published before to this one.
+
+        Steps, if any, are taken to the end before the next publisher, and the next delta, is due.
+        """
 
 
 class MetadataCache:
@@ -85,17 +89,18 @@ class Loader:
                         await trio.lowlevel.checkpoint()
                 if self._assembly.offset < goal:
                     continue
-                self._publish()
+                await self._publish()
                 if not started:
                     started = True
                     task_status.started(self.image)
 
-    def _publish(self) -> None:
+    async def _publish(self) -> None:
         made = self._assembly.finish()
         if made is not None:
             delta, image = made
             for publisher in self._publishers:
-                publisher.publish(delta, image)
+                for _ in publisher.publish(delta, image) or ():
+                    await trio.lowlevel.checkpoint()
             self._published.advance(image.offset)
 
     def _figures(self) -> Figures:

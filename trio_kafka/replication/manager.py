@@ -8,7 +8,7 @@ directories of partitions that are not this broker's become strays: their files 
 are free.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NoReturn, TypeVar
 
 import trio
@@ -215,12 +215,16 @@ class ReplicaManager:
                 _logger.warning("stray partition", partition=str(log.partition))
                 self._logs.make_stray(log.partition)
         for topic in image.topics.values():
+            config = self._settings_of(image, topic.name)
             for number, state in topic.partitions.items():
                 if self._broker in state.replicas:
-                    self._add(topic.id, TopicPartition(topic.name, number), state, new=False)
+                    at = TopicPartition(topic.name, number)
+                    self._add(topic.id, at, state, config, new=False)
 
-    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> None:
-        """Take over what has changed."""
+    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
+        """Take over what has changed, in steps of one log that is made or goes: files take their
+        time. A partition whose step is to come is answered for as before, which clients retry.
+        """
         if not self._started:
             self.start(image)
             return
@@ -229,11 +233,13 @@ class ReplicaManager:
             gone = before.topics.get(name)
             for number in gone.partitions if gone is not None else ():
                 self._remove(TopicPartition(name, number))
+                yield
         for topic in delta.topics.values():
-            self._follow(topic)
+            yield from self._follow(topic)
         self._follow_settings(delta)
 
-    def _follow(self, topic: TopicDelta) -> None:
+    def _follow(self, topic: TopicDelta) -> Iterator[None]:
+        config: TopicConfig | None = None
         for number in topic.changed:
             state = topic.partitions[number]
             at = TopicPartition(topic.name, number)
@@ -241,8 +247,11 @@ class ReplicaManager:
             if self._broker not in state.replicas:
                 if known is not None:
                     self._remove(at)
+                    yield
             elif known is None:
-                self._add(topic.id, at, state, new=True)
+                config = config or self._settings_of(self.image, topic.name)
+                self._add(topic.id, at, state, config, new=True)
+                yield
             else:
                 known.update(state)
 
@@ -269,10 +278,15 @@ class ReplicaManager:
     # Partitions
 
     def _add(
-        self, topic_id: TopicId, at: TopicPartition, state: PartitionState, *, new: bool
+        self,
+        topic_id: TopicId,
+        at: TopicPartition,
+        state: PartitionState,
+        topic: TopicConfig,
+        *,
+        new: bool,
     ) -> None:
         """new: there never was a log, so an empty one is no loss."""
-        topic = self._settings_of(self.image, at.topic)
         settings = partition_settings(topic, full_validation=self._full_validation)
         partition = Partition(
             topic_id, at, self._broker, state, changed=self._changed, settings=settings
