@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.known import KNOWN, MEANINGLESS, NOT_YET, why_ignored
+from trio_kafka.config.known import KNOWN, MEANINGLESS, NOT_YET, UNHEARD, why_ignored
 from trio_kafka.config.setting import settings_of
 
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
@@ -16,6 +16,10 @@ def test_each_setting_of_kafka_is_honoured_or_known_and_not_both():
     honoured = settings_of(BrokerConfig).keys()
 
     assert KNOWN.keys() == (BROKER.keys() | OF_THE_AUTHORIZER.keys()) - honoured
+
+
+def test_what_no_part_obeys_is_declared_all_the_same():
+    assert settings_of(BrokerConfig).keys() > UNHEARD
 
 
 def test_known_settings_have_kafkas_types():
@@ -35,6 +39,7 @@ def test_known_settings_have_kafkas_types():
         ("rlmm.config.remote.log.metadata.topic.num.partitions", NOT_YET),
         ("metric.reporters", MEANINGLESS),
         ("fetch.purgatory.purge.interval.requests", MEANINGLESS),
+        ("replica.lag.time.max.ms", NOT_YET),
         ("num.io.threads", None),
         ("zookeeper.connect", None),
         ("listener.names", None),

@@ -32,10 +32,13 @@ def test_a_single_nodes_file_of_kafkas_kind_is_accepted():
     assert loaded.config.num_network_threads == 4
     assert [str(e) for e in loaded.config.endpoints.advertised] == ["PLAINTEXT://localhost:9092"]
     assert loaded.warnings == (
+        "server.properties:12: offsets.topic.replication.factor is not honoured yet",
         (
             "server.properties:13: share.coordinator.state.topic.replication.factor "
             "is not honoured yet"
         ),
+        "server.properties:14: transaction.state.log.replication.factor is not honoured yet",
+        "server.properties:15: transaction.state.log.min.isr is not honoured yet",
     )
 
 

@@ -1,4 +1,5 @@
-"""The broker's settings, those that it honours; `known` has the names of Kafka's other ones.
+"""The broker's settings, those that it describes; `known` has the names of Kafka's other ones, and
+of those here that no part obeys yet.
 
 One field a setting: `num.io.threads` is `num_io_threads`. Types, defaults, bounds and update modes
 are those of Apache Kafka 4.4.0, and a test compares them. What has no default here (`node.id`,
@@ -35,10 +36,10 @@ _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 @frozen(kw_only=True)
 class BrokerConfig(OwnSettings):
-    """Every setting that is honoured, with the value that is in force."""
+    """Every setting that is described, with the value that is in force."""
 
     given: Mapping[str, Given] = field(factory=dict, eq=False, repr=False)
-    """What was written down, by name: honoured, known and plugin settings."""
+    """What was written down, by name: described, known and plugin settings."""
 
     # Who this node is
     node_id: int = int32(NOTHING, "The number of this node in its cluster.", low=0)

@@ -1,7 +1,8 @@
 """Kafka's other broker settings: accepted and type-checked, but without an effect here.
 
 Together with the fields of `BrokerConfig` these are all broker settings of Apache Kafka 4.4.0 and
-the two of its own authorizer; a test compares them.
+the two of its own authorizer; a test compares them. `UNHEARD` has those fields that no part obeys
+yet: they are described like the others; a test compares it with what the code reads.
 """
 
 from collections.abc import Mapping
@@ -176,6 +177,26 @@ _MEANINGLESS: Final = {
     """,
 }
 
+_FIELDS_NOT_YET: Final = """
+    background.threads broker.heartbeat.interval.ms controller.quorum.append.linger.ms
+    controller.quorum.election.backoff.max.ms controller.quorum.election.timeout.ms
+    controller.quorum.fetch.timeout.ms controller.quorum.request.timeout.ms
+    controller.quorum.retry.backoff.ms initial.broker.registration.timeout.ms
+    log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms
+    log.cleaner.min.cleanable.ratio log.cleaner.min.compaction.lag.ms log.dir.failure.timeout.ms
+    log.local.retention.bytes log.local.retention.ms log.preallocate log.remote.copy.lag.bytes
+    log.remote.copy.lag.ms max.request.partition.size.limit metadata.max.idle.interval.ms
+    metadata.max.retention.bytes metadata.max.retention.ms num.recovery.threads.per.data.dir
+    num.replica.fetchers offsets.topic.compression.codec offsets.topic.num.partitions
+    offsets.topic.replication.factor offsets.topic.segment.bytes replica.fetch.backoff.ms
+    replica.fetch.max.bytes replica.fetch.min.bytes replica.fetch.response.max.bytes
+    replica.fetch.wait.max.ms replica.high.watermark.checkpoint.interval.ms
+    replica.lag.time.max.ms replica.socket.receive.buffer.bytes replica.socket.timeout.ms
+    request.timeout.ms transaction.state.log.min.isr transaction.state.log.num.partitions
+    transaction.state.log.replication.factor transaction.state.log.segment.bytes
+    unclean.leader.election.enable unstable.api.versions.enable
+"""
+
 
 def _by_name(table: Mapping[Kind, str]) -> dict[str, Kind]:
     return {name: kind for kind, names in table.items() for name in names.split()}
@@ -183,11 +204,12 @@ def _by_name(table: Mapping[Kind, str]) -> dict[str, Kind]:
 
 _KINDS_NOT_YET: Final = _by_name(_NOT_YET)
 _KINDS_MEANINGLESS: Final = _by_name(_MEANINGLESS)
+UNHEARD: Final = frozenset(_FIELDS_NOT_YET.split())
 KNOWN: Final[Mapping[str, Kind]] = _KINDS_NOT_YET | _KINDS_MEANINGLESS
 
 
 def why_ignored(name: str) -> str | None:
-    """Why a setting has no effect here; None for one that Kafka does not know either."""
-    if name in _KINDS_NOT_YET or name.startswith(_PREFIXES):
+    """Why a setting has no effect here; None for one that has, or that Kafka does not know."""
+    if name in UNHEARD or name in _KINDS_NOT_YET or name.startswith(_PREFIXES):
         return NOT_YET
     return MEANINGLESS if name in _KINDS_MEANINGLESS else None

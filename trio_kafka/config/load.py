@@ -116,10 +116,12 @@ def _build(given: Layer) -> BrokerConfig:
 
 def _check_name(name: str, given: Given) -> str | None:
     """The warning for a setting without an effect; ConfigError for one that nobody knows."""
-    if name in BROKER_SETTINGS or _is_of_plugin(name):
+    if _is_of_plugin(name):
         return None
     refuse(name, given)
     reason = why_ignored(name)
+    if reason is None and name in BROKER_SETTINGS:
+        return None
     if reason is None:
         raise ConfigError(name, _unknown(name), given.where)
     if name in KNOWN:

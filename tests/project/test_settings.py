@@ -1,0 +1,63 @@
+"""A setting that is declared is obeyed by a part, or it is said that it is not."""
+
+import re
+
+from tests.project.tree import ROOT, modules
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.known import UNHEARD
+from trio_kafka.config.setting import Setting, settings_of
+from trio_kafka.config.topic import TopicConfig
+
+BROKER, TOPIC = settings_of(BrokerConfig), settings_of(TopicConfig)
+# Obeyed by the configuration itself: they make its listeners and directories, or refuse the start.
+BY_CONFIG = {
+    "advertised.listeners",
+    "broker.id",
+    "controller.listener.names",
+    "controller.quorum.bootstrap.servers",
+    "controller.quorum.voters",
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "listeners",
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+    "process.roles",
+    "security.inter.broker.protocol",
+}
+# The metadata log's are handed on under the names of a topic's, but no part of raft looks there.
+ELSEWHERE = {"metadata.max.retention.bytes", "metadata.max.retention.ms"}
+SOURCES = "\n".join(
+    (ROOT / module).read_text()
+    for module in modules()
+    if module.parts[1] not in ("config", "testing") and module.parts[0] != "admin_ui"
+)
+
+
+def is_read(setting: Setting) -> bool:
+    return re.search(rf"\.{setting.field}\b", SOURCES) is not None
+
+
+REFUSED = {"remote.storage.enable"}
+UNREAD_OF_TOPICS = {name for name, setting in TOPIC.items() if not is_read(setting)} - REFUSED
+OF_TOPICS = {
+    name
+    for topic, setting in TOPIC.items()
+    if topic not in UNREAD_OF_TOPICS
+    for name, _ in setting.server
+}
+
+
+def test_a_broker_setting_is_obeyed_or_the_start_warns_of_it() -> None:
+    read = {name for name, setting in BROKER.items() if is_read(setting)}
+
+    assert BROKER.keys() - (read - ELSEWHERE) - OF_TOPICS - BY_CONFIG == UNHEARD
+
+
+def test_a_topic_setting_is_obeyed_or_stands_in_the_list_of_differences() -> None:
+    text = (ROOT / "docs" / "differences.md").read_text()
+    [told] = re.findall(
+        r"\*\*Settings of topics without an effect.*?(?=\n- |\n\n)", text, re.DOTALL
+    )
+
+    assert {name for name in re.findall(r"`([^`=]+)`", told) if name in TOPIC} == UNREAD_OF_TOPICS
