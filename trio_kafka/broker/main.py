@@ -15,6 +15,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.manager import LogManager
+from trio_kafka.log.open_files import budget_of
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.protocols import World
 from trio_kafka.world.real import RealWorld
@@ -33,14 +34,17 @@ def serve(
 
     ready: called when clients are served.
     """
-    raise_descriptor_limit()
+    open_files = budget_of(raise_descriptor_limit())
     clock = SkippingClock()
 
     async def run() -> int:
         async with stop_signals() as stop:
             with stop.starting:
                 async with running_broker(
-                    config, RealWorld(clock), format_if_empty=format_if_empty
+                    config,
+                    RealWorld(clock),
+                    format_if_empty=format_if_empty,
+                    open_files=open_files,
                 ) as broker:
                     stop.serving = True
                     with long_lived_frozen(clock.elapsed):

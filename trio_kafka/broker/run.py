@@ -14,6 +14,7 @@ from trio_kafka.broker.tasks import Tasks, only_leaf
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
+from trio_kafka.log.open_files import SMALLEST
 from trio_kafka.requests.registry import Registry, installed_apis
 from trio_kafka.world.protocols import World
 
@@ -29,6 +30,7 @@ async def running_broker(
     format_if_empty: bool = False,
     apis: Registry | None = None,
     stop_s: float = STOP_S,
+    open_files: int = SMALLEST,
 ) -> AsyncIterator[Broker]:
     """A broker that has started. It stops in order, also when the block raises or a part fails.
 
@@ -36,6 +38,7 @@ async def running_broker(
     Cancelled, the broker ends at once, and recovers at its next start.
 
     apis: its handlers; None: those that are installed. stop_s: the deadline of the stop.
+    open_files: how many files of sealed segments are open at most.
     Raises StartError, KafkaError, and what ends a broker: LogDirError, InvariantError, or whatever
     a part fails with.
     """
@@ -46,7 +49,9 @@ async def running_broker(
         async with trio.open_nursery() as nursery:
             tasks = Tasks(nursery)
             site = Site(world=world, config=config, node=node, tasks=tasks)
-            start = Start(site=site, apis=registry, format_if_empty=format_if_empty)
+            start = Start(
+                site=site, apis=registry, format_if_empty=format_if_empty, open_files=open_files
+            )
             # Given back when no task is left: one that still ran would open its files again.
             held.callback(start.abandon)
             broker: Broker | None = None

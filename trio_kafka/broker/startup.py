@@ -44,6 +44,7 @@ class Start:
     site: Site
     apis: Registry
     format_if_empty: bool
+    open_files: int
     _logs: LogManager | None = field(default=None, init=False)
     _storage: Storage | None = field(default=None, init=False)
     _raft: RaftDriver | None = field(default=None, init=False)
@@ -58,7 +59,11 @@ class Start:
             await site.tasks.start("scheduler", scheduler.run)
             await site.tasks.start("timers", _run_timers, timers)
         logs = self._logs = LogManager(
-            site.world, site.config.directories, site.node, self._directory_failed
+            site.world,
+            site.config.directories,
+            site.node,
+            self._directory_failed,
+            open_files=self.open_files,
         )
         with steps.step("log directories"):
             storage = self._storage = await open_storage(

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from struct import Struct
 from typing import Final
 
+from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import Steps, Want
 from trio_kafka.world.protocols import Directory, File
 
@@ -25,15 +26,34 @@ class CorruptIndexError(Exception):
 class EntryFile:
     """Entries (key, value); `count` and `last` are known while it grows and after `load`."""
 
-    __slots__ = ("_directory", "_entries", "_file", "_layout", "_name", "_tops", "count", "last")
+    __slots__ = (
+        "_directory",
+        "_entries",
+        "_file",
+        "_files",
+        "_layout",
+        "_name",
+        "_tops",
+        "count",
+        "last",
+    )
 
-    def __init__(self, directory: Directory, name: str, layout: Struct, *, sealed: bool) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        name: str,
+        layout: Struct,
+        *,
+        sealed: bool,
+        files: OpenFiles | None = None,
+    ) -> None:
+        self._files = files or OpenFiles()
         self._directory = directory
         self._name = name
         self._layout = layout
         self._entries: bytearray | None = None if sealed else bytearray()
         self._tops: list[int] | None = None
-        self._file: File | None = None
+        self._file: File | None = None  # written and not durable yet; else it is in `_files`
         self.count = 0
         self.last: Entry | None = None
 
@@ -56,14 +76,14 @@ class EntryFile:
             yield from self.load()
         if self._entries is not None:
             return self._search(self._entries, self.count, key)
-        tops, file = self._tops, self._file
-        if tops is None or file is None:
+        tops = self._tops
+        if tops is None:
             raise ValueError(f"{self._name} is closed")
         page = bisect_right(tops, key) - 1
         if page < 0:
             return None
         size = min(_PAGE, self.count - page * _PAGE) * self._layout.size
-        view = yield Want(file, page * _PAGE * self._layout.size, size, size)
+        view = yield Want(self._open(), page * _PAGE * self._layout.size, size, size)
         return self._search(view, len(view) // self._layout.size, key)
 
     def _search(self, entries: bytearray | memoryview, count: int, key: int) -> Entry | None:
@@ -74,9 +94,12 @@ class EntryFile:
         first, second = unpack(entries, (found - 1) * size)
         return first, second
 
+    def _open(self) -> File:
+        return self._file or self._files.get(self, self._directory, self._name)
+
     def load(self) -> Steps[None]:
         """Read the keys of a sealed index. Raises CorruptIndexError, FileNotFoundError."""
-        self._file = file = self._file or self._directory.open(self._name)
+        file = self._open()
         size = self._layout.size
         if file.size % size:
             raise CorruptIndexError(f"{self._name}: {file.size} bytes, want a multiple of {size}")
@@ -84,6 +107,8 @@ class EntryFile:
         if file.size:
             view = yield Want(file, 0, file.size, file.size)
         self._keep(bytes(view))
+        if self._entries is not None:
+            self._files.close(self)  # all of it is in memory
 
     def _keep(self, content: bytes) -> None:
         """Take over what the file holds, but for zeros at its end."""
@@ -104,7 +129,7 @@ class EntryFile:
     def grow(self) -> Steps[None]:
         """Bring all entries into memory, so that they can be cut and continued."""
         if self._entries is None:
-            self._file = file = self._file or self._directory.open(self._name)
+            file = self._open()
             view = yield Want(file, 0, file.size, file.size)
             content = bytes(view)
             self._keep(content)
@@ -141,15 +166,16 @@ class EntryFile:
         """
         if self._entries is None:
             return
-        file = self._file
+        file = self._file or self._files.take(self)
         if file is None:
             there = self._directory.exists(self._name)
-            file = self._directory.open(self._name) if there else self._directory.create(self._name)
+            make = self._files.open if there else self._files.create
+            file = make(self._directory, self._name)
+        self._file = file
         if file.size:
             file.truncate(0)
         if self._entries:
             file.append([self._entries])
-        self._file = file
 
     def seal(self) -> None:
         """Give back the memory of what `write` wrote: no entry follows."""
@@ -161,10 +187,15 @@ class EntryFile:
         if self._file is not None:
             await self._file.sync()
 
-    def close(self) -> None:
-        """Give back the descriptor; a sealed index is opened again when it is needed."""
+    def settle(self) -> None:
+        """What `write` wrote is durable: give back the descriptor."""
         if self._file is not None:
             self._file.close()
             self._file = None
-            if self._entries is None:
-                self._tops = None
+
+    def close(self) -> None:
+        """Give back the descriptor and the keys; a sealed index is read again when it is needed."""
+        self.settle()
+        self._files.close(self)
+        if self._entries is None:
+            self._tops = None

@@ -9,6 +9,7 @@ log for good, as LogDirError.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Final, NoReturn, TypeVar
 
 import trio
@@ -286,10 +287,13 @@ class Log:
         active = self.segments.active
         if active.base_offset == base_offset:  # empty: full of nothing but a setting
             return active
-        segment = Segment.create(self.directory, base_offset, now_ms)
+        # All that needs descriptors comes first: where none is left nothing has happened.
+        active.write_indexes()
+        segment = Segment.create(self.directory, base_offset, now_ms, active.files)
         active.seal()
         self.unsynced.sealed(active)
-        self.write_producers(base_offset)
+        with suppress(KafkaError):  # no descriptor: the next load begins with an older snapshot
+            self.write_producers(base_offset)
         self.segments.add(segment)
         self._jitter_ms = self._draw_jitter()
         self.wants_sync(self)
@@ -299,7 +303,8 @@ class Log:
         """A snapshot of the producers as they are at `offset`, not durable yet. OSError."""
         name = offset_file(offset, SNAPSHOT)
         there = self.directory.exists(name)
-        file = self.directory.open(name) if there else self.directory.create(name)
+        files = self.segments.active.files
+        file = (files.open if there else files.create)(self.directory, name)
         if file.size:
             file.truncate(0)
         file.append([encode(self.producers)])
@@ -472,6 +477,8 @@ class Log:
                     self.write_producers(self.end_offset)
                 except OSError as error:
                     self.fail(error)
+                except KafkaError as error:  # no descriptor is left: this is no clean end
+                    raise LogDirError(self.directory.path, str(error)) from error
                 await self.sync_now()
             self.abandon()
 

@@ -18,6 +18,7 @@ from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.log import Log
 from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
 from trio_kafka.log.names import DELETE, STRAY, marked_directory, parse_directory
+from trio_kafka.log.open_files import SMALLEST, OpenFiles
 from trio_kafka.log.partition_metadata import (
     NAME as PARTITION_METADATA,
 )
@@ -40,7 +41,10 @@ class IdentityError(Exception):
 
 
 class LogManager:
-    """on_offline: called with a directory that has just gone offline."""
+    """on_offline: called with a directory that has just gone offline.
+
+    open_files: how many files of sealed segments are open at most, see `OpenFiles`.
+    """
 
     def __init__(
         self,
@@ -48,6 +52,8 @@ class LogManager:
         paths: Sequence[str],
         node: Node,
         on_offline: "Callable[[LogDirectory], None] | None" = None,
+        *,
+        open_files: int = SMALLEST,
     ) -> None:
         self._world = world
         self._paths = paths
@@ -61,7 +67,9 @@ class LogManager:
         self._topic_id_of: Callable[[str], TopicId | None] = _no_topic
         self._syncing: set[Log] = set()
         self._bell = trio.Event()
+        self._files = OpenFiles(open_files)
         self._node = node.add("log-manager", "part", self.figures)
+        self._node.add("open-files", "file", self._files.figures)
         self._nodes: dict[TopicPartition, Node] = {}
 
     def figures(self) -> Figures:
@@ -217,6 +225,7 @@ class LogManager:
             config,
             known=directory.known(partition),
             pace=directory.pace,
+            files=self._files,
         )
         try:
             content = await read_file(folder, PARTITION_METADATA)
@@ -295,9 +304,16 @@ class LogManager:
                 config,
                 parent=directory.root,
                 pace=directory.pace,
+                files=self._files,
             )
-            file = folder.create(PARTITION_METADATA)
-            file.append([encode(topic_id)])
+            try:
+                file = self._files.create(folder, PARTITION_METADATA)
+                file.append([encode(topic_id)])
+            except BaseException:
+                log.abandon()
+                raise
+        except KafkaError as error:  # no descriptor is left: the directory stays online
+            raise LogDirError(directory.path, str(error)) from error
         except OSError as error:
             directory.fail(LogDirError(directory.path, str(error)))
             raise LogDirError(directory.path, str(error)) from error
@@ -455,6 +471,7 @@ class LogManager:
         await trio.lowlevel.checkpoint()
         for directory in self.directories:
             await directory.close(broker_epoch)
+        self._files.close_all()
         self._logs.clear()
         self._node.remove()
 
@@ -462,6 +479,7 @@ class LogManager:
         """Close files and give back locks, nothing else: the next start recovers. Idempotent."""
         for directory in self.directories:
             directory.abandon()
+        self._files.close_all()
 
     def _online(self) -> list[LogDirectory]:
         return [directory for directory in self.directories if directory.offline is None]

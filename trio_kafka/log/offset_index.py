@@ -11,6 +11,7 @@ from typing import Final
 
 from trio_kafka.log.entries import EntryFile
 from trio_kafka.log.names import INDEX, offset_file
+from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import Steps
 from trio_kafka.world.protocols import Directory
 
@@ -22,10 +23,17 @@ class OffsetIndex:
 
     __slots__ = ("_base", "entries")
 
-    def __init__(self, directory: Directory, base_offset: int, *, sealed: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        base_offset: int,
+        *,
+        sealed: bool = False,
+        files: OpenFiles | None = None,
+    ) -> None:
         self._base = base_offset
         name = offset_file(base_offset, INDEX)
-        self.entries = EntryFile(directory, name, ENTRY, sealed=sealed)
+        self.entries = EntryFile(directory, name, ENTRY, sealed=sealed, files=files)
 
     def append(self, last_offset: int, position: int) -> None:
         """The batch that ends with `last_offset` begins at `position`."""

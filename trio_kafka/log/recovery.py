@@ -26,6 +26,7 @@ from trio_kafka.log.names import (
     offset_file,
     parse_offset_file,
 )
+from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.pace import Pace
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.producers import drop_snapshots, load_producers
@@ -66,10 +67,11 @@ def create_log(
     parent: Directory | None = None,
     start_offset: int = 0,
     pace: Pace | None = None,
+    files: OpenFiles | None = None,
 ) -> Log:
     """An empty log in an empty directory. Nothing is durable before its first `sync`. OSError."""
     now_ms = int(world.clock.wall() * 1000)
-    segment = Segment.create(directory, start_offset, now_ms)
+    segment = Segment.create(directory, start_offset, now_ms, files)
     return Log(
         world,
         directory,
@@ -95,13 +97,14 @@ async def open_log(
     known: Known | None = None,
     parent: Directory | None = None,
     pace: Pace | None = None,
+    files: OpenFiles | None = None,
 ) -> Log:
     """The log in a directory, empty or not.
 
     What `known` says is true, or says less. LogDirError.
     """
     known = known or Known()
-    loader = _Loader(world, directory, config, known)
+    loader = _Loader(world, directory, config, known, files or OpenFiles())
     try:
         await loader.load()
     except BaseException as error:
@@ -130,8 +133,16 @@ async def open_log(
 class _Loader:
     """One load. `rebuilt`: segments that were read."""
 
-    def __init__(self, world: World, directory: Directory, config: LogConfig, known: Known) -> None:
+    def __init__(
+        self,
+        world: World,
+        directory: Directory,
+        config: LogConfig,
+        known: Known,
+        files: OpenFiles,
+    ) -> None:
         self.directory = directory
+        self.files = files
         self.config = config
         self.known = known
         self.now_ms = int(world.clock.wall() * 1000)
@@ -179,7 +190,7 @@ class _Loader:
             if found is None:
                 continue
             last = [found[0]]
-            file = self.directory.open(name)
+            file = self.files.open(self.directory, name)
 
             def see(position: int, header: BatchHeader, last: list[int] = last) -> None:
                 del position
@@ -225,7 +236,7 @@ class _Loader:
                 _logger.warning("segment dropped", path=self.directory.path, base_offset=base)
                 await self._drop(base)
                 continue
-            segment = Segment.open(self.directory, base, self.now_ms)
+            segment = Segment.open(self.directory, base, self.now_ms, self.files)
             self._found.append(segment)
             trusted = self.known.clean or (
                 not last and bases[number + 1] <= self.known.recovery_point
@@ -288,6 +299,7 @@ class _Loader:
                 position=end,
                 bytes=torn,
             )
+            segment.hold()
             segment.file.truncate(end)
         return not torn
 
@@ -301,7 +313,7 @@ class _Loader:
             self._found.clear()
             self.rebuilt.clear()
         if not self._found:
-            segment = Segment.create(self.directory, self.start_offset, self.now_ms)
+            segment = Segment.create(self.directory, self.start_offset, self.now_ms, self.files)
             self._found.append(segment)
             self.rebuilt.append(segment)
             first = self.end_offset = self.start_offset
@@ -310,6 +322,7 @@ class _Loader:
     async def _make_durable(self) -> None:
         """What was read may be in the page cache only, and names may have gone."""
         active = self.segments.active
+        active.hold()
         active.sealed = False
         for segment in self.rebuilt:
             if segment is not active:

@@ -1,19 +1,20 @@
 """One segment: a file of batches, its indexes, and what is known of its end.
 
-The active segment grows; a sealed one does not, opens its files when they are first needed, and can
-give them back. Positions of the last batches written are kept in memory: whoever reads at the end
-of the log looks nothing up.
+The active segment grows. A sealed one does not: once its files are durable they are the budget's
+(`open_files`), which opens and closes them. Positions of the last batches written are kept in
+memory: whoever reads at the end of the log looks nothing up.
 """
 
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.errors import KafkaError
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.entries import CorruptIndexError
 from trio_kafka.log.names import LOG, offset_file
 from trio_kafka.log.offset_index import OffsetIndex
+from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import Steps
 from trio_kafka.log.scan import Spot, find_batch, walk
 from trio_kafka.log.time_index import NO_TIMESTAMP, TimeIndex
@@ -36,12 +37,14 @@ class Segment:
 
     __slots__ = (
         "_file",
+        "_name",
         "_recent",
         "_since_index",
         "_size",
         "base_offset",
         "created_ms",
         "directory",
+        "files",
         "max_timestamp",
         "max_timestamp_offset",
         "offsets",
@@ -60,16 +63,23 @@ class Segment:
         file: File | None = None,
         sealed: bool = False,
         created_ms: int = 0,
+        files: OpenFiles | None = None,
     ) -> None:
         self.directory = directory
+        self.files = files = files or OpenFiles()
+        self._name = offset_file(base_offset, LOG)
         self.base_offset = base_offset
         self.sealed = sealed
         self.created_ms = created_ms
-        self._file = file
+        self._file: File | None = None  # active or not durable yet; else it is in `files`
         self._size = file.size if file else 0
-        self.offsets = OffsetIndex(directory, base_offset, sealed=sealed)
-        self.times = TimeIndex(directory, base_offset, sealed=sealed)
-        self.transactions = TransactionIndex(directory, base_offset, sealed=sealed)
+        if file is not None and sealed:
+            files.keep(self, file)
+        else:
+            self._file = file
+        self.offsets = OffsetIndex(directory, base_offset, sealed=sealed, files=files)
+        self.times = TimeIndex(directory, base_offset, sealed=sealed, files=files)
+        self.transactions = TransactionIndex(directory, base_offset, sealed=sealed, files=files)
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base_offset
         self.timestamps_known = not sealed
@@ -78,23 +88,37 @@ class Segment:
         self._recent: list[tuple[int, int, int]] = []  # last offset, base offset, position
 
     @classmethod
-    def create(cls, directory: Directory, base_offset: int, now_ms: int) -> "Segment":
-        """An empty active segment. OSError."""
-        file = directory.create(offset_file(base_offset, LOG))
-        return cls(directory, base_offset, file=file, created_ms=now_ms)
+    def create(
+        cls, directory: Directory, base_offset: int, now_ms: int, files: OpenFiles | None = None
+    ) -> "Segment":
+        """An empty active segment. OSError, KafkaError as `OpenFiles.create`."""
+        files = files or OpenFiles()
+        file = files.create(directory, offset_file(base_offset, LOG))
+        return cls(directory, base_offset, file=file, created_ms=now_ms, files=files)
 
     @classmethod
-    def open(cls, directory: Directory, base_offset: int, now_ms: int) -> "Segment":
-        """A sealed segment that is there already. OSError."""
-        file = directory.open(offset_file(base_offset, LOG))
-        return cls(directory, base_offset, file=file, sealed=True, created_ms=now_ms)
+    def open(
+        cls, directory: Directory, base_offset: int, now_ms: int, files: OpenFiles | None = None
+    ) -> "Segment":
+        """A sealed segment that is there already. OSError, KafkaError as `OpenFiles.open`."""
+        files = files or OpenFiles()
+        file = files.open(directory, offset_file(base_offset, LOG))
+        return cls(directory, base_offset, file=file, sealed=True, created_ms=now_ms, files=files)
 
     @property
     def file(self) -> File:
-        """The file of batches, opened if it must be."""
+        """The file of batches, opened if it must be.
+
+        A sealed segment's is to be asked for again after a wait: the budget may have closed it.
+        """
         if self._file is None:
-            self._file = self.directory.open(offset_file(self.base_offset, LOG))
+            return self.files.get(self, self.directory, self._name)
         return self._file
+
+    def hold(self) -> None:
+        """Keep the file out of the budget until it is durable: it will be written. Leases stay."""
+        if self._file is None:
+            self._file = self.files.take(self) or self.files.open(self.directory, self._name)
 
     @property
     def size(self) -> int:
@@ -183,10 +207,14 @@ class Segment:
         try:
             position = yield from self.offsets.position(offset)
             return (yield from find_batch(self.file, position, offset))
-        except (CorruptIndexError, FileNotFoundError, KafkaError):
-            # An index is a hint: without it the scan takes longer. A lie of the log itself is
-            # raised by the second scan.
-            return (yield from find_batch(self.file, 0, offset))
+        except (CorruptIndexError, FileNotFoundError):
+            pass
+        except KafkaError as error:
+            if error.code is not ErrorCode.CORRUPT_MESSAGE:
+                raise
+        # An index is a hint: without it the scan takes longer. A lie of the log itself is raised by
+        # the second scan.
+        return (yield from find_batch(self.file, 0, offset))
 
     def find_recent(self, offset: int) -> Spot | None:
         """As `find`, from memory; None where that does not know."""
@@ -242,6 +270,7 @@ class Segment:
 
         Indexes into memory, largest timestamp after the last entry.
         """
+        self.hold()
         try:
             yield from self.offsets.entries.grow()
             yield from self.times.entries.grow()
@@ -282,19 +311,32 @@ class Segment:
         self.transactions.write()
 
     def seal(self) -> None:
-        """Nothing follows: write the indexes and give back their memory. OSError."""
-        self.write_indexes()
+        """Nothing follows: give back the memory of the indexes, which have been written."""
         self.offsets.entries.seal()
         self.times.entries.seal()
         self._recent.clear()
         self.sealed = True
 
     async def sync(self) -> None:
-        """Make the batches and the indexes written before durable. OSError."""
+        """Make the batches and the indexes written before durable. OSError.
+
+        The files of a sealed segment are the budget's then.
+        """
         await self.file.sync()
         await self.offsets.entries.sync()
         await self.times.entries.sync()
         await self.transactions.sync()
+        if self.sealed:
+            self._settle()
+
+    def _settle(self) -> None:
+        if self._file is not None:
+            self._size = self._file.size
+            self.files.keep(self, self._file)
+            self._file = None
+        self.offsets.entries.settle()
+        self.times.entries.settle()
+        self.transactions.settle()
 
     def close(self) -> None:
         """Give back the descriptors, once the last lease on them ends.
@@ -305,6 +347,7 @@ class Segment:
             self._size = self._file.size
             self._file.close()
             self._file = None
+        self.files.close(self)
         self.offsets.entries.close()
         self.times.entries.close()
         self.transactions.close()

@@ -11,6 +11,7 @@ from typing import Final
 
 from trio_kafka.log.entries import EntryFile
 from trio_kafka.log.names import TIME_INDEX, offset_file
+from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import Steps
 from trio_kafka.world.protocols import Directory
 
@@ -23,10 +24,17 @@ class TimeIndex:
 
     __slots__ = ("_base", "entries")
 
-    def __init__(self, directory: Directory, base_offset: int, *, sealed: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        base_offset: int,
+        *,
+        sealed: bool = False,
+        files: OpenFiles | None = None,
+    ) -> None:
         self._base = base_offset
         name = offset_file(base_offset, TIME_INDEX)
-        self.entries = EntryFile(directory, name, ENTRY, sealed=sealed)
+        self.entries = EntryFile(directory, name, ENTRY, sealed=sealed, files=files)
 
     def append_larger(self, timestamp: int, offset: int) -> None:
         """Add an entry if `timestamp` is larger than the last one's."""

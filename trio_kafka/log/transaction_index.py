@@ -11,6 +11,7 @@ from typing import Final
 from attrs import frozen
 
 from trio_kafka.log.names import TRANSACTION_INDEX, offset_file
+from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import Steps, Want
 from trio_kafka.world.protocols import Directory, File
 
@@ -34,12 +35,20 @@ class AbortedTransaction:
 class TransactionIndex:
     """Aborted transactions in the order of their markers."""
 
-    __slots__ = ("_directory", "_entries", "_file", "_name")
+    __slots__ = ("_directory", "_entries", "_file", "_files", "_name")
 
-    def __init__(self, directory: Directory, base_offset: int, *, sealed: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        base_offset: int,
+        *,
+        sealed: bool = False,
+        files: OpenFiles | None = None,
+    ) -> None:
+        self._files = files or OpenFiles()
         self._directory = directory
         self._name = offset_file(base_offset, TRANSACTION_INDEX)
-        self._file: File | None = None
+        self._file: File | None = None  # written and not durable yet
         self._entries: list[AbortedTransaction] | None = None if sealed else []
 
     def append(self, aborted: AbortedTransaction) -> None:
@@ -59,7 +68,7 @@ class TransactionIndex:
             return
         entries: list[AbortedTransaction] = []
         if self._directory.exists(self._name):
-            self._file = file = self._file or self._directory.open(self._name)
+            file = self._file or self._files.get(self, self._directory, self._name)
             view = yield Want(file, 0, file.size, file.size)
             whole = view[: len(view) // ENTRY.size * ENTRY.size]
             for version, producer_id, first, last, stable in ENTRY.iter_unpack(whole):
@@ -74,6 +83,7 @@ class TransactionIndex:
                     )
                 )
         self._entries = entries
+        self._files.close(self)
 
     def reset(self, entries: Iterable[AbortedTransaction] = ()) -> None:
         """Begin anew, in memory."""
@@ -91,7 +101,8 @@ class TransactionIndex:
         if not self._entries and not there:
             return
         if self._file is None:
-            self._file = (self._directory.open if there else self._directory.create)(self._name)
+            make = self._files.open if there else self._files.create
+            self._file = make(self._directory, self._name)
         if self._file.size:
             self._file.truncate(0)
         packed = [
@@ -106,7 +117,13 @@ class TransactionIndex:
         if self._file is not None:
             await self._file.sync()
 
-    def close(self) -> None:
+    def settle(self) -> None:
+        """What `write` wrote is durable: give back the descriptor."""
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def close(self) -> None:
+        """Give back the descriptor, also of a file that is being read."""
+        self.settle()
+        self._files.close(self)

@@ -10,6 +10,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.errors import KafkaError
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import SEGMENT_FILES, offset_file
 from trio_kafka.log.producers import drop_snapshots, load_producers
@@ -22,6 +23,7 @@ BYTES_A_TURN: Final = 16 << 20
 async def truncate_to(log: Log, offset: int) -> None:
     """Let the log end at `offset`, or before it where that lies inside of a batch. LogDirError.
 
+    KafkaError(REPLICA_NOT_AVAILABLE): no descriptor is left, and nothing was cut.
     Nothing may be appended meanwhile. Shielded: a log that is cut half way is of no use.
     """
     with trio.CancelScope(shield=True):
@@ -40,6 +42,10 @@ async def truncate_to(log: Log, offset: int) -> None:
 
 
 async def _truncate(log: Log, offset: int) -> None:
+    last = log.segments.at(log.segments.floor(offset - 1))
+    if last is not None and last.sealed:
+        # Its files are opened first: where no descriptor is left, nothing has changed.
+        await run_cold(last.grow_again())
     log.recovery_point = min(log.recovery_point, offset)
     log.flush_end = min(log.flush_end, offset)
     log.high_watermark = min(log.high_watermark, offset)
@@ -52,8 +58,6 @@ async def _truncate(log: Log, offset: int) -> None:
     log.unsynced.forget(active)
     spot = await run_cold(active.find(offset))
     end = min(offset, spot.base_offset) if spot else offset
-    if active.sealed:
-        await run_cold(active.grow_again())
     position = spot.position if spot else active.size
     while active.size > position:
         active.file.truncate(max(position, active.size - BYTES_A_TURN))
@@ -65,7 +69,10 @@ async def _truncate(log: Log, offset: int) -> None:
     log.recovery_point = min(log.recovery_point, end)
     log.epochs.truncate_from_end(end)
     await drop_snapshots(log.directory, end)
-    log.producers = await load_producers(log.directory, log.segments, end, end, set())
+    try:
+        log.producers = await load_producers(log.directory, log.segments, end, end, set())
+    except KafkaError as error:  # a log that is half cut is of no use
+        raise OSError(str(error)) from error
     await log.write_epochs()
     await active.file.sync()
     await log.directory.sync()
@@ -83,7 +90,7 @@ async def restart_at(log: Log, offset: int) -> None:
             try:
                 old = log.segments.active
                 if old.base_offset != offset:
-                    log.segments.add(Segment.create(log.directory, offset, log.now_ms()))
+                    log.segments.add(_new(log, offset))
                     await _remove(log, old)
                 await drop_snapshots(log.directory, -1)
                 log.producers.clear()
@@ -94,6 +101,10 @@ async def restart_at(log: Log, offset: int) -> None:
                 await log.directory.sync()
             except OSError as error:
                 log.fail(error)
+
+
+def _new(log: Log, offset: int) -> Segment:
+    return Segment.create(log.directory, offset, log.now_ms(), log.segments.active.files)
 
 
 async def _remove(log: Log, segment: Segment) -> None:

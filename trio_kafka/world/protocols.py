@@ -224,6 +224,10 @@ class File(Protocol):
         """Cuts leases that end beyond. About 20 µs/MiB: at most 16 MiB a turn, from the end."""
 
     def lease(self, end: int) -> Lease: ...
+    @property
+    def leased(self) -> bool:
+        """A lease is held, or a thread reads."""
+
     def close(self) -> None:
         """Idempotent; the descriptor goes with the last lease."""
 

@@ -119,6 +119,10 @@ class RealFile:
         self._leases[lease] = None
         return lease
 
+    @property
+    def leased(self) -> bool:
+        return bool(self._leases)
+
     def released(self, lease: RealLease) -> None:
         """A lease has ended; idempotent."""
         if lease in self._leases:

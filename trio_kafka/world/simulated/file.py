@@ -119,6 +119,10 @@ class SimulatedFile:
         self._leases[lease] = None
         return lease
 
+    @property
+    def leased(self) -> bool:
+        return bool(self._leases)
+
     def released(self, lease: SimulatedLease) -> None:
         """A lease has ended; idempotent."""
         self._leases.pop(lease, None)
@@ -128,7 +132,11 @@ class SimulatedFile:
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:
         self._call("read", (position, len(buffer)))
-        await self._world.pause(1e-4, 5e-3)
+        lease = self.lease(self.size)
+        try:
+            await self._world.pause(1e-4, 5e-3)
+        finally:
+            lease.release()
         found = self._copy(position, memoryview(buffer))
         if self._node.cold is not None and position <= self._node.cold:
             self._node.cold = max(self._node.cold, position + found)
