@@ -9,6 +9,8 @@ Source: Kafka's checkpoint file formats.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+import trio
+
 from trio_kafka.errors import LogDirError
 from trio_kafka.model import TopicPartition
 from trio_kafka.world.protocols import Directory
@@ -18,6 +20,7 @@ HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
 START_OFFSETS: Final = "log-start-offset-checkpoint"
 CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
+_SLICE: Final = 1000  # lines written without letting others run: about 0.5 ms
 
 
 async def read_file(directory: Directory, name: str) -> bytes | None:
@@ -95,6 +98,14 @@ async def read_offsets(directory: Directory, name: str) -> dict[TopicPartition, 
 async def write_offsets(
     directory: Directory, name: str, offsets: Mapping[TopicPartition, int]
 ) -> None:
-    """Replace such a checkpoint; lines are sorted."""
-    rows = [(key.topic, key.partition, offset) for key, offset in sorted(offsets.items())]
-    await replace_file(directory, name, checkpoint_text(rows))
+    """Replace such a checkpoint; lines are sorted. Lets others run between slices of them. OSError.
+
+    One writer of a checkpoint at a time: `offsets` is as of the call.
+    """
+    # Tuples, as they are compared in C: comparing 3,000 partitions themselves takes 25 ms.
+    rows = sorted((key.topic, key.partition, offset) for key, offset in offsets.items())
+    lines = ["0", str(len(rows))]
+    for start in range(0, len(rows), _SLICE):
+        lines += [f"{topic} {number} {end}" for topic, number, end in rows[start : start + _SLICE]]
+        await trio.lowlevel.checkpoint()
+    await replace_file(directory, name, "\n".join([*lines, ""]).encode())
