@@ -6,6 +6,7 @@ from pathlib import Path
 
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.log import Log
+from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.recovery import Known, create_log, open_log
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
@@ -65,10 +66,10 @@ async def sample_log(
     return await open_log(world, directory, PARTITION, config, known=known)
 
 
-def new_log(world: World, path: str = "/t-0", **settings) -> Log:
+def new_log(world: World, path: str = "/t-0", *, files: OpenFiles | None = None, **settings) -> Log:
     """An empty log."""
     root = world.directory(path, create=True)
-    return create_log(world, root, PARTITION, LogConfig(**settings))
+    return create_log(world, root, PARTITION, LogConfig(**settings), files=files)
 
 
 def batch(count: int = 1, *, size: int = 10, timestamp: int | None = None, **fields) -> bytearray:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tests.log.kit import content_of, fill
 from trio_kafka.log.entries import CorruptIndexError, EntryFile
+from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import run_cold, run_warm
 from trio_kafka.testing.simulation import run_simulated
 
@@ -98,3 +99,35 @@ def test_a_lookup_finds_what_a_scan_finds(keys, wanted):
 
     below = [pair for pair in pairs if pair[0] <= wanted]
     assert run_simulated(main) == (below[-1] if below else None)
+
+
+async def test_a_large_index_whose_file_was_closed_reads_one_page_again(autojump_clock, world):
+    root, files = world.directory("/data", create=True), OpenFiles(1)
+    entries = EntryFile(root, "a.index", PAIR, sealed=False, files=files)
+    for number in range(2000):
+        entries.append(2 * number, number)
+    entries.write()
+    entries.seal()
+    await entries.sync()
+    entries.settle()
+    assert files.figures()["open"] == 0
+    assert await run_cold(entries.lookup(3001)) == (3000, 1500)
+    root.create("other").close()
+
+    files.get("other", root, "other")
+
+    assert files.evicted == 1
+    assert entries.loaded
+    assert run_warm(entries.lookup(2001)) == (2000, 1000)
+
+
+async def test_a_small_index_needs_no_open_file_once_it_is_read(autojump_clock, world):
+    root, files = world.directory("/data", create=True), OpenFiles()
+    entries = EntryFile(root, "a.index", PAIR, sealed=False)
+    entries.append(1, 2)
+    entries.write()
+
+    sealed = EntryFile(root, "a.index", PAIR, sealed=True, files=files)
+
+    assert await run_cold(sealed.lookup(1)) == (1, 2)
+    assert files.figures()["open"] == 0

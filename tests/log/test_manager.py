@@ -1,3 +1,5 @@
+import errno
+
 import pytest
 import trio
 
@@ -9,7 +11,7 @@ from trio_kafka.log.manager import IdentityError, LogManager, new_directory_id
 from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
 from trio_kafka.log.partition_metadata import parse_id
 from trio_kafka.model import NodeId, TopicId, TopicPartition
-from trio_kafka.testing.simulation import run_simulated, run_until_crash
+from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
 
 IDENTITY = MetaProperties(node_id=NodeId(1), cluster_id="cluster")
 TOPIC_ID = TopicId(bytes(range(16)))
@@ -424,3 +426,36 @@ async def test_checkpoints_of_a_deleted_log_do_not_speak_for_the_new_one(autojum
     log = again.get(T0)
     assert (log.start_offset, log.end_offset) == (0, 3)
     assert offsets(await read_all(log)) == [0, 1, 2]
+
+
+async def test_open_files_of_all_logs_are_one_budget(autojump_clock, world):
+    await format_directory(world, "/data")
+    manager = await started(world, open_files=5)
+    logs = [manager.create(at, TOPIC_ID, SMALL) for at in (T0, T1)]
+    for log in logs:
+        for _ in range(40):
+            append(log, batch(2))
+        await log.sync()
+        await read_all(log)
+    (node,) = [child for child in manager._node.children if child.name == "open-files"]
+
+    figures = node.figures()
+    assert (figures["open"], figures["budget"]) == (5, 5)
+    assert figures["evicted"] > 5
+    await manager.close()
+
+    assert node.figures()["open"] == 0
+
+
+async def test_a_creation_without_a_descriptor_leaves_the_directory_online(autojump_clock, world):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    for target in (".log", "partition.metadata"):
+        full = OSError(errno.EMFILE, "too many open files")
+        world.universe.fault = fault_on("create", full, target)
+
+        with pytest.raises(LogDirError, match="too many open files"):
+            manager.create(T0 if target == ".log" else T1, TOPIC_ID, SMALL)
+
+    assert manager.directories[0].offline is None
+    assert manager.logs == ()

@@ -1,4 +1,5 @@
 from tests.log.kit import content_of, fill, sample
+from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import run_cold
 from trio_kafka.log.transaction_index import AbortedTransaction, TransactionIndex
 
@@ -49,3 +50,19 @@ async def test_a_torn_entry_ends_the_index(autojump_clock, world):
     await fill(root, {NAME: sample("txn")["txn-0"][NAME][:-1]})
 
     assert list(await run_cold(TransactionIndex(root, 5, sealed=True).all())) == ABORTED[:1]
+
+
+async def test_no_file_stays_open_once_it_is_read_or_durable(autojump_clock, world):
+    root, files = world.directory("/data", create=True), OpenFiles()
+    index = TransactionIndex(root, 0, files=files)
+    aborted = AbortedTransaction(producer_id=1, first_offset=2, last_offset=3, last_stable_offset=3)
+    index.append(aborted)
+    index.write()
+    await index.sync()
+    index.settle()
+
+    again = TransactionIndex(root, 0, sealed=True, files=files)
+
+    assert await run_cold(again.all()) == (aborted,)
+    assert index._file is again._file is None
+    assert files.figures()["open"] == 0

@@ -244,6 +244,19 @@ async def test_a_lease_is_cut_by_a_truncation_below_its_end_even_when_the_file_g
         lease.release()
 
 
+async def test_a_file_is_leased_until_its_last_lease_ends(worlds, clock):
+    file = worlds.create("a", b"0123456789")
+    assert not file.leased
+
+    leases = file.lease(4), file.lease(4)
+
+    assert file.leased
+    leases[0].release()
+    assert file.leased
+    leases[1].release()
+    assert not file.leased
+
+
 async def test_a_leased_range_outlives_unlink_and_close(worlds, clock):
     near, far = await worlds.pair()
     file = worlds.create("a", b"0123456789")

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import file as file_module
@@ -113,6 +114,20 @@ def test_the_descriptor_goes_with_the_last_lease(file):
     last.release()
     with pytest.raises(OSError):
         os.fstat(last.key)
+
+
+async def test_a_file_is_leased_while_a_read_waits_for_a_thread(file):
+    file.append([b"abc"])
+    limiter, other = file._volume.limiter, object()
+    await limiter.acquire_on_behalf_of(other)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(file.read, 0, bytearray(3))
+        await wait_all_tasks_blocked()
+        assert file.leased
+        limiter.release_on_behalf_of(other)
+
+    assert not file.leased
 
 
 async def test_a_read_goes_on_where_the_system_gave_less(file, monkeypatch):

@@ -3,6 +3,7 @@
 import errno
 
 import pytest
+import trio
 
 from trio_kafka.testing.simulation import fault_on, run_simulated
 from trio_kafka.world.recent import WINDOW
@@ -28,6 +29,18 @@ def test_cold_bytes_get_warm_by_reading_them():
         return before, file.try_read(0, buffer)
 
     assert run_simulated(main) == (10, 50)
+
+
+def test_a_file_is_leased_while_it_is_read():
+    async def main(universe):
+        file = await new_file(universe, b"x" * 100)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(file.read, 0, bytearray(100))
+            await trio.sleep(1e-5)
+            during = file.leased
+        return during, file.leased
+
+    assert run_simulated(main) == (True, False)
 
 
 def test_in_a_mood_a_warm_read_is_refused_or_short():

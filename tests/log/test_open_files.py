@@ -1,0 +1,449 @@
+import errno
+import os
+from random import Random
+from tempfile import TemporaryDirectory
+
+import pytest
+import trio
+from attrs import evolve
+
+from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.open_files import SMALLEST, OpenFiles, budget_of
+from trio_kafka.log.recovery import Known, open_log
+from trio_kafka.log.retention import delete_before
+from trio_kafka.log.truncate import truncate_to
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+
+BUDGET = 16
+SEGMENTS = 300
+SIZE = len(batch())
+
+
+def directory_of(world, count=8):
+    """A directory with the files 0, 1, ...; each holds its name."""
+    root = world.directory("/files", create=True)
+    for number in range(count):
+        file = root.create(str(number))
+        file.append([str(number).encode()])
+        file.close()
+    return root
+
+
+def get(files, root, *numbers):
+    return [files.get(number, root, str(number)) for number in numbers]
+
+
+def is_open(file) -> bool:
+    try:
+        file.lease(0).release()
+    except OSError:
+        return False
+    return True
+
+
+async def sealed_log(world, files, path="/t-0", segments=SEGMENTS):
+    """A durable log with one batch of one record in each segment; the last one is active."""
+    log = new_log(world, path, files=files, segment_bytes=SIZE)
+    for _ in range(segments + 1):
+        append(log, batch())
+    await log.sync()
+    return log
+
+
+def opened(files) -> int:
+    return files.figures()["open"]
+
+
+def refuse(world, *names, times=1 << 30, number=errno.EMFILE):
+    """No descriptor is left for the files that end with one of `names`; how often it was asked."""
+    asked: list[str] = []
+
+    def fault(machine: str, call: str, target: str) -> OSError | None:
+        if call in ("open", "create") and target.endswith(names):
+            asked.append(target)
+            if len(asked) <= times:
+                return OSError(number, os.strerror(number))
+        return None
+
+    world.universe.fault = fault
+    return asked
+
+
+def allow(world) -> None:
+    world.universe.fault = lambda machine, call, target: None
+
+
+def test_the_budget_is_half_of_the_descriptors_and_never_too_small():
+    assert budget_of(10_000) == 5_000
+    assert budget_of(20) == budget_of(-1) == SMALLEST
+
+
+async def test_the_least_recently_used_file_is_closed(autojump_clock, world):
+    root, files = directory_of(world), OpenFiles(2)
+    first, second = get(files, root, 0, 1)
+    get(files, root, 0)
+
+    (third,) = get(files, root, 2)
+
+    assert [is_open(file) for file in (first, second, third)] == [True, False, True]
+    assert files.figures() == {"open": 2, "budget": 2, "evicted": 1}
+
+
+async def test_an_open_file_is_not_opened_again(autojump_clock, world):
+    root, files = directory_of(world), OpenFiles(2)
+
+    first, again = get(files, root, 0, 0)
+
+    assert first is again
+
+
+async def test_a_leased_file_stays_open_and_the_next_one_goes(autojump_clock, world):
+    root, files = directory_of(world), OpenFiles(2)
+    first, second = get(files, root, 0, 1)
+    lease = first.lease(1)
+
+    (third,) = get(files, root, 2)
+
+    assert [is_open(file) for file in (first, second, third)] == [True, False, True]
+    lease.release()
+
+
+async def test_leases_exceed_the_budget_until_an_opening_after_they_end(autojump_clock, world):
+    root, files = directory_of(world), OpenFiles(2)
+    leases = [file.lease(1) for number in range(5) for file in get(files, root, number)]
+    assert opened(files) == 5
+
+    (new,) = get(files, root, 5)
+    assert is_open(new)
+    for lease in leases:
+        lease.release()
+    get(files, root, 6)
+
+    assert opened(files) == 2
+
+
+async def test_an_opening_looks_at_a_bounded_number_of_leased_files(autojump_clock, world):
+    root, files = directory_of(world, 202), OpenFiles(1)
+    files.budget = 200
+    leases = [file.lease(1) for number in range(199) for file in get(files, root, number)]
+    (idle,) = get(files, root, 199)
+
+    get(files, root, 200)
+    assert is_open(idle)
+    assert opened(files) == 201
+    for _ in range(3):  # each opening looks at the next ones
+        files.close(201)
+        get(files, root, 201)
+
+    assert not is_open(idle)
+    assert len(leases) == 199
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+@pytest.mark.parametrize("call", ["open", "create"])
+async def test_without_a_descriptor_files_are_closed_and_the_call_is_made_again(
+    autojump_clock, world, number, call
+):
+    root, files = directory_of(world), OpenFiles(8)
+    held = get(files, root, 0, 1, 2)
+    asked = refuse(world, "/3", "/new", times=1, number=number)
+
+    getattr(files, call)(root, "3" if call == "open" else "new").close()
+
+    assert len(asked) == 2
+    assert not any(is_open(file) for file in held)
+    assert files.evicted == 3
+
+
+async def test_whoever_gets_no_descriptor_may_try_again_later(autojump_clock, world):
+    root, files = directory_of(world), OpenFiles(8)
+    asked = refuse(world, "/3")
+
+    with pytest.raises(KafkaError) as caught:
+        files.open(root, "3")
+
+    assert caught.value.code is ErrorCode.REPLICA_NOT_AVAILABLE
+    assert caught.value.code.retriable
+    assert len(asked) == 2
+
+
+async def test_another_error_is_the_callers(autojump_clock, world):
+    root, files = directory_of(world), OpenFiles(8)
+    held = get(files, root, 0)
+    refuse(world, "/3", number=errno.EIO)
+
+    with pytest.raises(OSError, match="error") as caught:
+        files.open(root, "3")
+    with pytest.raises(FileNotFoundError):
+        files.open(root, "missing")
+
+    assert caught.value.errno == errno.EIO
+    assert is_open(held[0])
+
+
+async def test_random_reads_of_many_segments_keep_within_the_budget(autojump_clock, world):
+    files = OpenFiles(BUDGET)
+    log = await sealed_log(world, files)
+    chance = Random(1)
+
+    for _ in range(600):
+        offset = chance.randrange(SEGMENTS)
+        if chance.random() < 0.5:
+            found = log.read(offset, 1 << 20, log.end_offset)
+            assert found.first_offset == offset
+            found.range.release()
+        else:
+            content = await log.read_bytes(offset, SIZE)
+            assert int.from_bytes(content[:8], "big") == offset
+        assert opened(files) <= BUDGET
+
+    assert files.evicted > 300
+    assert log.size == (SEGMENTS + 1) * SIZE
+    assert offsets(await read_all(log)) == list(range(SEGMENTS + 1))
+
+
+async def test_reads_that_wait_side_by_side_are_not_disturbed(autojump_clock, world):
+    files = OpenFiles(1)
+    log = await sealed_log(world, files, segments=40)
+    found: list[int] = []
+    for segment in log.segments:
+        segment.file.chill()
+
+    async def read(offset: int) -> None:
+        for number in range(offset, offset + 5):
+            content = await log.read_bytes(number, SIZE)
+            found.append(int.from_bytes(content[:8], "big"))
+
+    async with trio.open_nursery() as nursery:
+        for offset in range(0, 40, 5):
+            nursery.start_soon(read, offset)
+
+    assert sorted(found) == list(range(40))
+    assert log.failed is None
+
+
+async def test_reading_at_the_end_and_appending_open_and_touch_nothing(autojump_clock, world):
+    files = OpenFiles(BUDGET)
+    log = await sealed_log(world, files, segments=40)
+    before = list(files._files)
+    asked = refuse(world, "")
+    log.config = evolve(log.config, segment_bytes=1 << 20)
+
+    append(log, batch())
+    log.read(log.end_offset - 1, 1 << 20, log.end_offset).range.release()
+
+    assert list(files._files) == before
+    assert asked == []
+
+
+async def test_the_files_of_a_segment_are_its_own_until_they_are_durable(autojump_clock, world):
+    files = OpenFiles(1)
+    log = new_log(world, files=files, segment_bytes=SIZE)
+    for _ in range(5):
+        append(log, batch())
+    owned = [segment.file for segment in log.segments]
+    indexes = [segment.offsets.entries._file for segment in list(log.segments)[:-1]]
+    assert opened(files) == 0
+    assert all(is_open(file) for file in [*owned, *indexes])
+
+    await log.sync()
+
+    assert opened(files) == 1
+    assert not any(is_open(file) for file in indexes)
+    assert [is_open(file) for file in owned] == [False, False, False, True, True]
+
+
+async def test_a_lease_outlives_the_closing_of_all_other_files(autojump_clock, world):
+    files = OpenFiles(BUDGET)
+    log = await sealed_log(world, files, segments=40)
+    held = log.read(3, SIZE, log.end_offset)
+    file = log.segments.at(3).file
+
+    await read_all(log)
+
+    assert is_open(file)
+    assert log.segments.at(3).file is file
+    held.range.release()
+
+
+async def test_a_truncation_cuts_the_lease_of_a_segment_used_long_ago(autojump_clock, world):
+    files = OpenFiles(2)
+    log = new_log(world, files=files, segment_bytes=2 * SIZE)
+    for _ in range(40):
+        append(log, batch())
+    await log.sync()
+    held = log.read(2, 2 * SIZE, log.end_offset)
+    assert held.range.lease.end == 2 * SIZE
+    await read_all(log)
+
+    await truncate_to(log, 3)
+
+    assert held.range.lease.cut
+    held.range.release()
+
+
+async def test_a_log_is_cut_in_a_segment_that_is_closed_and_goes_on(autojump_clock, world):
+    files = OpenFiles(4)
+    log = await sealed_log(world, files)
+    assert 100 not in [segment.base_offset for segment in files._files]
+
+    await truncate_to(log, 100)
+    for _ in range(10):
+        append(log, batch())
+    await log.sync()
+
+    assert offsets(await read_all(log)) == list(range(110))
+    assert opened(files) <= 4
+    assert log.segments.active not in files._files
+
+
+async def test_a_growing_segment_is_never_closed(autojump_clock, world):
+    files = OpenFiles(1)
+    log = await sealed_log(world, files, segments=40)
+    await truncate_to(log, 20)
+    active = log.segments.active.file
+
+    await read_all(log)
+
+    assert log.segments.active.file is active
+    assert is_open(active)
+
+
+async def test_segments_that_are_closed_are_deleted(autojump_clock, world):
+    files = OpenFiles(4)
+    log = await sealed_log(world, files)
+
+    assert await delete_before(log, 250, trio.lowlevel.checkpoint) == 250
+
+    assert offsets(await read_all(log)) == list(range(250, SEGMENTS + 1))
+    assert len([name for name in log.directory.names() if name.endswith(".log")]) == 51
+
+
+async def test_what_is_deleted_keeps_nothing_open(autojump_clock, world):
+    files = OpenFiles(SEGMENTS * 2)
+    log = await sealed_log(world, files, segments=20)
+    await read_all(log)
+
+    await delete_before(log, 10, trio.lowlevel.checkpoint)
+    assert {segment.base_offset for segment in files._files} == set(range(10, 20))
+    log.abandon()
+
+    assert opened(files) == 0
+
+
+@pytest.mark.parametrize("clean", [True, False])
+async def test_a_load_keeps_within_the_budget(autojump_clock, world, clean):
+    log = await sealed_log(world, OpenFiles())
+    await log.close()
+    files = OpenFiles(4)
+
+    again = await open_log(
+        world, log.directory, PARTITION, log.config, known=Known(clean=clean), files=files
+    )
+
+    assert opened(files) <= 4
+    assert offsets(await read_all(again)) == list(range(SEGMENTS + 1))
+    assert again.size == log.size
+
+
+async def test_a_read_without_a_descriptor_harms_neither_log_nor_reader(autojump_clock, world):
+    files = OpenFiles(2)
+    log = await sealed_log(world, files, segments=40)
+    refuse(world, ".log", ".index")
+
+    for read in (log.read, log.locate):
+        with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
+            found = read(5, SIZE, log.end_offset)
+            await found
+    assert log.failed is None
+    allow(world)
+
+    assert int.from_bytes((await log.read_bytes(5, SIZE))[:8], "big") == 5
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".log"])
+async def test_a_roll_without_a_descriptor_appends_nothing_and_can_be_repeated(
+    autojump_clock, world, suffix
+):
+    log = new_log(world, segment_bytes=SIZE)
+    append(log, batch())
+    refuse(world, suffix)
+
+    with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
+        append(log, batch())
+    assert (log.end_offset, len(log.segments), log.failed) == (1, 1, None)
+    allow(world)
+    append(log, batch())
+    await log.sync()
+
+    assert offsets(await read_all(log)) == [0, 1]
+    assert len(log.segments) == 2
+
+
+async def test_a_roll_needs_no_snapshot_of_producers(autojump_clock, world):
+    log = new_log(world, segment_bytes=SIZE)
+    append(log, batch())
+    refuse(world, ".snapshot")
+
+    append(log, batch())
+    await log.sync()
+
+    assert offsets(await read_all(log)) == [0, 1]
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".log"])
+async def test_a_truncation_without_a_descriptor_changes_nothing(autojump_clock, world, suffix):
+    log = await sealed_log(world, OpenFiles(), segments=20)
+    await log.close()
+    known = Known(clean=True, high_watermark=21)
+    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    known = (log.end_offset, log.recovery_point, log.high_watermark, log.flush_end)
+    refuse(world, suffix)
+
+    with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
+        await truncate_to(log, 10)
+    allow(world)
+
+    assert (log.end_offset, log.recovery_point, log.high_watermark, log.flush_end) == known
+    assert log.failed is None
+    assert offsets(await read_all(log)) == list(range(21))
+    await truncate_to(log, 10)
+    assert offsets(await read_all(log)) == list(range(10))
+
+
+def descriptors_in(path: str) -> int:
+    """How many descriptors of this process are of files in `path`."""
+    found = 0
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            found += os.readlink(f"/proc/self/fd/{name}").startswith(path)
+        except FileNotFoundError:  # the descriptor that listed them
+            continue
+    return found
+
+
+@pytest.mark.slow
+async def test_descriptors_of_the_process_are_as_many_as_the_budget_says():
+    with TemporaryDirectory() as path:
+        world, files = RealWorld(SkippingClock()), OpenFiles(BUDGET)
+        log = await sealed_log(world, files, f"{path}/t-0")
+        assert descriptors_in(path) == BUDGET + 1
+        chance = Random(2)
+
+        for _ in range(300):
+            offset = chance.randrange(SEGMENTS)
+            content = await log.read_bytes(offset, SIZE)
+            assert int.from_bytes(content[:8], "big") == offset
+            assert descriptors_in(path) <= BUDGET + 1
+
+        leases = [(await log.locate(offset, SIZE, SEGMENTS)).range for offset in range(30)]
+        assert descriptors_in(path) == 30 + 1
+        for lease in leases:
+            lease.release()
+        await truncate_to(log, 100)
+        assert offsets(await read_all(log)) == list(range(100))
+        assert descriptors_in(path) == BUDGET + 1
+        log.abandon()
+        assert descriptors_in(path) == 0
