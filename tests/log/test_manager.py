@@ -54,6 +54,22 @@ async def test_logs_are_as_they_were_after_a_clean_stop(autojump_clock, world):
     assert not root.exists(".kafka_cleanshutdown")
 
 
+async def test_two_calls_remove_each_deleted_log_once(autojump_clock, world):
+    root = await format_directory(world, "/data")
+    manager = await started(world)
+    for partition in (T0, T1):
+        manager.create(partition, TOPIC_ID, SMALL)
+        manager.delete(partition)
+    await trio.sleep(61)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(manager.remove_deleted)
+        nursery.start_soon(manager.remove_deleted)
+
+    assert not [name for name in root.names() if name.endswith("-delete")]
+    assert manager.figures()["deleted"] == 0
+
+
 async def test_a_directory_of_kafka_is_taken_over(autojump_clock, world):
     root = world.directory("/data", create=True)
     await fill(root, sample("log_dir_root")[""])

@@ -361,9 +361,10 @@ class LogManager:
         """Remove the files whose delay is over; seconds until the next ones are due, None: none."""
         await trio.lowlevel.checkpoint()
         now = self._now_ms()
-        for entry in [entry for entry in self._deleted if entry[0] <= now]:
-            self._deleted.remove(entry)
-            _, directory, name = entry
+        # One by one: while files go others are added, and another call may be at work.
+        while due := next((entry for entry in self._deleted if entry[0] <= now), None):
+            self._deleted.remove(due)
+            _, directory, name = due
             if directory.offline:
                 continue
             try:
@@ -374,7 +375,7 @@ class LogManager:
                 await directory.root.unlink(name)
             except OSError as error:
                 directory.fail(LogDirError(directory.path, str(error)))
-        return min((due - now) / 1000 for due, _, _ in self._deleted) if self._deleted else None
+        return min(((at - now) / 1000 for at, _, _ in self._deleted), default=None)
 
     # Upkeep
 
