@@ -1,6 +1,7 @@
 """A broker as a process of its own: what it ends with, and what it leaves."""
 
 import os
+import resource
 import signal
 
 import pytest
@@ -65,3 +66,16 @@ def test_what_cannot_start_ends_with_a_status_and_one_line(data, caplog) -> None
     (line,) = [record for record in caplog.records if record.levelname == "ERROR"]
     assert line.getMessage() == "the broker did not start"
     assert "is not formatted: run `trio-kafka format`" in line.fields["reason"]
+
+
+def test_half_of_its_descriptors_may_be_files_of_old_segments(data) -> None:
+    figures: list[object] = []
+
+    def ready(broker) -> None:
+        (node,) = [node for _, node in broker.node.walk() if node.name == "open-files"]
+        figures.append(node.figures()["budget"])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    serve(config_of(log_dirs=str(data)), format_if_empty=True, ready=ready)
+
+    assert figures == [max(128, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)]

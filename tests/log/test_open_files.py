@@ -447,3 +447,15 @@ async def test_descriptors_of_the_process_are_as_many_as_the_budget_says():
         assert descriptors_in(path) == BUDGET + 1
         log.abandon()
         assert descriptors_in(path) == 0
+
+
+async def test_an_index_without_a_descriptor_is_no_reason_to_scan_the_segment(
+    autojump_clock, world
+):
+    log = await sealed_log(world, OpenFiles(), segments=20)
+    await log.close()
+    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    refuse(world, ".index")
+
+    with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
+        await log.read_bytes(5, SIZE)
