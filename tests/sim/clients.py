@@ -205,21 +205,30 @@ class Clients:
 
 @define(eq=False)
 class IdempotentProducer:
-    """Repeats its batch until it is answered, also in the next life."""
+    """Repeats its batch until it is answered, also in the next life.
+
+    A batch that was given up with its topic may be in the log, and the topic may stay (its deletion
+    was lost with a power loss, or refused): the next sequence is not known, so nothing follows it.
+    """
 
     name: str
     id: int = -1
     sent: Sent | None = None
     _next: dict[Partition, int] = field(factory=dict)
+    _given_up: set[Partition] = field(factory=set)
 
     async def act(self, clients: Clients, client: ScriptedClient) -> None:
         if self.sent is None or not _lives(clients.ledger, self.sent.topic):
+            if self.sent is not None:
+                self._given_up.add(self.sent.partition)
             topic = clients.some_topic()
             self.sent = None
             if topic is None:
                 return
             number = clients.chance.randrange(len(topic.partitions))
             partition = topic.partitions[number]
+            if partition in self._given_up:
+                return
             values = clients.new_values(partition)
             self.sent = Sent(topic, number, values, self._next.get(partition, 0))
         sent = self.sent
