@@ -423,6 +423,29 @@ def test_a_broker_starts_after_any_crash_with_all_that_was_synced(size):
                 assert found[partition][0].end_offset >= end, (seed, partition)
 
 
+def test_a_power_loss_after_a_clean_stop_takes_nothing_that_the_next_start_trusts():
+    config = LogConfig(index_interval_bytes=0)
+
+    async def lives(universe):
+        world = universe.machine("broker")
+        root = await format_directory(world, "/data")
+        manager = await started(world, config=config)
+        log = manager.create(T0, TOPIC_ID, config)
+        for _ in range(30):
+            append(log, batch(2))
+        await manager.close()
+        names = root.directory("t-0").names()
+        before = {name: await content_of(root.directory("t-0"), name) for name in names}
+        world.crash(power=True, kept=0.0)
+        folder = universe.machine("broker").directory("/data").directory("t-0")
+        return before, {name: await content_of(folder, name) for name in folder.names()}
+
+    before, after = run_simulated(lives)
+
+    assert after == before
+    assert len(before["00000000000000000000.index"]) > 0
+
+
 async def test_checkpoints_of_a_deleted_log_do_not_speak_for_the_new_one(autojump_clock, world):
     await format_directory(world, "/data")
     manager = await started(world)

@@ -49,7 +49,7 @@ class Unsynced:
             await segment.sync()
         for file in files:
             await file.sync()
-        await active.file.sync()
+        await active.sync()  # its indexes too, where the end of the log has written them
         if made != self._synced:
             await self._directory.sync()
         if self._parent is not None:
