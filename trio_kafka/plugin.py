@@ -20,8 +20,9 @@ from trio_kafka.metadata.names import check_topic_name, is_internal
 from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, Endpoint, NodeId, TopicId, TopicPartition
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.schema import message_of
-from trio_kafka.purgatory import Delayed, Purgatory
+from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.replication.append import append, check_acks
+from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed import Produced
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits
 from trio_kafka.replication.offsets import (
@@ -43,6 +44,7 @@ from trio_kafka.security.operations import OF_CLUSTER, OF_TOPIC
 __all__ = [
     "FINAL_EPOCH",
     "LED_ELSEWHERE",
+    "NO_ANSWER",
     "NO_NODE",
     "NO_SESSION",
     "OF_CLUSTER",
@@ -74,6 +76,7 @@ __all__ = [
     "Produced",
     "ProtocolError",
     "Purgatory",
+    "Queued",
     "Registry",
     "ResourceType",
     "Row",

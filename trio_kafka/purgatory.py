@@ -17,6 +17,7 @@ from attrs import define, field
 
 from trio_kafka.introspect.tree import Figures, Node
 
+NO_ANSWER: Final = object()  # says of an operation: it is done, and nobody is to be told
 _COMPACTED: Final = 64  # a heap below this size is left as it is
 
 

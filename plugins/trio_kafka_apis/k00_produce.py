@@ -1,17 +1,19 @@
 """Produce (key 0): append the batch of each partition.
 
 Waits with acks=all for followers in sync, up to the request's timeout, and for the disk where
-`flush.messages` wants the records durable. What was appended stays, whatever becomes of the answer.
-With acks=0 there is no answer, so an error ends the connection: it is the only way to make the
-client look for a new leader. A partition that is led elsewhere is answered with who leads it
-(version 10 on, KIP-951).
+`flush.messages` wants the records durable, or where its directory is slow. What was appended stays,
+whatever becomes of the answer. With acks=0 there is no answer, so an error ends the connection: it
+is the only way to make the client look for a new leader. It waits for a slow directory as well, or
+nothing would bound what one connection sends. A partition that is led elsewhere is answered with
+who leads it (version 10 on, KIP-951).
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from trio_kafka.plugin import (
     LED_ELSEWHERE,
+    NO_ANSWER,
     Appended,
     Context,
     Delayed,
@@ -19,6 +21,7 @@ from trio_kafka.plugin import (
     KafkaError,
     Produced,
     ProtocolError,
+    Queued,
     TopicId,
     api,
     append,
@@ -73,7 +76,7 @@ def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Dela
         response.responses.append(row)
         for data in topic.partition_data:
             partition = None
-            result: Appended | KafkaError
+            result: Appended | Queued | KafkaError
             try:
                 partition = replicas.partition(name, data.index)
                 result = append(partition, data.records, acks=acks, zstd=zstd)
@@ -90,13 +93,18 @@ def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Dela
                 made.base_offset = result.first_offset
                 made.log_append_time_ms = result.append_time_ms
                 made.log_start_offset = result.start_offset
-            else:
+            elif isinstance(result, KafkaError):
                 _say_error(made, part, result, response, context)
         return response
 
     if acks == NO_ACKS:
         _end_on_error(parts)
-        return None
+        if not any(isinstance(part.result, Queued) for part in parts):
+            return None
+        delayed: Delayed = replicas.acknowledge(
+            parts, _say_nothing, request.timeout_ms / 1000, acks=acks
+        )
+        return delayed
     return replicas.acknowledge(parts, answer, request.timeout_ms / 1000, acks=acks)
 
 
@@ -130,3 +138,8 @@ def _end_on_error(parts: Sequence[Produced]) -> None:
         if isinstance(part.result, KafkaError):
             code: ErrorCode = part.result.code
             raise ProtocolError(f"acks=0, and a partition has {code.name}: {part.result.message}")
+
+
+def _say_nothing(parts: Sequence[Produced]) -> Any:
+    _end_on_error(parts)
+    return NO_ANSWER

@@ -79,9 +79,20 @@ async def _leave(broker: Broker) -> None:
 async def _drain(broker: Broker) -> None:
     """What is in hand is answered; what is parked is answered with what there is."""
     broker.replicas.fetch.close()
-    broker.replicas.produce.close()
-    if broker.tasks.runs(DATA_PLANE):
-        await broker.plane.drain(trio.current_effective_deadline())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_close_produce, broker, name="close-produce")
+        if broker.tasks.runs(DATA_PLANE):
+            await broker.plane.drain(trio.current_effective_deadline())
+
+
+async def _close_produce(broker: Broker) -> None:
+    """A slow directory has half of the time to take what is queued."""
+    left_s = trio.current_effective_deadline() - trio.current_time()
+    try:
+        with trio.move_on_after(max(left_s, 0.0) / 2):
+            await broker.replicas.slow_appends.wait_empty()
+    finally:
+        broker.replicas.produce.close()
 
 
 async def _close_logs(broker: Broker) -> None:

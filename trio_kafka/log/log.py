@@ -52,7 +52,8 @@ class Log:
     pace: whether the directory is slow. failed: the error that took the log offline.
     wants_sync: called when a segment was sealed or `flush.messages` is reached: let `sync` run
     soon.
-    cutting, deleting: segments are being cut or removed now; cuts: how often they were.
+    busy: segments are being cut, or a thread appends: nobody else may append. deleting: segments
+        are being removed now; cuts: how often they were cut or removed.
     lower_checkpoints: awaited before the log is cut and before the first sync of a new one: no
         checkpoint may say more than is true from then on.
     """
@@ -93,7 +94,7 @@ class Log:
         self.on_durable: Callable[[], None] = _nothing
         self.lower_checkpoints: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
         self.closed = False
-        self.cutting = False
+        self.busy = False
         self.deleting = False
         self.cuts = 0
         self.writing = trio.Lock()
@@ -183,9 +184,22 @@ class Log:
         Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, and those
         of ProducerState.check; LogDirError.
         """
-        config = self.config
         if now_ms is None:
             now_ms = self.now_ms()
+        appended = self.place(records, headers, leader_epoch, now_ms)
+        if not appended.duplicate:
+            self._write(records, headers, now_ms)
+        return appended
+
+    def place(
+        self,
+        records: memoryview,
+        headers: Sequence[BatchHeader],
+        leader_epoch: int,
+        now_ms: int,
+    ) -> Appended:
+        """The part of an append that comes before the write: rules, offsets, times."""
+        config = self.config
         size = len(records)
         if size > config.max_message_bytes or size > config.segment_bytes:
             check_sizes(size, headers, config)
@@ -206,7 +220,6 @@ class Log:
                 stamp_append_time(records, position, header, now_ms)
             offset += header.last_offset_delta + 1
             position += header.length + 12
-        self._write(records, headers, now_ms)
         return Appended(first, offset - 1, now_ms if append_time else _NO_TIME, self.start_offset)
 
     def append_as_follower(self, records: memoryview, headers: Sequence[BatchHeader]) -> None:
@@ -224,36 +237,50 @@ class Log:
         self._write(records, headers, self.now_ms())
 
     def _write(self, records: memoryview, headers: Sequence[BatchHeader], now_ms: int) -> None:
-        if self.failed or self.closed or self.cutting:
-            self._refuse()
-        last = headers[-1]
-        next_offset = last.base_offset + last.last_offset_delta + 1
-        largest = last.max_timestamp
-        if len(headers) > 1:
-            largest = max(header.max_timestamp for header in headers)
-        segment = self.segments.active
-        size = len(records)
         elapsed = self._elapsed
         began = elapsed()
         try:
-            if segment.should_roll(
-                self.config,
-                jitter_ms=self._jitter_ms,
-                now_ms=now_ms,
-                size_of_append=size,
-                last_offset=next_offset - 1,
-                max_timestamp=largest,
-            ):
-                segment = self._roll(now_ms, headers[0].base_offset)
+            segment = self.segment_for(records, headers, now_ms)
             start = segment.append(records, headers, self.config.index_interval_bytes)
         except OSError as error:
             self.fail(error)
         ended = elapsed()
         if ended - began > LONG_APPEND_S:
             self.pace.took_long(began, ended)
+        self.wrote(segment, start, records, headers)
+
+    def segment_for(
+        self, records: memoryview, headers: Sequence[BatchHeader], now_ms: int
+    ) -> Segment:
+        """Where these batches are to be written, a new segment if it is time. OSError."""
+        if self.failed or self.closed or self.busy:
+            self.refuse()
+        last = headers[-1]
+        largest = last.max_timestamp
+        if len(headers) > 1:
+            largest = max(header.max_timestamp for header in headers)
+        segment = self.segments.active
+        if segment.should_roll(
+            self.config,
+            jitter_ms=self._jitter_ms,
+            now_ms=now_ms,
+            size_of_append=len(records),
+            last_offset=last.base_offset + last.last_offset_delta,
+            max_timestamp=largest,
+        ):
+            segment = self._roll(now_ms, headers[0].base_offset)
+        return segment
+
+    def wrote(
+        self, segment: Segment, start: int, records: memoryview, headers: Sequence[BatchHeader]
+    ) -> None:
+        """The part of an append that comes after the write: now the batches are there."""
+        size = len(records)
         if segment.size - start != size:
             raise InvariantError(f"{self.partition}: {size} bytes grew the file otherwise")
         self._note(segment, records, headers)
+        last = headers[-1]
+        next_offset = last.base_offset + last.last_offset_delta + 1
         self.end_offset = next_offset
         unsynced = next_offset - self.recovery_point
         most = self.config.flush_messages
@@ -274,8 +301,8 @@ class Log:
 
     def roll(self) -> None:
         """Begin a new segment now, unless the active one is empty. LogDirError."""
-        if self.failed or self.closed or self.cutting:
-            self._refuse()
+        if self.failed or self.closed or self.busy:
+            self.refuse()
         if self.segments.active.size:
             try:
                 self._roll(self.now_ms(), self.end_offset)
@@ -381,7 +408,7 @@ class Log:
         while True:
             cuts = self.cuts
             if self.failed or self.closed:
-                self._refuse()
+                self.refuse()
             try:
                 result = await run_cold(make())
             except OSError as error:
@@ -409,7 +436,7 @@ class Log:
 
     def _check_range(self, offset: int) -> None:
         if self.failed or self.closed:
-            self._refuse()
+            self.refuse()
         if not self.start_offset <= offset <= self.end_offset:
             found = f"offset {offset}, want {self.start_offset} to {self.end_offset}"
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
@@ -435,7 +462,7 @@ class Log:
     async def sync_now(self) -> None:
         """As `sync`, for one who holds `writing`."""
         if self.failed:
-            self._refuse()
+            self.refuse()
         end, waited_for = self.end_offset, self.durable_end < self.end_offset
         try:
             if self.unsynced.new:
@@ -492,18 +519,19 @@ class Log:
     def fail(self, error: OSError) -> NoReturn:
         """The log, with its directory, cannot be trusted any more."""
         if self.closed and self.failed is None:
-            self._refuse()  # its files were taken away: deleted while somebody still read or synced
+            self.refuse()  # its files were taken away: deleted while somebody still read or synced
         if self.failed is None:
             self.failed = LogDirError(self.directory.path, f"{type(error).__name__}: {error}")
             self.on_failure(self.failed)
         raise self.failed from error
 
-    def _refuse(self) -> NoReturn:
+    def refuse(self) -> NoReturn:
+        """Say why nothing can be done: failed, closed or busy."""
         if self.failed:
             raise LogDirError(self.failed.path, str(self.failed)) from self.failed
         if self.closed:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.partition} is closed")
-        raise InvariantError(f"{self.partition}: an append while the log is being cut")
+        raise InvariantError(f"{self.partition}: an append while the log is cut or appended to")
 
 
 def _nobody(_: object) -> None:

@@ -62,7 +62,9 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
     """Remove the segments that end at `offset` or before; how many went. LogDirError."""
     offset = min(offset, log.high_watermark)
     if offset >= log.end_offset:
-        log.roll()
+        async with log.writing:  # a thread may append
+            if offset >= log.end_offset:
+                log.roll()
     gone = [
         segment
         for number, segment in enumerate(log.segments)

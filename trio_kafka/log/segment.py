@@ -125,13 +125,17 @@ class Segment:
         return self._file.size if self._file is not None else self._size
 
     def append(
-        self, records: Buffer, headers: Sequence[BatchHeader], index_interval_bytes: int
+        self,
+        records: Buffer,
+        headers: Sequence[BatchHeader],
+        index_interval_bytes: int,
+        written_at: int | None = None,
     ) -> int:
         """Write whole batches, whose headers say what stands in them.
 
-        The position of the first. OSError.
+        written_at: a thread has written them, there. The position of the first. OSError.
         """
-        start = position = self.file.append((records,))
+        start = position = self.file.append((records,)) if written_at is None else written_at
         recent = self._recent
         for header in headers:
             last = header.base_offset + header.last_offset_delta

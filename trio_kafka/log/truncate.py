@@ -30,14 +30,14 @@ async def truncate_to(log: Log, offset: int) -> None:
         async with log.writing:
             if offset >= log.end_offset:
                 return
-            log.cutting = True
+            log.busy = True
             log.cuts += 1
             try:
                 await _truncate(log, max(offset, log.segments.first.base_offset))
             except OSError as error:
                 log.fail(error)
             finally:
-                log.cutting = False
+                log.busy = False
                 log.cuts += 1
 
 

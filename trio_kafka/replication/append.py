@@ -1,7 +1,8 @@
 """A leader's append to one partition, for clients and for the broker itself.
 
-Never waits: what is appended stays, whatever becomes of the request. Whoever answers for it asks
-`delayed.acknowledged` next: followers, or this broker's disk, may have to have it first.
+Never waits: what is appended stays, whatever becomes of the request. Where the directory is slow
+the batch is queued, see `slow_appends`. Whoever answers for it asks `delayed.acknowledged` next:
+followers, or this broker's disk, may have to have it first.
 """
 
 from typing import Final, cast
@@ -14,6 +15,7 @@ from trio_kafka.records.header import BatchHeader, iterate_headers
 from trio_kafka.records.recompress import recompress
 from trio_kafka.records.validate import check_produce
 from trio_kafka.records.walk import check_records
+from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import NO_EPOCH, Partition, PartitionSettings
 
@@ -28,13 +30,14 @@ def check_acks(acks: int) -> None:
 
 def append(
     partition: Partition, records: memoryview | None, *, acks: int, zstd: bool = True
-) -> Appended:
+) -> Appended | Queued:
     """Append the one batch of a client.
 
-    records: writable, changed in place, free when this returns. zstd: the request's version may
-    carry it. Raises KafkaError: as `Partition.local_log`, `check_produce`, `check_records` and
-    `Log.append_as_leader`, NOT_ENOUGH_REPLICAS, and INVALID_TXN_STATE for a transaction's batch:
-    nobody would end it. Nothing was appended then.
+    records: writable, changed in place, free when this returns: what is queued is copied. zstd: the
+    request's version may carry it. Raises KafkaError: as `Partition.local_log`, `check_produce`,
+    `check_records` and `Log.append_as_leader`, NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT where the
+    queue is full, and INVALID_TXN_STATE for a transaction's batch: nobody would end it. Nothing was
+    appended then.
     """
     log = partition.local_log()
     if acks == ACKS_ALL:
@@ -60,7 +63,7 @@ def append(
     if settings.codec is not None and settings.codec != header.codec:
         batch, header = _recompressed(batch, header, settings)
         headers = [header]
-    return _append(partition, log, batch, headers, now_ms)
+    return _append(partition, log, batch, headers, now_ms=now_ms, acks=acks)
 
 
 def _recompressed(
@@ -80,7 +83,7 @@ def _recompressed(
 
 def append_own(
     partition: Partition, records: memoryview, *, acks: int, leader_epoch: int = NO_EPOCH
-) -> Appended:
+) -> Appended | Queued:
     """Append batches that this broker made (coordinators, markers): they are not checked again.
 
     leader_epoch: that of the coordinator that writes; an older one is refused.
@@ -89,12 +92,22 @@ def append_own(
     if acks == ACKS_ALL:
         check_enough(len(partition.isr), partition.minimum)
     headers = [header for _, header in iterate_headers(records)]
-    return _append(partition, log, records, headers, log.now_ms())
+    return _append(partition, log, records, headers, now_ms=log.now_ms(), acks=acks)
 
 
 def _append(
-    partition: Partition, log: Log, records: memoryview, headers: list[BatchHeader], now_ms: int
-) -> Appended:
+    partition: Partition,
+    log: Log,
+    records: memoryview,
+    headers: list[BatchHeader],
+    *,
+    now_ms: int,
+    acks: int,
+) -> Appended | Queued:
+    if not log.pace.calm:
+        queued = partition.join_queue(partition, records, headers, acks == ACKS_ALL)
+        if queued is not None:
+            return queued
     try:
         appended = log.append_as_leader(records, headers, partition.leader_epoch, now_ms)
     except LogDirError as error:

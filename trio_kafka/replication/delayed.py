@@ -1,8 +1,8 @@
 """When a Produce may be answered. Pure: looks at partitions, changes nothing.
 
 With acks=1 this broker must hold the records, durably where `flush.messages` says so, with acks=all
-every replica in sync. Source: the rules of Kafka's delayed produce; a partition that is lost in the
-meantime is answered for at once.
+every replica in sync. What is queued has no offset before its turn. A partition that is lost in the
+meantime is answered for at once. Source: the rules of Kafka's delayed produce.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,10 @@ from attrs import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.replication.append import ACKS_ALL
+from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.partition import Partition
 
+NO_ACKS: Final = 0
 _LATE: Final = "the replicas in sync, or the disk, did not follow in time"
 
 
@@ -41,11 +43,11 @@ def acknowledged(partition: Partition, required_offset: int, acks: int = ACKS_AL
 class Produced:
     """One partition's part of a Produce.
 
-    `result` is what its answer needs, once it does not wait.
+    `result` is what its answer needs, once it does not wait; Queued: not appended yet.
     """
 
     partition: Partition | None
-    result: Appended | KafkaError
+    result: Appended | Queued | KafkaError
 
 
 class ProduceWait:
@@ -54,8 +56,8 @@ class ProduceWait:
     __slots__ = ("_waiting", "acks", "parts")
 
     def __init__(self, parts: Sequence[Produced], acks: int = ACKS_ALL) -> None:
-        """parts: in the order of the request; those with an Appended wait for their replicas. Call
-        `look` first."""
+        """parts: in the order of the request; those with an Appended wait for their replicas
+        (acks=0: for nobody), those that are queued for their turn. Call `look` first."""
         self.parts = parts
         self.acks = acks
         self._waiting = parts
@@ -75,9 +77,17 @@ class ProduceWait:
         waiting = []
         for part in self._waiting:
             partition, result = part.partition, part.result
-            if partition is None or not isinstance(result, Appended):
+            if partition is None or isinstance(result, KafkaError):
                 continue
             try:
+                if isinstance(result, Queued):
+                    if result.result is None:
+                        partition.local_log()  # or else it has no turn to wait for
+                        waiting.append(part)
+                        continue
+                    part.result = result = result.result
+                if isinstance(result, KafkaError) or self.acks == NO_ACKS:
+                    continue
                 if not acknowledged(partition, result.last_offset + 1, self.acks):
                     waiting.append(part)
             except KafkaError as error:
@@ -88,7 +98,7 @@ class ProduceWait:
     def try_complete(self, timed_out: bool) -> Sequence[Produced] | None:
         """The parts, or None for "not yet".
 
-        Whoever is late gets REQUEST_TIMED_OUT: it is appended all the same.
+        Whoever is late gets REQUEST_TIMED_OUT: it is appended all the same, or will be.
         """
         if self.look():
             return self.parts

@@ -34,6 +34,7 @@ from trio_kafka.replication.read import Wanted
 from trio_kafka.replication.session_cache import SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
 from trio_kafka.replication.settings import log_config, partition_settings
+from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.world.protocols import World
 
 T = TypeVar("T")
@@ -78,6 +79,7 @@ class ReplicaManager:
         )
         self._node.add("fetch-sessions", "part", self.sessions.figures)
         self.cold = ColdReads(self._node)
+        self.slow_appends = SlowAppends(self._node)
         self._started = False
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
         self._nodes: dict[Partition, Node] = {}
@@ -85,8 +87,12 @@ class ReplicaManager:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Serve cold fetches until cancelled."""
-        await self.cold.run(task_status=task_status)
+        """Serve cold fetches and slow directories until cancelled."""
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self.cold.run, name="cold-reads")
+            await nursery.start(self.slow_appends.run, name="slow-appends")
+            task_status.started()
+            await trio.sleep_forever()
 
     # Looking up
 
@@ -289,7 +295,13 @@ class ReplicaManager:
         """new: there never was a log, so an empty one is no loss."""
         settings = partition_settings(topic, full_validation=self._full_validation)
         partition = Partition(
-            topic_id, at, self._broker, state, changed=self._changed, settings=settings
+            topic_id,
+            at,
+            self._broker,
+            state,
+            changed=self._changed,
+            settings=settings,
+            join_queue=self.slow_appends.join,
         )
         self._partitions[topic_id, at.partition] = partition
         self._partitions[at.topic, at.partition] = partition

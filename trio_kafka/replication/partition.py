@@ -7,7 +7,7 @@ change.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
@@ -20,6 +20,9 @@ from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.validate import DEFAULT_LIMITS, Limits
 from trio_kafka.replication.isr import committed_end, effective_minimum
+
+if TYPE_CHECKING:
+    from trio_kafka.replication.slow_appends import JoinQueue
 
 NO_EPOCH: Final = -1
 # Errors that a client can mend by asking the leader that it is told of (KIP-951).
@@ -49,7 +52,7 @@ DEFAULT_SETTINGS: Final = PartitionSettings()
 class Partition:
     """leader_epoch, isr and replicas are those of the last image.
 
-    Changed: called after each change of offsets.
+    Changed: called after each change of offsets. join_queue: see `SlowAppends.join`.
     """
 
     __slots__ = (
@@ -60,6 +63,7 @@ class Partition:
         "failed",
         "follower_ends",
         "isr",
+        "join_queue",
         "leader",
         "leader_epoch",
         "log",
@@ -79,12 +83,14 @@ class Partition:
         *,
         changed: Callable[["Partition"], None],
         settings: PartitionSettings = DEFAULT_SETTINGS,
+        join_queue: "JoinQueue | None" = None,
     ) -> None:
         self.topic_id = topic_id
         self.at = at
         self.node = node
         self.changed = changed
         self.settings = settings
+        self.join_queue = join_queue or _no_queue
         self.log: Log | None = None
         self.failed: LogDirError | None = None
         self.deleted = False
@@ -225,3 +231,7 @@ class Partition:
             "offline": self.failed is not None,
             **({} if log is None else log.figures()),
         }
+
+
+def _no_queue(*_: object) -> None:
+    """Nothing is queued."""

@@ -26,7 +26,7 @@ from trio_kafka.network import items
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import Request
 from trio_kafka.network.turn import Turn
-from trio_kafka.purgatory import Delayed
+from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.parking import Parking
 from trio_kafka.requests.parts import Parts
@@ -195,7 +195,7 @@ class HandlerGroup:
 
     def _complete(self, request: Request, route: Route, message: Any, answer: Any) -> None:
         request.connection.parked = None
-        if answer is None:
+        if answer is None or answer is NO_ANSWER:
             request.respond(None)
         elif isinstance(answer, Exception):
             self._fail(request, route, message, answer)

@@ -143,11 +143,19 @@ class RealFile:
             lease.release()
 
     async def append_slow(self, buffers: Sequence[Buffer]) -> int:
-        lease = self.lease(0)
+        """The size grows in the loop, with whatever the caller knows of it."""
+        lease, position = self.lease(0), self.size
         try:
-            return await self._volume.run_shielded(self.append, buffers)
+            size = await self._volume.run_shielded(_write_whole, lease.key, buffers, position)
+        except OSError as error:
+            self._take_back(position, error)
+            raise
         finally:
             lease.release()
+        self.size = position + size
+        if self._recent:
+            self._recent.wrote(position, size)
+        return position
 
     async def sync(self) -> None:
         lease = self.lease(0)
@@ -172,6 +180,17 @@ class RealFile:
 
 def _refuse(error: OSError, *_: object) -> NoReturn:
     raise OSError(error.errno, f"broken before: {error.strerror}") from error
+
+
+def _write_whole(fd: int, buffers: Sequence[Buffer], position: int) -> int:
+    """How many bytes that were."""
+    end = position
+    for buffer in buffers:
+        view, done = memoryview(buffer), 0
+        while done < len(view):
+            done += os.pwrite(fd, view[done:], end + done)
+        end += done
+    return end - position
 
 
 def _read_whole(fd: int, position: int, buffer: memoryview) -> int:

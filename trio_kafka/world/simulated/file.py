@@ -65,6 +65,9 @@ class SimulatedFile:
     def append(self, buffers: Sequence[Buffer]) -> int:
         data = b"".join(buffers)
         self._call("append", data)
+        return self._append(data)
+
+    def _append(self, data: bytes) -> int:
         if len(data) > self._world.free_space():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
         position = self.size
@@ -144,9 +147,12 @@ class SimulatedFile:
 
     async def append_slow(self, buffers: Sequence[Buffer]) -> int:
         self._check()
+        data = b"".join(buffers)
         with trio.CancelScope(shield=True):
             await self._world.pause(1e-4, 5e-3)
-        return self.append(buffers)
+            self._check()
+            await self._world.call_in_thread("append", self._path, data)
+        return self._append(data)
 
     async def sync(self) -> None:
         changes = self._node.changes

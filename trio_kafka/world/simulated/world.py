@@ -59,14 +59,21 @@ class SimulatedWorld:
 
     def call(self, call: str, target: str, data: object = None) -> None:
         """The gate of every call at the seam: dead or alive, the trace, the rule of faults."""
-        if not self.alive:
-            raise Crashed
+        if seconds := self._judge(call, target, data):
+            self.universe.skip(seconds)
+
+    async def call_in_thread(self, call: str, target: str, data: object = None) -> None:
+        """As `call`, by a thread: what takes time holds up nobody else."""
+        await trio.sleep(self._judge(call, target, data))
+        self.check()
+
+    def _judge(self, call: str, target: str, data: object) -> float:
+        self.check()
         self.universe.note(self.name, call, target, data)
         verdict = self.universe.fault(self.name, call, target)
         if isinstance(verdict, OSError):
             raise verdict
-        if verdict:
-            self.universe.skip(verdict)
+        return verdict or 0.0
 
     async def pause(self, least: float, most: float) -> None:
         """What waits takes some time; the machine may crash meanwhile."""

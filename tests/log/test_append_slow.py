@@ -1,0 +1,208 @@
+import pytest
+import trio
+
+from tests.log.kit import append, batch, headers, new_log
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.log.append_slow import append_slow
+from trio_kafka.log.pace import SLOW_FOR_S
+from trio_kafka.log.retention import delete_before
+from trio_kafka.log.truncate import truncate_to
+from trio_kafka.testing.simulation import fault_on
+
+STALL_S = 0.5
+
+
+async def slowly(log, content, epoch=0):
+    """One append as a writer makes it."""
+    async with log.writing:
+        return await append_slow(log, memoryview(content), headers(content), epoch)
+
+
+def stall(world, seconds=STALL_S):
+    world.universe.fault = fault_on("append", seconds)
+
+
+def content(log):
+    return {name: log.directory.open(name) for name in log.directory.names()}
+
+
+async def test_the_log_is_the_same_as_after_an_append_of_the_loop(autojump_clock, world) -> None:
+    settings = {"segment_bytes": 400, "index_interval_bytes": 100, "flush_messages": 3}
+    fast, slow = new_log(world, "/fast", **settings), new_log(world, "/slow", **settings)
+
+    for sequence in range(20):
+        sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": sequence}
+        one, other = batch(1, size=30, **sent), batch(1, size=30, **sent)
+        at = append(fast, one, epoch=sequence // 7)
+        assert await slowly(slow, other, sequence // 7) == at
+        assert one == other
+
+    assert fast.figures() == slow.figures()
+    assert fast.epochs.rows == slow.epochs.rows
+    assert fast.flush_end == slow.flush_end
+    assert await slow.read_bytes(0, 10_000) == await fast.read_bytes(0, 10_000)
+    assert (await slow.read_bytes(13, 1)) == (await fast.read_bytes(13, 1))
+    assert len(slow.segments) > 3
+    for log in (fast, slow):
+        await log.sync()
+    assert {n: f.size for n, f in content(fast).items()} == {
+        n: f.size for n, f in content(slow).items()
+    }
+
+
+async def test_a_batch_that_is_there_already_is_not_written(autojump_clock, world) -> None:
+    log = new_log(world)
+    sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    append(log, batch(2, **sent))
+
+    again = await slowly(log, batch(2, **sent))
+
+    assert again.duplicate
+    assert log.end_offset == 2
+
+
+async def test_rules_are_those_of_any_append(autojump_clock, world) -> None:
+    log = new_log(world, max_message_bytes=80)
+    gap = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 5}
+    append(log, batch(1, producer_id=7, producer_epoch=0, base_sequence=0))
+
+    for refused, code in (
+        (batch(1, size=100), ErrorCode.MESSAGE_TOO_LARGE),
+        (batch(1, **gap), ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+    ):
+        with pytest.raises(KafkaError) as caught:
+            await slowly(log, refused)
+        assert caught.value.code is code
+    assert log.end_offset == 1
+
+
+async def test_nobody_else_appends_or_rolls_meanwhile(autojump_clock, world, nursery) -> None:
+    log = new_log(world)
+    append(log, batch())
+    stall(world)
+    nursery.start_soon(slowly, log, batch())
+    await trio.sleep(STALL_S / 2)
+
+    for call in (lambda: append(log, batch()), log.roll):
+        with pytest.raises(InvariantError):
+            call()
+
+    await trio.sleep(STALL_S)
+    assert log.end_offset == 2
+    world.universe.fault = fault_on("none", None)
+    assert append(log, batch()).first_offset == 2
+
+
+async def test_what_is_being_written_is_seen_by_nobody(autojump_clock, world, nursery) -> None:
+    log = new_log(world)
+    first = batch()
+    append(log, first)
+    stall(world)
+    nursery.start_soon(slowly, log, batch())
+    await trio.sleep(STALL_S / 2)
+
+    found = log.read(0, 1000, log.end_offset)
+
+    assert (log.end_offset, found.range.left) == (1, len(first))
+    found.range.release()
+
+
+@pytest.mark.parametrize("what", ["truncate", "close", "sync", "delete"])
+async def test_whoever_cuts_closes_or_syncs_comes_after_it(
+    autojump_clock, world, nursery, what
+) -> None:
+    log = new_log(world)
+    append(log, batch(3))
+    log.high_watermark = 3
+    stall(world)
+    nursery.start_soon(slowly, log, batch())
+    await trio.sleep(0.01)
+    began = trio.current_time()
+
+    async def ignore() -> None:
+        await trio.lowlevel.checkpoint()
+
+    await {
+        "truncate": lambda: truncate_to(log, 2),
+        "close": log.close,
+        "sync": log.sync,
+        "delete": lambda: delete_before(log, 3, ignore),
+    }[what]()
+
+    assert trio.current_time() - began > STALL_S * 0.9
+    assert log.end_offset == (0 if what == "truncate" else 4)
+    if what == "sync":
+        assert log.recovery_point == 4
+
+
+async def test_a_log_that_is_deleted_meanwhile_has_appended_nothing(
+    autojump_clock, world, nursery
+) -> None:
+    log = new_log(world)
+    stall(world)
+
+    async def delete() -> None:
+        await trio.sleep(STALL_S / 2)
+        log.abandon()
+
+    nursery.start_soon(delete)
+    with pytest.raises(KafkaError) as caught:
+        await slowly(log, batch())
+
+    assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (log.end_offset, log.failed, log.busy) == (0, None, False)
+
+
+async def test_a_log_that_fails_meanwhile_has_appended_nothing(
+    autojump_clock, world, nursery
+) -> None:
+    log = new_log(world)
+    stall(world)
+
+    async def fail() -> None:
+        await trio.sleep(STALL_S / 2)
+        log.failed = LogDirError("/", "another log's error")
+
+    nursery.start_soon(fail)
+    with pytest.raises(LogDirError):
+        await slowly(log, batch())
+
+    assert log.end_offset == 0
+
+
+async def test_an_io_error_is_the_directorys(autojump_clock, world) -> None:
+    log = new_log(world)
+    failed = []
+    log.on_failure = failed.append
+    world.universe.fault = fault_on("append", OSError(5, "EIO"))
+
+    with pytest.raises(LogDirError):
+        await slowly(log, batch())
+
+    assert failed == [log.failed]
+    assert (log.end_offset, log.busy) == (0, False)
+
+
+async def test_when_cancelled_it_still_ends(autojump_clock, world) -> None:
+    log = new_log(world)
+    stall(world)
+
+    with trio.move_on_after(STALL_S / 2):
+        await slowly(log, batch(2))
+
+    assert log.end_offset == 2
+    assert log.size == len(batch(2))
+
+
+async def test_a_thread_that_took_long_keeps_the_directory_slow(autojump_clock, world) -> None:
+    log = new_log(world)
+    stall(world, 0.02)
+    await slowly(log, batch())
+    assert not log.pace.slow
+
+    stall(world, 0.03)
+    await slowly(log, batch())
+
+    assert log.pace.slow
+    await trio.sleep(SLOW_FOR_S + 0.1)
+    assert not log.pace.slow

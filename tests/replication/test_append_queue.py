@@ -1,0 +1,59 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.replication.append_queue import MOST_BYTES, MOST_ITEMS, AppendQueue, Queued
+
+DONE = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+def item(size: int) -> Queued:
+    return Queued(
+        records=memoryview(bytes(size)), headers=(), leader_epoch=0, needs_all=False, since=0.0
+    )
+
+
+def test_the_first_one_may_be_of_any_size() -> None:
+    queue = AppendQueue()
+
+    assert queue.has_room(MOST_BYTES + 1)
+    queue.push(item(1))
+    assert not queue.has_room(MOST_BYTES)
+    assert queue.has_room(MOST_BYTES - 1)
+
+
+def test_there_is_room_for_so_many() -> None:
+    queue = AppendQueue()
+    for _ in range(MOST_ITEMS):
+        assert queue.has_room(1)
+        queue.push(item(1))
+
+    assert not queue.has_room(1)
+    queue.pop(DONE)
+    assert queue.has_room(1)
+
+
+def test_what_had_its_turn_has_a_result_and_no_bytes() -> None:
+    queue, one = AppendQueue(), item(10)
+    queue.push(one)
+
+    assert queue.pop(DONE) == 10
+
+    assert one.result is DONE
+    assert len(one.records) == 0
+
+
+@given(st.lists(st.none() | st.integers(0, 100)))
+def test_order_and_sums_are_kept(steps: list[int | None]) -> None:
+    queue, there, most = AppendQueue(), [], 0
+    for size in steps:
+        if size is not None:
+            there.append(item(size))
+            queue.push(there[-1])
+        elif there:
+            assert queue.first is there[0]
+            queue.pop(DONE)
+            del there[0]
+        waiting = sum(len(one.records) for one in there)
+        most = max(most, waiting)
+        assert (len(queue), queue.bytes, queue.most_bytes) == (len(there), waiting, most)

@@ -1,0 +1,178 @@
+"""Appends to slow directories: a queue for each partition, written by a task in a thread's time.
+
+A queue begins with an append to a directory that is slow and ends when it is empty; until then
+every append to its partition joins it, whatever the directory does, so that their order stays. The
+bytes of all queues are bounded: an append that finds no room is refused with REQUEST_TIMED_OUT,
+which clients retry without looking for another leader.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NoReturn
+
+import trio
+from attrs import define
+
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.log.append import Appended
+from trio_kafka.log.append_slow import append_slow
+from trio_kafka.log.pace import Pace
+from trio_kafka.records.header import BatchHeader
+from trio_kafka.replication.append_queue import AppendQueue, Queued
+from trio_kafka.replication.isr import check_enough
+from trio_kafka.replication.partition import Partition
+
+MOST_BYTES: Final = 256 << 20
+JoinQueue = Callable[[Partition, memoryview, Sequence[BatchHeader], bool], Queued | None]
+_logger: Final = get_logger(__name__)
+
+
+@define(eq=False)
+class _Writing:
+    """A queue while it is there."""
+
+    queue: AppendQueue
+    pace: Pace
+    empty: trio.Event
+    node: Node
+
+
+class SlowAppends:
+    """`run` writes what `join` takes, until it is cancelled. Without it nothing is queued."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node.add("slow-appends", "part", self._figures)
+        self._queues: dict[Partition, _Writing] = {}
+        self._nursery: trio.Nursery | None = None
+        self._bytes = 0
+        self._most_bytes = 0
+        self._written = 0
+        self._refused = 0
+
+    def join(
+        self,
+        partition: Partition,
+        records: memoryview,
+        headers: Sequence[BatchHeader],
+        needs_all: bool,
+    ) -> Queued | None:
+        """Queue a checked append; None: nothing waits and the directory is fast, append at once.
+
+        records: copied. Raises KafkaError: as `Partition.local_log`, REQUEST_TIMED_OUT without
+        room.
+        """
+        writing = self._queues.get(partition)
+        if writing is None:
+            pace = partition.local_log().pace
+            if self._nursery is None or not pace.slow:
+                pace.calm_down()
+                return None
+            writing = self._begin(self._nursery, partition, pace)
+        queue, size = writing.queue, len(records)
+        if not queue.has_room(size) or (len(queue) and self._bytes + size > MOST_BYTES):
+            self._refused += 1
+            raise KafkaError(
+                ErrorCode.REQUEST_TIMED_OUT,
+                f"{partition.at}: the disk is slow and {len(queue)} appends wait for it",
+            )
+        item = Queued(
+            records=memoryview(bytearray(records)),
+            headers=headers,
+            leader_epoch=partition.leader_epoch,
+            needs_all=needs_all,
+            since=trio.current_time(),
+        )
+        queue.push(item)
+        self._bytes += size
+        self._most_bytes = max(self._most_bytes, self._bytes)
+        return item
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Own the writers until cancelled: what is being written ends, what waits is refused."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                task_status.started()
+                await trio.sleep_forever()
+        finally:
+            self._nursery = None
+
+    async def wait_empty(self) -> None:
+        """Until the queues of this moment are empty."""
+        await trio.lowlevel.checkpoint()
+        for writing in tuple(self._queues.values()):
+            await writing.empty.wait()
+
+    # Writers
+
+    def _begin(self, nursery: trio.Nursery, partition: Partition, pace: Pace) -> _Writing:
+        queue = AppendQueue()
+        node = self._node.add(str(partition.at), "channel", lambda: _queue_figures(queue))
+        writing = self._queues[partition] = _Writing(queue, pace, trio.Event(), node)
+        pace.queues += 1
+        nursery.start_soon(self._write_all, partition, writing, name=f"append {partition.at}")
+        return writing
+
+    async def _write_all(self, partition: Partition, writing: _Writing) -> None:
+        queue = writing.queue
+        try:
+            while queue:
+                result = await self._write(partition, queue.first)
+                self._written += isinstance(result, Appended)
+                self._bytes -= queue.pop(result)
+                partition.advance()
+                partition.changed(partition)
+        finally:
+            refused = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker stops")
+            while queue:
+                self._bytes -= queue.pop(refused)
+            partition.changed(partition)
+            del self._queues[partition]
+            writing.pace.queues -= 1
+            writing.node.remove()
+            writing.empty.set()
+
+    @staticmethod
+    async def _write(partition: Partition, item: Queued) -> Appended | KafkaError:
+        await trio.lowlevel.checkpoint()
+        try:
+            async with partition.local_log().writing:
+                log = partition.local_log()  # of this moment: the lock may have taken long
+                if partition.leader_epoch != item.leader_epoch:
+                    raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "leaders have changed")
+                if item.needs_all:
+                    check_enough(len(partition.isr), partition.minimum)
+                return await append_slow(log, item.records, item.headers, item.leader_epoch)
+        except LogDirError as error:
+            return partition.storage_error(error)
+        except KafkaError as error:
+            return error
+        except InvariantError:
+            raise
+        except Exception:
+            _logger.exception("append failed", partition=str(partition.at))
+            return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    # Figures
+
+    def _figures(self) -> Figures:
+        return {
+            "queues": len(self._queues),
+            "bytes": self._bytes,
+            "high_water_bytes": self._most_bytes,
+            "written": self._written,
+            "refused": self._refused,
+        }
+
+
+def _queue_figures(queue: AppendQueue) -> Figures:
+    return {
+        "items": len(queue),
+        "bytes": queue.bytes,
+        "high_water": queue.most_items,
+        "high_water_bytes": queue.most_bytes,
+        "age_s": trio.current_time() - queue.first.since if queue else 0.0,
+    }
