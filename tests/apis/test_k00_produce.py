@@ -28,19 +28,22 @@ from tests.apis.kit import (
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import NodeId
 from trio_kafka.network import items
-from trio_kafka.protocol.messages.k00_produce import ProduceRequest
+from trio_kafka.protocol.messages.k00_produce import PartitionProduceResponse, ProduceRequest
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.records.batch import HEADER_SIZE, iterate_headers
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.trim import delete_records
-from trio_kafka.testing.broker import ServedBroker
+from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.planes import until
-from trio_kafka.testing.scripted_client import request_frame
+from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
+from trio_kafka.testing.simulation import fault_on, simulated_world
+from trio_kafka.world.simulated import SimulatedWorld
 
 HOUR_MS = 3_600_000
 UNKNOWN_ID = b"?" * 16
@@ -546,3 +549,182 @@ async def test_a_partition_that_is_led_elsewhere_is_answered_with_its_leader_sin
         assert leader == ((7, 5) if version >= 10 else (-1, -1))
     told = [(one.node_id, one.host, one.port, one.rack) for one in answer.node_endpoints]
     assert told == ([(7, "there", 9999, "r")] if version >= 10 else [])
+
+
+class TestSlowDirectory:
+    """Its last append took long: the next ones are queued. A thread's append stalls for so long;
+    one of the loop would raise TypeError on the clock of these tests.
+    """
+
+    STALL_S = 0.5
+
+    @classmethod
+    @asynccontextmanager
+    async def slow(
+        cls, stall_s: float = STALL_S, **configs: str
+    ) -> AsyncIterator[tuple[ServedBroker, SimulatedWorld]]:
+        world = simulated_world()
+        async with served_broker(world, {"log.dirs": "/a,/b"}) as served:
+            await served.create_topic("t", configs=configs)
+            await served.create_topic("other")
+            one, other = (served.broker.replicas.partition(name, 0) for name in ("t", "other"))
+            assert one.log is not None
+            assert other.log is not None
+            assert one.log.pace is not other.log.pace
+            now = one.log.pace.elapsed()
+            one.log.pace.took_long(now - 1, now)
+            world.universe.fault = fault_on("append", stall_s, "/t-0/00000000000000000000.log")
+            yield served, world
+            world.universe.fault = fault_on("none", None)
+
+    @pytest.mark.parametrize("acks", [1, -1])
+    async def test_answers_come_when_it_is_written(
+        self, autojump_clock: MockClock, acks: int
+    ) -> None:
+        async with self.slow() as (served, _):
+            began = trio.current_time()
+            first = await produce(served, "t", batch(b"a", b"b"), acks=acks)
+            second = await produce(served, "t", batch(b"c"), acks=acks)
+
+            assert (first.base_offset, second.base_offset) == (0, 2)
+            assert 2 * self.STALL_S < trio.current_time() - began < 3 * self.STALL_S
+            assert values_of(await fetch(served, "t")) == [b"a", b"b", b"c"]
+
+    async def test_other_directories_and_requests_go_on(self, autojump_clock: MockClock) -> None:
+        async with (
+            self.slow() as (served, _),
+            served.connect() as writer,
+            trio.open_nursery() as nursery,
+        ):
+            nursery.start_soon(write, writer, "t", b"a")
+            await trio.sleep(0.1)
+            began = trio.current_time()
+
+            assert await write(served, "other", b"b") == 0
+            assert (await served.ask(ApiVersionsRequest("test", "1"))).error_code == 0
+            assert values_of(await fetch(served, "t")) == []
+
+            assert trio.current_time() - began < 0.05
+
+    async def test_answers_keep_the_order_of_the_requests(self, autojump_clock: MockClock) -> None:
+        offsets: list[int] = []
+        async with self.slow() as (served, _), trio.open_nursery() as nursery:
+
+            async def send(client: ScriptedClient, value: bytes) -> None:
+                offsets.append(await write(client, "t", value))
+
+            for number in range(5):
+                client = await nursery.start(self.hold, served)
+                nursery.start_soon(send, client, b"%d" % number)
+                await trio.sleep(0.02)
+            await trio.sleep(6 * self.STALL_S)
+            found = values_of(await fetch(served, "t"))
+            nursery.cancel_scope.cancel()
+
+        assert offsets == [0, 1, 2, 3, 4]
+        assert found == [b"0", b"1", b"2", b"3", b"4"]
+
+    @staticmethod
+    async def hold(served: ServedBroker, *, task_status: trio.TaskStatus[ScriptedClient]) -> None:
+        async with served.connect() as client:
+            task_status.started(client)
+            await trio.sleep_forever()
+
+    async def test_acks_0_is_not_answered_and_the_next_request_is(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.slow() as (served, _):
+            for value in (b"a", b"b"):
+                request = produce_request("t", (0, batch(value)), acks=0)
+                await served.client.send(request_frame(request, 9))
+
+            assert values_of(await fetch(served, "t")) == [b"a", b"b"]
+
+    async def test_an_error_with_acks_0_ends_the_connection(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.slow() as (served, _), served.connect() as client:
+            gap = batch(b"a", producer_id=4000, producer_epoch=0, base_sequence=0)
+            later = batch(b"b", producer_id=4000, producer_epoch=0, base_sequence=7)
+            for records in (gap, later):
+                request = produce_request("t", (0, records), acks=0)
+                await client.send(request_frame(request, 9))
+
+            assert await client.wait_closed()
+            await until(lambda: served.closed(items.FORBIDDEN) == 1)
+            assert await end_offset(served) == 1
+
+    async def test_durable_answers_wait_for_the_sync_as_well(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.slow(**{"flush.messages": "1"}) as (served, _):
+            assert await write(served, "t", b"a") == 0
+
+            log = served.broker.replicas.partition("t", 0).log
+            assert log is not None
+            assert log.recovery_point == 1
+
+    async def test_a_topic_that_is_deleted_meanwhile_is_told_of_at_once(
+        self, autojump_clock: MockClock
+    ) -> None:
+        async with self.slow(stall_s=5.0) as (served, _), served.connect() as writer:
+            began = trio.current_time()
+            async with trio.open_nursery() as nursery:
+
+                async def send() -> None:
+                    part = await produce(writer, "t", batch(b"a"))
+                    assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+                nursery.start_soon(send)
+                await trio.sleep(0.1)
+                await delete_topic(served, "t")
+
+            assert trio.current_time() - began < 1
+
+    @classmethod
+    async def stop(cls, stall_s: float, **settings: str) -> list[PartitionProduceResponse]:
+        """What four clients are told whose appends are queued when the broker stops."""
+        parts: list[PartitionProduceResponse] = []
+        world = simulated_world()
+        async with trio.open_nursery() as nursery:
+            async with served_broker(world, settings) as served:
+                await served.create_topic("t")
+                log = served.broker.replicas.partition("t", 0).log
+                assert log is not None
+                log.pace.took_long(log.pace.elapsed() - 1, log.pace.elapsed())
+                world.universe.fault = fault_on("append", stall_s, "/t-0/00000000000000000000.log")
+
+                async def send(client: ScriptedClient) -> None:
+                    parts.append(await produce(client, "t", batch(b"a")))
+
+                for _ in range(4):
+                    client = await nursery.start(cls.hold, served)
+                    nursery.start_soon(send, client)
+                await trio.sleep(0.1)
+                began = trio.current_time()
+            assert trio.current_time() - began < 30
+            await trio.sleep(0.1)
+            nursery.cancel_scope.cancel()
+        return parts
+
+    async def test_a_stop_writes_what_is_queued_and_answers(
+        self, autojump_clock: MockClock
+    ) -> None:
+        parts = await self.stop(0.5, **{"controlled.shutdown.enable": "false"})
+
+        assert codes(parts) == [0] * 4
+        assert sorted(part.base_offset for part in parts) == [0, 1, 2, 3]
+
+    async def test_a_stop_does_not_wait_for_a_disk_for_longer_than_it_has(
+        self, autojump_clock: MockClock
+    ) -> None:
+        parts = await self.stop(20.0, **{"controlled.shutdown.enable": "false"})
+
+        assert codes(parts) == [ErrorCode.REQUEST_TIMED_OUT] * 4
+
+    async def test_a_stop_that_gives_up_leaders_answers_at_once(
+        self, autojump_clock: MockClock
+    ) -> None:
+        parts = await self.stop(5.0)
+
+        assert codes(parts) == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 4

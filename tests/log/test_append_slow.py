@@ -19,7 +19,7 @@ async def slowly(log, content, epoch=0):
 
 
 def stall(world, seconds=STALL_S):
-    world.universe.fault = fault_on("append", seconds)
+    world.universe.fault = fault_on("append", seconds, ".log")
 
 
 def content(log):
@@ -37,6 +37,7 @@ async def test_the_log_is_the_same_as_after_an_append_of_the_loop(autojump_clock
         assert await slowly(slow, other, sequence // 7) == at
         assert one == other
 
+    slow.high_watermark = 20
     assert fast.figures() == slow.figures()
     assert fast.epochs.rows == slow.epochs.rows
     assert fast.flush_end == slow.flush_end

@@ -4,7 +4,8 @@ from tests.replication.kit import PEER, batch, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.append import append
-from trio_kafka.replication.delayed import Produced, ProduceWait, acknowledged
+from trio_kafka.replication.append_queue import Queued
+from trio_kafka.replication.delayed import NO_ACKS, Produced, ProduceWait, acknowledged
 from trio_kafka.replication.partition import PartitionSettings
 
 
@@ -128,3 +129,72 @@ async def test_a_lost_leadership_and_a_deletion_end_the_wait(world) -> None:
 
         (part,) = wait.try_complete(False)
         assert part.result.code is code
+
+
+def queued(result=None) -> Queued:
+    """An append that waits for its turn, or had it."""
+    return Queued(
+        records=memoryview(b""),
+        headers=(),
+        leader_epoch=0,
+        needs_all=False,
+        since=0.0,
+        result=result,
+    )
+
+
+async def test_what_is_queued_waits_for_its_turn_and_then_for_its_replicas(world) -> None:
+    partition, _ = new_partition(world, 1, 2)
+    item = queued()
+    wait = ProduceWait([Produced(partition, item)])
+    assert not wait.look()
+    assert wait.keys == [partition]
+
+    item.result = append(partition, batch(2), acks=-1)
+    assert wait.try_complete(False) is None
+    partition.follower_fetched(PEER, 2)
+
+    (part,) = wait.try_complete(False)
+    assert part.result is item.result
+
+
+async def test_what_is_queued_without_acks_waits_for_its_turn_only(world) -> None:
+    partition, _ = new_partition(world, 1, flush_messages=1)
+    item = queued()
+    wait = ProduceWait([Produced(partition, item)], NO_ACKS)
+    assert not wait.look()
+    assert wait.is_local
+
+    item.result = append(partition, batch(2), acks=0)
+
+    assert wait.look()
+
+
+async def test_an_error_of_its_turn_is_the_answer(world) -> None:
+    partition, _ = new_partition(world, 1)
+    refused = KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    wait = ProduceWait([Produced(partition, queued(refused))])
+
+    (part,) = wait.try_complete(False)
+
+    assert part.result is refused
+
+
+async def test_what_is_queued_for_a_lost_partition_is_answered_before_its_turn(world) -> None:
+    partition, _ = new_partition(world, 1)
+    wait = ProduceWait([Produced(partition, queued())], 1)
+    assert not wait.look()
+
+    partition.delete()
+
+    (part,) = wait.try_complete(False)
+    assert part.result.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_what_is_queued_at_the_deadline_is_late(world) -> None:
+    partition, _ = new_partition(world, 1)
+    wait = ProduceWait([Produced(partition, queued())], 1)
+
+    (part,) = wait.try_complete(True)
+
+    assert part.result.code is ErrorCode.REQUEST_TIMED_OUT

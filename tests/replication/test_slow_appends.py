@@ -36,7 +36,7 @@ class Slow:
         self.partition, self.marks = kit.new_partition(world, *isr, **fields)
         self.partition.join_queue = self.appends.join
         make_slow(self.partition)
-        world.universe.fault = fault_on("append", stall_s)
+        world.universe.fault = fault_on("append", stall_s, ".log")
 
     @property
     def log(self):
@@ -357,7 +357,7 @@ async def test_other_partitions_go_on(world, nursery, autojump_clock) -> None:
     one, two = cluster.replicas.partitions
     await nursery.start(cluster.replicas.run)
     make_slow(one)
-    world.universe.fault = fault_on("append", STALL_S, one.log.directory.path)
+    world.universe.fault = fault_on("append", STALL_S, f"{one.at}/")
 
     queued = append(one, batch(), acks=1)
     began = trio.current_time()
@@ -367,5 +367,6 @@ async def test_other_partitions_go_on(world, nursery, autojump_clock) -> None:
     assert trio.current_time() == began
     await cluster.replicas.slow_appends.wait_empty()
     assert queued.result.first_offset == 0
+    world.universe.fault = fault_on("none", None)
     await cluster.logs.close()
     nursery.cancel_scope.cancel()
