@@ -235,3 +235,32 @@ async def test_on_a_memory_file_system_the_same_calls_work():
 
     file.close()
     await root.unlink(name)
+
+
+async def test_what_a_thread_has_written_shows_in_the_size_when_the_call_returns(file, monkeypatch):
+    seen = []
+    pwrite = os.pwrite
+
+    def watched(fd, data, position):
+        done = pwrite(fd, data[:2], position)  # short, as on a disk that is filling
+        seen.append(file.size)
+        return done
+
+    monkeypatch.setattr(os, "pwrite", watched)
+
+    assert await file.append_slow([b"abc", b"de"]) == 0
+
+    assert seen == [0, 0, 0]
+    assert file.size == 5
+
+
+async def test_a_slow_append_that_fails_half_way_is_taken_back(file, monkeypatch, tmp_path):
+    file.append([b"before"])
+    monkeypatch.setattr(os, "pwrite", failing(errno.ENOSPC))
+
+    with pytest.raises(OSError) as caught:
+        await file.append_slow([b"x"])
+
+    assert caught.value.errno == errno.ENOSPC
+    assert file.size == os.path.getsize(tmp_path / "a") == 6
+    assert file.append([b"y"]) == 6

@@ -115,3 +115,17 @@ def test_bytes_appended_while_a_sync_runs_are_not_covered_by_it():
 
     assert {run_simulated(main, seed) for seed in range(10)} <= {1, 2}
     assert 1 in {run_simulated(main, seed) for seed in range(10)}
+
+
+def test_an_append_of_a_thread_that_stalls_holds_up_nobody():
+    async def main(universe):
+        file = await new_file(universe)
+        universe.fault = fault_on("append", 0.5)
+        began, seen = trio.current_time(), []
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(file.append_slow, [b"abc"])
+            await trio.sleep(0.1)
+            seen += [trio.current_time() - began, file.size]
+        return [round(one, 3) for one in seen], trio.current_time() - began > 0.5, file.size
+
+    assert run_simulated(main) == ([0.1, 0], True, 3)
