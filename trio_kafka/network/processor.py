@@ -61,6 +61,9 @@ class Processor:
         self._responding = self._responses.counts
         self._ready: deque[Connection] = deque()
         self._waiting = WaitingRoom(shared.channel, self._ring)
+        # The reader's own answers go together: sending wakes the peer, which costs as much as
+        # serving a small request, and a peer that is awake already is not woken again.
+        self._answers: list[tuple[Request, Segments]] = []
         self._asleep = self._inline = False
         self._ends = 0.0  # of the part of the turn that whichever task runs has
         self._served = 0
@@ -93,7 +96,7 @@ class Processor:
     # --- for requests; never waits
 
     def answer(self, request: Request, segments: Segments | None) -> None:
-        """Send an answer, at once if this is the reader's own and no other waits, else by the
+        """Send an answer: the reader's own with the others of its turn if none waits, else by the
         writer.
         """
         stamps = request.stamps
@@ -101,11 +104,11 @@ class Processor:
         if not stamps.handled:
             stamps.handled = now
         if self._inline and not self._responding.queued:
-            stamps.sending = now
             if segments is None:
+                stamps.sending = now
                 self._finish(request.connection, request)
             else:
-                self._send(request.connection, request, segments)
+                self._answers.append((request, segments))
         elif segments is None:
             self._responses.send_nowait(items.NoOp(request.connection, request))
         else:
@@ -164,8 +167,18 @@ class Processor:
                 request = self._next(connection)
                 if request is not None:
                     self._pass_on(connection, request)
-                if elapsed() >= self._ends:
+                over = elapsed() >= self._ends
+                if self._answers and (over or not ready):
+                    self._send_answers()
+                if over:
                     break
+
+    def _send_answers(self) -> None:
+        """May make their connections ready again."""
+        answers, self._answers = self._answers, []
+        for request, segments in answers:
+            request.stamps.sending = self._elapsed()
+            self._send(request.connection, request, segments)
 
     def _note(self, key: int, mask: int) -> None:
         connection = self.connections.get(key)
@@ -388,6 +401,8 @@ class Processor:
             self._close(connection, items.STOPPED)
         while self._arrived.counts.queued:
             self._arrived.receive_nowait().close()
+        for _, segments in self._answers:  # of a turn that a broken invariant has ended
+            release(segments)
         while self._responding.queued:
             self._apply(self._take.receive_nowait())  # leases and buffers
         self._selector.close()
