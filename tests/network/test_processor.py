@@ -720,3 +720,30 @@ async def test_the_end_of_the_stream_behind_half_a_large_frame_is_seen_while_the
         await trio.sleep(5)
 
         assert plane.closed(items.LEFT) == 1
+
+
+async def test_answers_of_one_turn_go_together(autojump_clock: MockClock) -> None:
+    """A peer is woken by its first answer; it is awake when the others come."""
+    world = simulated_world()
+    listener = ListenerSettings(processors=1)
+    async with running_plane(world, [echo], listener=listener) as plane:
+        clients = [await connect(world.network, plane.endpoint) for _ in range(3)]
+        await wait_all_tasks_blocked()
+        seen: list[str] = []
+        rule = world.universe.fault
+
+        def watch(machine: str, call: str, target: str) -> Any:
+            task = trio.lowlevel.current_task().name
+            if task.endswith("-reader") and call in ("receive", "send"):
+                seen.append(call)
+            return rule(machine, call, target)
+
+        for client in clients:
+            await client.send(echoes(1))
+        world.universe.fault = watch
+        autojump_clock.jump(1.0)  # all arrive before the reader looks
+        assert [await numbers(client, 1) for client in clients] == [[0]] * 3
+
+        assert seen == ["receive"] * 3 + ["send"] * 3
+        for client in clients:
+            client.socket.close()
