@@ -33,7 +33,7 @@ from trio_kafka.replication.offsets import (
 )
 from trio_kafka.replication.partition import LED_ELSEWHERE
 from trio_kafka.replication.read import Isolation, PartitionRead, Wanted
-from trio_kafka.replication.sessions import FINAL_EPOCH, NO_SESSION, FetchKey, SessionPartition
+from trio_kafka.replication.sessions import FetchKey, SessionPartition
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.kept import Kept
@@ -42,11 +42,9 @@ from trio_kafka.requests.replies import Encoded
 from trio_kafka.security.operations import OF_CLUSTER, OF_TOPIC
 
 __all__ = [
-    "FINAL_EPOCH",
     "LED_ELSEWHERE",
     "NO_ANSWER",
     "NO_NODE",
-    "NO_SESSION",
     "OF_CLUSTER",
     "OF_TOPIC",
     "ZERO_TOPIC_ID",

@@ -25,9 +25,8 @@ _DUPLICATE: Final = "another poll of this session came in between"
 
 @frozen(kw_only=True)
 class FetchLimits:
-    """What a request allows.
-
-    May_wait: its deadline is not now. follower: the broker that asks, if one does.
+    """What a request allows. may_wait: its deadline is not now. follower: the broker that asks, if
+    one does.
     """
 
     min_bytes: int = 1
@@ -57,9 +56,8 @@ class FetchAnswer:
 
 
 class Fetch:
-    """One request.
-
-    Cold: what `read` could not find without waiting; `ready`: where somebody has, put here.
+    """One request. `cold`: what `read` could not find without waiting; `ready`: where somebody has,
+    put here.
     """
 
     __slots__ = (
@@ -83,9 +81,8 @@ class Fetch:
         *,
         full: bool,
     ) -> None:
-        """resolve.
-
-        The partition behind a key, for this client; raises KafkaError. full: names all partitions.
+        """resolve: gives the partition behind a key, for this client; raises KafkaError. full:
+        names all partitions.
         """
         self.session = session
         self.cold: dict[SessionPartition, Partition] = {}

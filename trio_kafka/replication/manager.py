@@ -45,9 +45,8 @@ _logger: Final = get_logger(__name__)
 
 
 class ReplicaManager:
-    """produce, fetch.
-
-    The purgatories of requests that wait for a Partition. sessions: of fetches.
+    """`produce`, `fetch`: the purgatories of requests that wait for a Partition. sessions: of
+    fetches.
     """
 
     def __init__(
@@ -62,10 +61,7 @@ class ReplicaManager:
         session_slots: int = 1000,
         full_validation: bool = False,
     ) -> None:
-        """settings_of.
-
-        The settings in force for a topic of an image, those of the broker included.
-        """
+        """settings_of: what is in force for a topic of an image, with what the broker gives it."""
         self.image = MetadataImage()
         self._broker = broker
         self._logs = logs

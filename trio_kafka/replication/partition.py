@@ -52,7 +52,7 @@ DEFAULT_SETTINGS: Final = PartitionSettings()
 class Partition:
     """leader_epoch, isr and replicas are those of the last image.
 
-    Changed: called after each change of offsets. join_queue: see `SlowAppends.join`.
+    changed: called after each change of offsets. join_queue: see `SlowAppends.join`.
     """
 
     __slots__ = (
