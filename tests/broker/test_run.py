@@ -4,7 +4,8 @@ import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, live_once, names_below
-from trio_kafka.broker import Broker, running_broker
+from trio_kafka.broker import Broker, StartError, run, running_broker
+from trio_kafka.requests.registry import InstalledApiError, Registry
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.simulated.file import SimulatedFile
 
@@ -130,3 +131,16 @@ async def test_a_restart_cancelled_anywhere_gives_back_locks_and_files(
         lives += 1
         steps += size(7, 1)
     assert lives > 10
+
+
+async def test_a_plugin_that_cannot_be_used_is_told_before_anything_is_touched(
+    world, monkeypatch
+) -> None:
+    def refuse() -> Registry:
+        raise InstalledApiError("entry point mine = found_here: why")
+
+    monkeypatch.setattr(run, "installed_apis", refuse)
+    with pytest.raises(StartError, match="a plugin cannot be used: entry point mine"):
+        async with running_broker(config_of(), world, format_if_empty=True):
+            pass
+    assert world.locks == {}

@@ -9,7 +9,13 @@ import pytest
 
 from trio_kafka.requests import registry as module
 from trio_kafka.requests.api import api, api_of
-from trio_kafka.requests.registry import DuplicateApiError, Registry, installed_apis
+from trio_kafka.requests.registry import (
+    DuplicateApiError,
+    InstalledApiError,
+    Registry,
+    StaleListingError,
+    installed_apis,
+)
 from trio_kafka.testing.sample_apis import EchoRequest, WaitRequest
 from trio_kafka_apis.k18_api_versions import api_versions
 
@@ -17,6 +23,17 @@ HANDLER = """
 from trio_kafka.plugin import api
 from trio_kafka.testing.sample_apis import {message}
 @api({message})
+def handle(request, context): ...
+"""
+
+FAR = """
+from trio_kafka.protocol.schema import request, response
+from trio_kafka.plugin import api
+@request(key=40000, versions='0')
+class FarRequest: ...
+@response(FarRequest)
+class FarResponse: ...
+@api(FarRequest)
 def handle(request, context): ...
 """
 
@@ -115,8 +132,87 @@ def test_entry_points_name_what_is_installed(
     assert installed_apis().names == {10100: "Echo"}
 
     points.append(EntryPoint("bad", "found_here.k1_echo:handle", module.GROUP))
-    with pytest.raises(TypeError, match=r"bad of trio_kafka\.apis: want a module"):
+    with pytest.raises(InstalledApiError, match=r"bad = .* of trio_kafka\.apis: .*want a module"):
         installed_apis()
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("import nothing_of_this_name", "ModuleNotFoundError.*nothing_of_this_name"),
+        (
+            HANDLER.format(message="EchoRequest").replace(")\n", ", first=2)\n", 1),
+            "TypeError: EchoRequest: no version",
+        ),
+        (
+            FAR,
+            "TypeError: FarRequest: key 40000, want 0 to 32767",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_plugin_is_told_when_it_is_installed(
+    package: Path, monkeypatch: pytest.MonkeyPatch, source: str, told: str
+) -> None:
+    (package / "wrong.py").write_text(source)
+    points = [EntryPoint("mine", "found_here", module.GROUP)]
+    monkeypatch.setattr(module, "entry_points", lambda group: points)
+
+    with pytest.raises(InstalledApiError, match=f"entry point mine = found_here of .*: {told}"):
+        installed_apis()
+
+
+def listed(package: Path, *rows: tuple[object, ...]) -> Registry:
+    (package / "__init__.py").write_text(f"LISTED = {rows!r}")
+    (package / "echo.py").write_text(HANDLER.format(message="EchoRequest"))
+    registry = Registry()
+    registry.add_module(__import__("found_here"))
+    return registry
+
+
+def test_a_module_that_is_listed_is_imported_when_its_api_is_asked_for(package: Path) -> None:
+    registry = listed(package, (10100, "Echo", 0, 1, "echo"))
+
+    assert [(one.key, one.name, one.first, one.last) for one in registry] == [(10100, "Echo", 0, 1)]
+    assert "found_here.echo" not in sys.modules
+    generation = registry.generation
+
+    made = registry.get(10100)
+    assert made is not None
+    assert made.source == "found_here.echo"
+    assert made is registry.get(10100) is api_of(sys.modules["found_here.echo"].handle)
+    assert registry.generation == generation
+
+
+def test_a_module_that_is_not_listed_is_imported_at_once(package: Path) -> None:
+    registry = listed(package, (10101, "Wait", 0, 0, "wait"))
+
+    assert [one.key for one in registry] == [10100]
+    assert "found_here.echo" in sys.modules
+
+
+def test_two_handlers_of_a_listed_key_are_an_error(package: Path) -> None:
+    registry = listed(package, (10100, "Echo", 0, 1, "echo"))
+
+    with pytest.raises(DuplicateApiError, match=r"found_here\.echo and in plugins\.other"):
+        registry.add_module(handler(EchoRequest, "plugins.other"))
+
+
+def test_what_is_listed_may_be_added_again_before_and_after_its_import(package: Path) -> None:
+    registry = listed(package, (10100, "Echo", 0, 1, "echo"))
+    registry.add_module(sys.modules["found_here"])
+    registry.get(10100)
+    registry.add_module(sys.modules["found_here"])
+    registry.add_module(sys.modules["found_here.echo"])
+
+    assert registry.generation == 1
+
+
+@pytest.mark.parametrize("versions", [(0, 2), (1, 1)])
+def test_a_list_that_is_not_true_is_an_error(package: Path, versions: tuple[int, int]) -> None:
+    registry = listed(package, (10100, "Echo", *versions, "echo"))
+
+    with pytest.raises(StaleListingError, match=r"found_here\.echo is listed with .*Echo"):
+        registry.get(10100)
 
 
 def test_the_built_in_apis_are_installed() -> None:

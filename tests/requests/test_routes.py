@@ -1,6 +1,8 @@
 """Which handler serves a key and version."""
 
-from trio_kafka.requests.api import api, api_of
+import pytest
+
+from trio_kafka.requests.api import Listing, api, api_of
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.routes import Routes
 from trio_kafka.testing.sample_apis import EchoRequest
@@ -24,6 +26,14 @@ def test_a_route_is_made_once_and_only_for_what_is_served() -> None:
     assert (route.version, route.flexible_request, route.flexible_response) == (1, True, True)
     for key, version in ((10100, 2), (10100, -1), (10101, 0), (-1, -1), (0, 0)):
         assert routes.get(code_of(key, version)) is None
+
+
+def test_what_cannot_be_imported_is_not_served(caplog: pytest.LogCaptureFixture) -> None:
+    registry = Registry()
+    registry.add(Listing(10100, "Echo", 0, 1, "no_module_of_this_name"))
+
+    assert Routes(registry).get(code_of(10100, 1)) is None
+    assert "an API that is listed cannot be served" in caplog.text
 
 
 def test_routes_follow_the_registry() -> None:

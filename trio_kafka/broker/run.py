@@ -7,6 +7,7 @@ from typing import Final
 import trio
 
 from trio_kafka.broker.broker import Broker
+from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.shutdown import stop_broker
 from trio_kafka.broker.site import Site
 from trio_kafka.broker.startup import Start
@@ -15,7 +16,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.open_files import SMALLEST
-from trio_kafka.requests.registry import Registry, installed_apis
+from trio_kafka.requests.registry import InstalledApiError, Registry, installed_apis
 from trio_kafka.world.protocols import World
 
 _logger: Final = get_logger(__name__)
@@ -43,7 +44,7 @@ async def running_broker(
     a part fails with.
     """
     node = Node(f"broker-{config.node_id}", "broker")
-    registry = installed_apis() if apis is None else apis
+    registry = _installed() if apis is None else apis
     raised: Exception | None = None
     with ExitStack() as held:
         async with trio.open_nursery() as nursery:
@@ -69,6 +70,13 @@ async def running_broker(
         raise tasks.failure
     if raised is not None:
         raise raised
+
+
+def _installed() -> Registry:
+    try:
+        return installed_apis()
+    except InstalledApiError as error:
+        raise StartError(f"a plugin cannot be used: {error}") from error
 
 
 def _tell_started(broker: Broker) -> None:

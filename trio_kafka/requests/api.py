@@ -17,6 +17,21 @@ from trio_kafka.protocol.schema import message_of
 H = TypeVar("H", bound=Callable[..., Any])
 ErrorAnswer = Callable[[Any, ErrorCode, str | None], Any]  # (request, code, message) -> response
 _MARK: Final = "__trio_kafka_api__"
+_LAST_KEY: Final = 32767  # int16
+
+
+@frozen
+class Listing:
+    """One API as a broker lists it: versions `first` to `last`.
+
+    source: the module that has the handler, imported when somebody asks for it.
+    """
+
+    key: int
+    name: str
+    first: int
+    last: int
+    source: str
 
 
 @frozen(kw_only=True)
@@ -38,6 +53,10 @@ class Api:
     error: ErrorAnswer | None
     source: str
 
+    @property
+    def listing(self) -> Listing:
+        return Listing(self.key, self.name, self.first, self.last, self.source)
+
 
 def api(
     request: type[Any],
@@ -51,11 +70,14 @@ def api(
 
     first, last: serve fewer versions than the message has. unstable: serve the unstable ones too.
     error: makes the response from (request, code, message) where the generic answer does not do.
-    Raises TypeError if the message has no response or no version is left.
+    Raises TypeError if the message has no response or no key that a request can name, or if no
+    version is left.
     """
     message = message_of(request)
     if message.key is None or message.response is None:
         raise TypeError(f"{message.name} is no request with a response")
+    if not 0 <= message.key <= _LAST_KEY:
+        raise TypeError(f"{message.name}: key {message.key}, want 0 to {_LAST_KEY}")
     lowest, highest = message.versions
     if not unstable and message.unstable[0] <= message.unstable[1]:
         highest = min(highest, message.unstable[0] - 1)

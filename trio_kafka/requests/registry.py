@@ -3,6 +3,11 @@
 An entry point of the group `trio_kafka.apis` names a module or a package whose modules hold
 functions marked `@api`.
 There is no list of handlers: a new one is one file.
+
+A package may say in a tuple `LISTED` what its modules serve; such a module is imported on the first
+request of its key. So a broker that serves all of Kafka's APIs starts as fast as one that serves
+few. A module that is not listed is imported at once, and what is wrong with it is told at the
+start.
 """
 
 import importlib
@@ -14,13 +19,22 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from trio_kafka.requests.api import Api, api_of
+from trio_kafka.requests.api import Api, Listing, api_of
 
 GROUP: Final = "trio_kafka.apis"
+LISTED: Final = "LISTED"  # (key, name, first, last, module of the package)
 
 
 class DuplicateApiError(Exception):
     """Two handlers want the same API key."""
+
+
+class StaleListingError(Exception):
+    """A module does not have the API that its package lists."""
+
+
+class InstalledApiError(Exception):
+    """What an entry point names cannot be served; the message names it and says why."""
 
 
 @define(eq=False)
@@ -32,15 +46,15 @@ class Registry:
 
     generation: int = field(default=0, init=False)
     kept: dict[Hashable, Any] = field(factory=dict, init=False)
-    _apis: dict[int, Api] = field(factory=dict, init=False)
+    _apis: dict[int, Api | Listing] = field(factory=dict, init=False)
 
-    def add(self, api: Api) -> None:
+    def add(self, api: Api | Listing) -> None:
         """Raises DuplicateApiError if another handler has the key; the same one again is no
         change.
         """
         there = self._apis.get(api.key)
         if there is not None:
-            if there == api:
+            if there == api or there == _listing(api) or _listing(there) == api:
                 return
             raise DuplicateApiError(
                 f"API key {api.key} ({api.name}) has two handlers:"
@@ -55,10 +69,14 @@ class Registry:
         self._changed()
 
     def get(self, key: int) -> Api | None:
-        return self._apis.get(key)
+        """The API, its module imported. Raises StaleListingError, and what the import raises."""
+        found = self._apis.get(key)
+        if isinstance(found, Listing):
+            found = self._apis[key] = _load(found)
+        return found
 
-    def __iter__(self) -> Iterator[Api]:
-        """In the order of the keys."""
+    def __iter__(self) -> Iterator[Api | Listing]:
+        """In the order of the keys; imports nothing."""
         return iter([self._apis[key] for key in sorted(self._apis)])
 
     def __len__(self) -> int:
@@ -74,20 +92,54 @@ class Registry:
             api = api_of(value)
             if api is not None and api.source == module.__name__:
                 self.add(api)
+        listed = _listings(module)
         for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}."):
-            self.add_module(importlib.import_module(found.name))
+            if found.name not in listed:
+                self.add_module(importlib.import_module(found.name))
+            for listing in listed.get(found.name, ()):
+                self.add(listing)
 
     def _changed(self) -> None:
         self.generation += 1
         self.kept.clear()
 
 
+def _listings(module: ModuleType) -> dict[str, list[Listing]]:
+    """What a package lists, by full name of the module."""
+    found: dict[str, list[Listing]] = {}
+    for *row, name in getattr(module, LISTED, ()):
+        source = f"{module.__name__}.{name}"
+        found.setdefault(source, []).append(Listing(*row, source))
+    return found
+
+
+def _listing(api: Api | Listing) -> Listing:
+    return api if isinstance(api, Listing) else api.listing
+
+
+def _load(listing: Listing) -> Api:
+    """Import what is listed. Raises StaleListingError if it is not there, ImportError."""
+    module = importlib.import_module(listing.source)
+    made = [api for value in vars(module).values() if (api := api_of(value)) is not None]
+    for api in made:
+        if api.listing == listing:
+            return api
+    raise StaleListingError(
+        f"{listing.source} is listed with {listing}, it has {[api.listing for api in made]}"
+    )
+
+
 def installed_apis(group: str = GROUP) -> Registry:
-    """A registry of what is installed. Raises DuplicateApiError, ImportError."""
+    """A registry of what is installed. Raises InstalledApiError."""
     registry = Registry()
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
-        module = point.load()
-        if not isinstance(module, ModuleType):
-            raise TypeError(f"entry point {point.name} of {group}: want a module, not {module!r}")
-        registry.add_module(module)
+        try:
+            module = point.load()
+            if not isinstance(module, ModuleType):
+                raise TypeError(f"want a module, not {module!r}")
+            registry.add_module(module)
+        except Exception as error:
+            named = f"entry point {point.name} = {point.value} of {group}"
+            kind = "" if isinstance(error, DuplicateApiError) else f"{type(error).__name__}: "
+            raise InstalledApiError(f"{named}: {kind}{error}") from error
     return registry

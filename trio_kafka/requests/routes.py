@@ -4,11 +4,14 @@ from typing import Final
 
 from attrs import define, field
 
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.requests.api import Api
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Route, make_route
 from trio_kafka.wire.server import code_of, key_of, version_of
 
 API_VERSIONS: Final = 18
+logger: Final = get_logger(__name__)
 
 
 @define(eq=False)
@@ -28,8 +31,16 @@ class Routes:
 
     def _make(self, code: int) -> Route | None:
         key, version = key_of(code), version_of(code)
-        api = self._registry.get(key)
+        api = self._load(key)
         if api is None or not api.first <= version <= api.last:
             return None
         route = self._routes[code_of(key, version)] = make_route(api, version)
         return route
+
+    def _load(self, key: int) -> Api | None:
+        """The API; None where its module cannot be imported, which ends connections, not us."""
+        try:
+            return self._registry.get(key)
+        except Exception:
+            logger.exception("an API that is listed cannot be served", key=key)
+            return None

@@ -1,0 +1,22 @@
+"""What the handlers here serve: key, name, first and last version, module.
+
+Written by `python -m tests.apis.listing`; a test holds it to the handlers. So a start imports none
+of them. A handler that is missing here is served all the same, and imported at the start.
+"""
+
+from typing import Final
+
+LISTED: Final = (
+    (0, "Produce", 3, 13, "k00_produce"),
+    (1, "Fetch", 4, 18, "k01_fetch"),
+    (2, "ListOffsets", 1, 11, "k02_list_offsets"),
+    (3, "Metadata", 0, 13, "k03_metadata"),
+    (10, "FindCoordinator", 0, 6, "k10_find_coordinator"),
+    (18, "ApiVersions", 0, 5, "k18_api_versions"),
+    (19, "CreateTopics", 2, 7, "k19_create_topics"),
+    (20, "DeleteTopics", 1, 6, "k20_delete_topics"),
+    (22, "InitProducerId", 0, 5, "k22_init_producer_id"),
+    (32, "DescribeConfigs", 1, 4, "k32_describe_configs"),
+    (60, "DescribeCluster", 0, 2, "k60_describe_cluster"),
+    (10001, "DescribeTree", 0, 0, "k10001_describe_tree"),
+)
