@@ -13,6 +13,7 @@ import pytest
 import trio
 from attrs import define, field
 
+from trio_kafka.log.sync import sync
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -147,7 +148,7 @@ async def test_a_sync_holds_nobody_up(tmp_path: Path, size: Size) -> None:
         log = broker.broker.replicas.partition("t", 0).local_log()
 
         async with beside_an_echo("sync", broker):
-            await log.sync()
+            await sync(log)
 
 
 async def test_removal_of_deleted_files_holds_nobody_up(tmp_path: Path, size: Size) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.log import Log
 from trio_kafka.log.open_files import OpenFiles
+from trio_kafka.log.queries import read_bytes
 from trio_kafka.log.recovery import Known, create_log, open_log
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
@@ -97,7 +98,7 @@ async def read_all(log: Log, offset: int | None = None) -> list[Record]:
     """Every record from the start (or `offset`) on."""
     found: list[Record] = []
     offset = log.start_offset if offset is None else offset
-    while content := await log.read_bytes(offset, 1 << 20):
+    while content := await read_bytes(log, offset, 1 << 20):
         for position, header in iterate_headers(content):
             records = read_records(content, position, header)
             found += [record for record in records if record.offset >= offset]

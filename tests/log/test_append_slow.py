@@ -5,7 +5,9 @@ from tests.log.kit import append, batch, headers, new_log
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.log.append_slow import append_slow
 from trio_kafka.log.pace import SLOW_FOR_S
+from trio_kafka.log.queries import read, read_bytes
 from trio_kafka.log.retention import delete_before
+from trio_kafka.log.sync import close, sync
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.testing.simulation import fault_on
 
@@ -41,11 +43,11 @@ async def test_the_log_is_the_same_as_after_an_append_of_the_loop(autojump_clock
     assert fast.figures() == slow.figures()
     assert fast.epochs.rows == slow.epochs.rows
     assert fast.flush_end == slow.flush_end
-    assert await slow.read_bytes(0, 10_000) == await fast.read_bytes(0, 10_000)
-    assert (await slow.read_bytes(13, 1)) == (await fast.read_bytes(13, 1))
+    assert await read_bytes(slow, 0, 10_000) == await read_bytes(fast, 0, 10_000)
+    assert await read_bytes(slow, 13, 1) == await read_bytes(fast, 13, 1)
     assert len(slow.segments) > 3
     for log in (fast, slow):
-        await log.sync()
+        await sync(log)
     assert {n: f.size for n, f in content(fast).items()} == {
         n: f.size for n, f in content(slow).items()
     }
@@ -102,7 +104,7 @@ async def test_what_is_being_written_is_seen_by_nobody(autojump_clock, world, nu
     nursery.start_soon(slowly, log, batch())
     await trio.sleep(STALL_S / 2)
 
-    found = log.read(0, 1000, log.end_offset)
+    found = read(log, 0, 1000, log.end_offset)
 
     assert (log.end_offset, found.range.left) == (1, len(first))
     found.range.release()
@@ -125,8 +127,8 @@ async def test_whoever_cuts_closes_or_syncs_comes_after_it(
 
     await {
         "truncate": lambda: truncate_to(log, 2),
-        "close": log.close,
-        "sync": log.sync,
+        "close": lambda: close(log),
+        "sync": lambda: sync(log),
         "delete": lambda: delete_before(log, 3, ignore),
     }[what]()
 

@@ -3,6 +3,7 @@ import pytest
 from tests.log.kit import append, batch, content_of, fill, new_log
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.queries import read
 from trio_kafka.log.recovery import Known
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import run_simulated
@@ -100,7 +101,7 @@ async def test_an_error_takes_the_directory_and_its_logs_offline_once(autojump_c
     assert told == [1]
     assert "first" in str(one.offline)
     with pytest.raises(LogDirError):
-        log.read(0, 1, 1)
+        read(log, 0, 1, 1)
 
 
 async def test_a_checkpoint_that_cannot_be_written_takes_it_offline(autojump_clock, world):

@@ -2,6 +2,7 @@ import re
 
 from tests.log.kit import append, batch, new_log
 from trio_kafka.log.durable import Unsynced
+from trio_kafka.log.sync import sync
 
 
 def synced(world):
@@ -17,7 +18,7 @@ async def test_old_segments_come_before_the_active_one_and_names_last(autojump_c
         append(log, batch())
     synced(world)
 
-    await log.sync()
+    await sync(log)
 
     order = synced(world)
     logs = [name.rsplit("/", 1)[1] for name in order if name.endswith(".log")]
@@ -28,14 +29,14 @@ async def test_old_segments_come_before_the_active_one_and_names_last(autojump_c
 
 async def test_names_are_synced_once(autojump_clock, world):
     log = new_log(world)
-    await log.sync()
+    await sync(log)
     append(log, batch())
     synced(world)
-    await log.sync()
+    await sync(log)
     append(log, batch())
     synced(world)
 
-    await log.sync()
+    await sync(log)
 
     assert synced(world) == ["/t-0/00000000000000000000.log"]
 
@@ -43,10 +44,10 @@ async def test_names_are_synced_once(autojump_clock, world):
 async def test_the_parents_name_for_it_is_synced_once(autojump_clock, world):
     log = new_log(world, "/data/t-0")
     log.unsynced = Unsynced(log.directory, world.directory("/data"))
-    await log.sync()
+    await sync(log)
     assert synced(world)[-1] == "/data"
 
-    await log.sync()
+    await sync(log)
 
     assert "/data" not in synced(world)
 

@@ -10,6 +10,8 @@ from trio_kafka.log.config import LogConfig
 from trio_kafka.log.manager import IdentityError, LogManager, new_directory_id
 from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
 from trio_kafka.log.partition_metadata import parse_id
+from trio_kafka.log.queries import read
+from trio_kafka.log.sync import sync
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
 
@@ -154,7 +156,7 @@ async def test_a_deleted_log_frees_its_name_at_once_and_its_files_later(autojump
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, SMALL)
     append(log, batch())
-    found = log.read(0, 100, 1)
+    found = read(log, 0, 100, 1)
 
     manager.delete(T0)
     new = manager.create(T0, TOPIC_ID, SMALL)
@@ -391,7 +393,7 @@ async def life_of_a_broker(world, acked):
                     return
                 case _:
                     end = log.end_offset
-                    await log.sync()
+                    await sync(log)
                     acked[partition] = end
 
 
@@ -451,13 +453,13 @@ async def test_checkpoints_of_a_deleted_log_do_not_speak_for_the_new_one(autojum
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, SMALL)
     append(log, batch(10))
-    await log.sync()
+    await sync(log)
     log.set_start_offset(8)
     await manager.checkpoint()
     manager.delete(T0)
     log = manager.create(T0, TOPIC_ID, SMALL)
     append(log, batch(3))
-    await log.sync()
+    await sync(log)
     world.crash(power=False)
 
     again = await started(world.universe.machine("broker"))
@@ -474,7 +476,7 @@ async def test_open_files_of_all_logs_are_one_budget(autojump_clock, world):
     for log in logs:
         for _ in range(40):
             append(log, batch(2))
-        await log.sync()
+        await sync(log)
         await read_all(log)
     (node,) = [child for child in manager._node.children if child.name == "open-files"]
 

@@ -10,8 +10,10 @@ from attrs import evolve
 from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.open_files import SMALLEST, OpenFiles, budget_of
+from trio_kafka.log.queries import locate, read, read_bytes
 from trio_kafka.log.recovery import Known, open_log
 from trio_kafka.log.retention import delete_before
+from trio_kafka.log.sync import close, sync
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
@@ -48,7 +50,7 @@ async def sealed_log(world, files, path="/t-0", segments=SEGMENTS):
     log = new_log(world, path, files=files, segment_bytes=SIZE)
     for _ in range(segments + 1):
         append(log, batch())
-    await log.sync()
+    await sync(log)
     return log
 
 
@@ -191,11 +193,11 @@ async def test_random_reads_of_many_segments_keep_within_the_budget(autojump_clo
     for _ in range(600):
         offset = chance.randrange(SEGMENTS)
         if chance.random() < 0.5:
-            found = log.read(offset, 1 << 20, log.end_offset)
+            found = read(log, offset, 1 << 20, log.end_offset)
             assert found.first_offset == offset
             found.range.release()
         else:
-            content = await log.read_bytes(offset, SIZE)
+            content = await read_bytes(log, offset, SIZE)
             assert int.from_bytes(content[:8], "big") == offset
         assert opened(files) <= BUDGET
 
@@ -213,7 +215,7 @@ async def test_reads_that_wait_side_by_side_are_not_disturbed(autojump_clock, wo
 
     async def read(offset: int) -> None:
         for number in range(offset, offset + 5):
-            content = await log.read_bytes(number, SIZE)
+            content = await read_bytes(log, number, SIZE)
             found.append(int.from_bytes(content[:8], "big"))
 
     async with trio.open_nursery() as nursery:
@@ -232,7 +234,7 @@ async def test_reading_at_the_end_and_appending_open_and_touch_nothing(autojump_
     log.config = evolve(log.config, segment_bytes=1 << 20)
 
     append(log, batch())
-    log.read(log.end_offset - 1, 1 << 20, log.end_offset).range.release()
+    read(log, log.end_offset - 1, 1 << 20, log.end_offset).range.release()
 
     assert list(files._files) == before
     assert asked == []
@@ -248,7 +250,7 @@ async def test_the_files_of_a_segment_are_its_own_until_they_are_durable(autojum
     assert opened(files) == 0
     assert all(is_open(file) for file in [*owned, *indexes])
 
-    await log.sync()
+    await sync(log)
 
     assert opened(files) == 1
     assert not any(is_open(file) for file in indexes)
@@ -258,7 +260,7 @@ async def test_the_files_of_a_segment_are_its_own_until_they_are_durable(autojum
 async def test_a_lease_outlives_the_closing_of_all_other_files(autojump_clock, world):
     files = OpenFiles(BUDGET)
     log = await sealed_log(world, files, segments=40)
-    held = log.read(3, SIZE, log.end_offset)
+    held = read(log, 3, SIZE, log.end_offset)
     file = log.segments.at(3).file
 
     await read_all(log)
@@ -273,8 +275,8 @@ async def test_a_truncation_cuts_the_lease_of_a_segment_used_long_ago(autojump_c
     log = new_log(world, files=files, segment_bytes=2 * SIZE)
     for _ in range(40):
         append(log, batch())
-    await log.sync()
-    held = log.read(2, 2 * SIZE, log.end_offset)
+    await sync(log)
+    held = read(log, 2, 2 * SIZE, log.end_offset)
     assert held.range.lease.end == 2 * SIZE
     await read_all(log)
 
@@ -292,7 +294,7 @@ async def test_a_log_is_cut_in_a_segment_that_is_closed_and_goes_on(autojump_clo
     await truncate_to(log, 100)
     for _ in range(10):
         append(log, batch())
-    await log.sync()
+    await sync(log)
 
     assert offsets(await read_all(log)) == list(range(110))
     assert opened(files) <= 4
@@ -336,7 +338,7 @@ async def test_what_is_deleted_keeps_nothing_open(autojump_clock, world):
 @pytest.mark.parametrize("clean", [True, False])
 async def test_a_load_keeps_within_the_budget(autojump_clock, world, clean):
     log = await sealed_log(world, OpenFiles())
-    await log.close()
+    await close(log)
     files = OpenFiles(4)
 
     again = await open_log(
@@ -353,14 +355,14 @@ async def test_a_read_without_a_descriptor_harms_neither_log_nor_reader(autojump
     log = await sealed_log(world, files, segments=40)
     refuse(world, ".log", ".index")
 
-    for read in (log.read, log.locate):
+    for ask in (read, locate):
         with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
-            found = read(5, SIZE, log.end_offset)
+            found = ask(log, 5, SIZE, log.end_offset)
             await found
     assert log.failed is None
     allow(world)
 
-    assert int.from_bytes((await log.read_bytes(5, SIZE))[:8], "big") == 5
+    assert int.from_bytes((await read_bytes(log, 5, SIZE))[:8], "big") == 5
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex", ".log"])
@@ -376,7 +378,7 @@ async def test_a_roll_without_a_descriptor_appends_nothing_and_can_be_repeated(
     assert (log.end_offset, len(log.segments), log.failed) == (1, 1, None)
     allow(world)
     append(log, batch())
-    await log.sync()
+    await sync(log)
 
     assert offsets(await read_all(log)) == [0, 1]
     assert len(log.segments) == 2
@@ -388,7 +390,7 @@ async def test_a_roll_needs_no_snapshot_of_producers(autojump_clock, world):
     refuse(world, ".snapshot")
 
     append(log, batch())
-    await log.sync()
+    await sync(log)
 
     assert offsets(await read_all(log)) == [0, 1]
 
@@ -396,7 +398,7 @@ async def test_a_roll_needs_no_snapshot_of_producers(autojump_clock, world):
 @pytest.mark.parametrize("suffix", [".index", ".timeindex", ".log"])
 async def test_a_truncation_without_a_descriptor_changes_nothing(autojump_clock, world, suffix):
     log = await sealed_log(world, OpenFiles(), segments=20)
-    await log.close()
+    await close(log)
     known = Known(clean=True, high_watermark=21)
     log = await open_log(world, log.directory, PARTITION, log.config, known=known)
     known = (log.end_offset, log.recovery_point, log.high_watermark, log.flush_end)
@@ -434,11 +436,11 @@ async def test_descriptors_of_the_process_are_as_many_as_the_budget_says():
 
         for _ in range(300):
             offset = chance.randrange(SEGMENTS)
-            content = await log.read_bytes(offset, SIZE)
+            content = await read_bytes(log, offset, SIZE)
             assert int.from_bytes(content[:8], "big") == offset
             assert descriptors_in(path) <= BUDGET + 1
 
-        leases = [(await log.locate(offset, SIZE, SEGMENTS)).range for offset in range(30)]
+        leases = [(await locate(log, offset, SIZE, SEGMENTS)).range for offset in range(30)]
         assert descriptors_in(path) == 30 + 1
         for lease in leases:
             lease.release()
@@ -453,9 +455,9 @@ async def test_an_index_without_a_descriptor_is_no_reason_to_scan_the_segment(
     autojump_clock, world
 ):
     log = await sealed_log(world, OpenFiles(), segments=20)
-    await log.close()
+    await close(log)
     log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
     refuse(world, ".index")
 
     with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
-        await log.read_bytes(5, SIZE)
+        await read_bytes(log, 5, SIZE)

@@ -2,7 +2,7 @@ import pytest
 
 from tests.log.kit import append, batch, content_of, fill, new_log, sample, sample_log
 from trio_kafka.log.producer_snapshot import encode
-from trio_kafka.log.producers import drop_snapshots, load_producers, snapshots
+from trio_kafka.log.producers import drop_snapshots, load_producers, snapshots, write_snapshot
 
 
 def filled(world):
@@ -45,7 +45,9 @@ async def test_a_snapshot_of_what_the_log_does_not_reach_is_dropped(autojump_clo
 
 async def test_kafkas_last_snapshot_is_what_its_batches_say(autojump_clock, world):
     log = await sample_log(world, "epochs", "epochs-0", drop=".snapshot")
-    log.write_producers(log.end_offset)
+    log.unsynced.wrote(
+        write_snapshot(log.directory, log.segments.active.files, log.end_offset, log.producers)
+    )
 
     name = f"{15:020}.snapshot"
     ours = await content_of(log.directory, name)

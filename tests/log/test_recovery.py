@@ -16,7 +16,9 @@ from tests.log.kit import (
     scan,
 )
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.queries import aborted_transactions
 from trio_kafka.log.recovery import Known, open_log
+from trio_kafka.log.sync import close, sync
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 
 RECORDS = {
@@ -51,7 +53,7 @@ async def test_every_record_of_kafkas_directories_is_read(
 async def test_indexes_built_anew_are_kafkas_byte_for_byte(autojump_clock, world, archive, folder):
     log = await sample_log(world, archive, folder, clean=False, drop="index")
     bases = [segment.base_offset for segment in log.segments]
-    await log.close()
+    await close(log)
 
     kafkas = sample(archive)[folder]
     for name, content in kafkas.items():
@@ -91,7 +93,7 @@ async def test_transactions_are_the_same_from_snapshots_and_from_batches(
     log = await sample_log(world, "txn", "txn-0", clean=not drop, drop=drop)
     log.high_watermark = log.end_offset
 
-    aborted = await log.aborted_transactions(0, log.end_offset)
+    aborted = await aborted_transactions(log, 0, log.end_offset)
 
     assert log.last_stable_offset < log.end_offset
     assert [(one.first_offset, one.last_offset) for one in aborted] == [(6, 11), (18, 28)]
@@ -101,7 +103,7 @@ async def test_a_torn_tail_is_cut_and_later_segments_are_dropped(autojump_clock,
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
         append(log, batch(2, size=40))
-    await log.sync()
+    await sync(log)
     second = list(log.segments)[1]
     log.abandon()
     damaged = log.directory.open(f"{second.base_offset:020}.log")
@@ -121,7 +123,7 @@ async def test_later_segments_are_dropped_after_a_torn_one_also_where_gaps_are_a
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
         append(log, batch(2, size=40))
-    await log.sync()
+    await sync(log)
     log.abandon()
     damaged = log.directory.open(f"{0:020}.log")
     damaged.truncate(damaged.size - 1)
@@ -138,7 +140,7 @@ async def test_a_segment_that_does_not_continue_the_one_before_is_dropped(autoju
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
         append(log, batch(2, size=40))
-    await log.sync()
+    await sync(log)
     second = list(log.segments)[1].base_offset
     log.abandon()
     await log.directory.unlink(f"{second:020}.log")
@@ -163,7 +165,7 @@ async def test_a_clean_start_reads_no_batch(autojump_clock, world):
     log = new_log(world)
     for _ in range(10):
         append(log, batch(size=30_000))
-    await log.close()
+    await close(log)
     world.universe.trace.clear()
 
     again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
@@ -177,7 +179,7 @@ async def test_a_torn_tail_is_cut_even_after_a_clean_stop(autojump_clock, world)
     log = new_log(world)
     append(log, batch())
     append(log, batch())
-    await log.close()
+    await close(log)
     damaged = log.directory.open("00000000000000000000.log")
     damaged.append([bytes(100)])
     damaged.close()
@@ -191,7 +193,7 @@ async def test_a_torn_tail_is_cut_even_after_a_clean_stop(autojump_clock, world)
 async def test_a_log_that_ends_before_its_start_begins_anew_there(autojump_clock, world):
     log = new_log(world)
     append(log, batch(3))
-    await log.close()
+    await close(log)
 
     known = Known(clean=True, start_offset=7)
     again = await open_log(world, log.directory, PARTITION, log.config, known=known)
@@ -216,7 +218,7 @@ async def test_what_the_cleaner_had_finished_takes_its_place(autojump_clock, wor
     for number in range(12):
         append(log, batch(2, size=40), epoch=number // 3)
     rows = log.epochs.rows
-    await log.close()
+    await close(log)
     bases = [segment.base_offset for segment in log.segments]
     merged = b"".join([await content_of(log.directory, f"{base:020}.log") for base in bases[:2]])
     await fill(log.directory, {f"{0:020}.log.swap": merged, f"{0:020}.index.swap": b""})
@@ -235,7 +237,7 @@ async def test_an_index_that_is_missing_is_built_again_and_epochs_stay(autojump_
     for number in range(12):
         append(log, batch(2, size=40), epoch=number // 3)
     rows = log.epochs.rows
-    await log.close()
+    await close(log)
     name = f"{log.segments.first.base_offset:020}.index"
     before = await content_of(log.directory, name)
     await log.directory.unlink(name)
@@ -254,7 +256,7 @@ async def test_a_missing_index_costs_no_segment_behind_a_gap(autojump_clock, wor
         content = batch(2, base_offset=base)
         log.append_as_follower(memoryview(content), headers(content))
         log.roll()
-    await log.close()
+    await close(log)
     await log.directory.unlink(f"{0:020}.index")
 
     known = Known(clean=True)
@@ -274,7 +276,7 @@ async def write_for_ever(world, acked):
             size = world.random.choice((10, 200, 700))
             append(log, batch(world.random.randrange(1, 4), size=size), epoch=log.end_offset // 20)
         end = log.end_offset
-        await log.sync()
+        await sync(log)
         acked[0] = end
 
 

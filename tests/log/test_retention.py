@@ -5,6 +5,7 @@ from tests.log.kit import append, batch, new_log, offsets, read_all
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.checkpoint import START_OFFSETS, read_file
 from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.queries import locate, offset_for_timestamp, read
 from trio_kafka.log.retention import delete_before, retain
 
 SIZE = len(batch(timestamp=1))
@@ -97,7 +98,7 @@ async def test_the_start_offset_is_written_down_before_a_name_goes(autojump_cloc
 
 async def test_a_lease_outlives_its_segment(autojump_clock, world):
     log = filled(world)
-    found = log.read(0, 1 << 20, 10)
+    found = read(log, 0, 1 << 20, 10)
 
     await delete_before(log, 4, nothing)
 
@@ -115,12 +116,12 @@ async def test_whoever_reads_what_goes_just_now_is_told_that_it_is_gone(
 
     async def read():
         try:
-            await log.locate(0, 100, 10)
+            await locate(log, 0, 100, 10)
         except KafkaError as error:
             answers.append(error.code)
 
     async def look_up():
-        answers.append((await log.offset_for_timestamp(0)).offset)
+        answers.append((await offset_for_timestamp(log, 0)).offset)
 
     async def checkpoint():
         for _ in range(5):

@@ -4,7 +4,9 @@ import trio
 from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.queries import largest_timestamp, read
 from trio_kafka.log.recovery import Known, open_log
+from trio_kafka.log.sync import close, sync
 from trio_kafka.log.truncate import BYTES_A_TURN, restart_at, truncate_to
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 
@@ -45,15 +47,15 @@ async def test_a_batch_that_holds_the_offset_goes_whole(autojump_clock, filled_l
 async def test_the_largest_timestamp_is_that_of_what_is_left(autojump_clock, filled_log):
     await truncate_to(filled_log, 16)
 
-    assert await filled_log.largest_timestamp() == (15, 1071, 1)
+    assert await largest_timestamp(filled_log) == (15, 1071, 1)
 
 
 async def test_a_cut_log_is_the_same_after_a_start(autojump_clock, filled_log):
     world = filled_log.world
-    await filled_log.sync()
+    await sync(filled_log)
     await truncate_to(filled_log, 16)
     append(filled_log, batch(), epoch=9)
-    await filled_log.close()
+    await close(filled_log)
 
     again = await open_log(
         world, filled_log.directory, PARTITION, filled_log.config, known=Known(clean=True)
@@ -64,7 +66,7 @@ async def test_a_cut_log_is_the_same_after_a_start(autojump_clock, filled_log):
 
 
 async def test_the_recovery_point_is_lowered_before_a_byte_goes(autojump_clock, filled_log):
-    await filled_log.sync()
+    await sync(filled_log)
     seen = []
 
     async def before_cut():
@@ -85,7 +87,7 @@ async def test_a_cut_takes_along_what_a_flush_was_due_for(autojump_clock, world)
     assert log.durable_end == 0
 
     await truncate_to(log, 1)
-    await log.sync()
+    await sync(log)
     append(log, batch())
 
     assert log.durable_end == log.end_offset == 2  # no flush is due for it
@@ -95,7 +97,7 @@ async def test_leases_on_what_is_cut_say_so(autojump_clock, world):
     log = new_log(world)
     for _ in range(10):
         append(log, batch(size=100))
-    low, high = log.read(0, 200, 10), log.read(5, 1 << 20, 10)
+    low, high = read(log, 0, 200, 10), read(log, 5, 1 << 20, 10)
 
     await truncate_to(log, 7)
 
@@ -167,7 +169,7 @@ async def test_a_log_can_begin_anew_at_any_offset(autojump_clock, filled_log):
 
     assert (filled_log.start_offset, filled_log.end_offset) == (1000, 1000)
     with pytest.raises(KafkaError):
-        filled_log.read(16, 100, 2000)
+        read(filled_log, 16, 100, 2000)
     assert append(filled_log, batch()).first_offset == 1000
     assert offsets(await read_all(filled_log)) == [1000]
 
@@ -211,7 +213,7 @@ class Life:
                 self.written[first] = bytes(size)
             if world.random.random() < 0.5:
                 end = log.end_offset
-                await log.sync()
+                await sync(log)
                 self.acked = end
             if world.random.random() < 0.3:
                 self.point = log.recovery_point

@@ -2,6 +2,7 @@ import pytest
 
 from tests.replication.kit import PEER, batch, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.sync import sync
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.append import append
 from trio_kafka.replication.append_queue import Queued
@@ -24,7 +25,7 @@ async def test_what_a_flush_is_due_for_is_acknowledged_when_it_is_durable(world,
     assert wait.is_local
     marks.clear()
 
-    await partition.log.sync()
+    await sync(partition.log)
 
     assert marks == [partition]
     assert wait.look()
@@ -39,7 +40,7 @@ async def test_a_repeated_batch_waits_for_the_sync_of_the_first(world) -> None:
 
     assert again.duplicate
     assert not ProduceWait([Produced(partition, again)], 1).look()
-    await partition.log.sync()
+    await sync(partition.log)
     assert ProduceWait([Produced(partition, again)], 1).look()
 
 

@@ -14,6 +14,7 @@ from tests.replication.kit import (
 )
 from trio_kafka.config.topic import topic_config
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.sync import sync
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ResourceType
 from trio_kafka.model import TopicId, TopicPartition
@@ -327,7 +328,7 @@ async def test_a_produce_waits_for_the_disk_longer_than_it_says(world, autojump_
     done = park(delayed)
     assert delayed.deadline >= trio.current_time() + 30
 
-    await partition.log.sync()
+    await sync(partition.log)
     serve()
 
     assert done == [parts]
@@ -343,7 +344,7 @@ async def test_a_sync_that_fails_is_told_to_who_waits_for_it(world, autojump_clo
     world.universe.fault = fault_on("sync", OSError(5, "EIO"), ".log")
 
     with pytest.raises(LogDirError):
-        await partition.log.sync()
+        await sync(partition.log)
     serve()
 
     assert [part.result.code for part in done[0]] == [ErrorCode.KAFKA_STORAGE_ERROR]

@@ -2,6 +2,7 @@ import pytest
 
 from tests.replication.kit import PEER, batch, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.sync import sync
 from trio_kafka.model import NodeId
 from trio_kafka.replication.append import append
 from trio_kafka.replication.partition import Partition, PartitionSettings
@@ -71,7 +72,7 @@ async def test_what_must_be_durable_is_committed_and_told_when_it_is(world) -> N
     assert partition.log.high_watermark == 0
     marks.clear()
 
-    await partition.log.sync()
+    await sync(partition.log)
 
     assert partition.log.high_watermark == 3
     assert marks == [partition]
@@ -85,7 +86,7 @@ async def test_what_was_committed_stays_so_when_a_flush_falls_due(world) -> None
     append(partition, batch(2), acks=1)
 
     assert partition.log.high_watermark == 2
-    await partition.log.sync()
+    await sync(partition.log)
     assert partition.log.high_watermark == 4
 
 
@@ -96,7 +97,7 @@ async def test_a_leader_that_has_yet_to_sync_holds_the_high_watermark_back(world
     partition.follower_fetched(PEER, 3)
 
     assert partition.log.high_watermark == 0
-    await partition.log.sync()
+    await sync(partition.log)
     assert partition.log.high_watermark == 3
 
 

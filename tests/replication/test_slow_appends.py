@@ -6,6 +6,7 @@ from tests.replication.kit import batch, open_cluster, state
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.pace import SLOW_FOR_S
+from trio_kafka.log.queries import read_bytes
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication import append_queue, slow_appends
@@ -138,7 +139,7 @@ async def test_what_is_queued_is_a_copy(world, nursery, autojump_clock) -> None:
     sent[:] = bytes(len(sent))
     await slow.appends.wait_empty()
 
-    assert (await slow.log.read_bytes(0, 1000))[16:] == wanted[16:]
+    assert (await read_bytes(slow.log, 0, 1000))[16:] == wanted[16:]
 
 
 async def test_what_is_no_batch_is_refused_at_once(world, nursery, autojump_clock) -> None:

@@ -25,6 +25,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.meta_properties import MetaProperties, read_meta_properties
 from trio_kafka.log.pace import Pace
 from trio_kafka.log.recovery import Known
+from trio_kafka.log.sync import close
 from trio_kafka.model import TopicPartition
 from trio_kafka.world.protocols import Directory, World
 
@@ -153,7 +154,7 @@ class LogDirectory:
         """Close the logs, write checkpoints and marker, unlock. What fails leaves no marker."""
         try:
             for log in list(self.logs.values()):
-                await log.close()
+                await close(log)
             await self.checkpoint()
             if self.offline is None:
                 marker = json.dumps(

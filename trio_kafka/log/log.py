@@ -3,35 +3,26 @@ appended.
 
 An append is one synchronous call without a checkpoint: whole or not at all, never cut by a
 cancellation. Made by `recovery.open_log`. Appends and truncations have one caller at a time; reads
-and syncs any number. Rolling creates files at once; the old segment is synced by the next `sync`,
-which answers when old segments, the active one and all names are durable. An I/O error fails the
-log for good, as LogDirError.
+(`queries`) and syncs (`sync`) any number. An I/O error fails the log for good, as LogDirError.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from typing import Final, NoReturn, TypeVar
+from typing import Final, NoReturn
 
 import trio
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.append import Appended, check_producers, check_sizes
-from trio_kafka.log.checkpoint import LEADER_EPOCHS, checkpoint_text, replace_file
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durable import Unsynced
 from trio_kafka.log.epochs import LeaderEpochs
 from trio_kafka.log.markers import note_batch
-from trio_kafka.log.names import SNAPSHOT, offset_file
 from trio_kafka.log.pace import LONG_APPEND_S, Pace
-from trio_kafka.log.producer_snapshot import encode
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.read import Found, Place, find_aborted, find_place, lease, whole_batches
-from trio_kafka.log.reading import Steps, Want, run_cold, run_warm
+from trio_kafka.log.rolling import Rolling
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
-from trio_kafka.log.times import TimedOffset, find_largest_time, find_time
-from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.records.header import (
     BatchHeader,
@@ -40,7 +31,6 @@ from trio_kafka.records.header import (
 )
 from trio_kafka.world.protocols import Directory, World
 
-T = TypeVar("T")
 _NO_TIME: Final = -1
 
 
@@ -102,7 +92,7 @@ class Log:
         self._wall = world.clock.wall
         self.last_sync_ms = self.now_ms()
         self._high_watermark = start_offset
-        self._jitter_ms = self._draw_jitter()
+        self.rolling = Rolling(world, directory, segments, unsynced, config)
 
     # What is there
 
@@ -262,13 +252,13 @@ class Log:
         segment = self.segments.active
         if segment.should_roll(
             self.config,
-            jitter_ms=self._jitter_ms,
+            jitter_ms=self.rolling.jitter_ms,
             now_ms=now_ms,
             size_of_append=len(records),
             last_offset=last.base_offset + last.last_offset_delta,
             max_timestamp=largest,
         ):
-            segment = self._roll(now_ms, headers[0].base_offset)
+            segment = self._begin_segment(headers[0].base_offset, now_ms)
         return segment
 
     def wrote(
@@ -305,183 +295,19 @@ class Log:
             self.refuse()
         if self.segments.active.size:
             try:
-                self._roll(self.now_ms(), self.end_offset)
+                self._begin_segment(self.end_offset, self.now_ms())
             except OSError as error:
                 self.fail(error)
 
-    def _roll(self, now_ms: int, base_offset: int) -> Segment:
-        """Seal the active segment; the new one begins with `base_offset`. OSError."""
-        active = self.segments.active
-        if active.base_offset == base_offset:  # empty: full of nothing but a setting
-            return active
-        # All that needs descriptors comes first: where none is left nothing has happened.
-        active.write_indexes()
-        segment = Segment.create(self.directory, base_offset, now_ms, active.files)
-        active.seal()
-        self.unsynced.sealed(active)
-        with suppress(KafkaError):  # no descriptor: the next load begins with an older snapshot
-            self.write_producers(base_offset)
-        self.segments.add(segment)
-        self._jitter_ms = self._draw_jitter()
-        self.wants_sync(self)
+    def _begin_segment(self, base_offset: int, now_ms: int) -> Segment:
+        """A new active segment, unless there is an empty one that begins there. OSError."""
+        before = self.segments.active
+        segment = self.rolling.begin(base_offset, now_ms, self.config, self.producers)
+        if segment is not before:
+            self.wants_sync(self)
         return segment
 
-    def write_producers(self, offset: int) -> None:
-        """A snapshot of the producers as they are at `offset`, not durable yet. OSError."""
-        name = offset_file(offset, SNAPSHOT)
-        there = self.directory.exists(name)
-        files = self.segments.active.files
-        file = (files.open if there else files.create)(self.directory, name)
-        if file.size:
-            file.truncate(0)
-        file.append([encode(self.producers)])
-        self.unsynced.wrote(file)
-
-    def _draw_jitter(self) -> int:
-        most = min(self.config.segment_jitter_ms, self.config.segment_ms)
-        return self.world.random.randrange(most) if most > 0 else 0
-
-    # Reading
-
-    def read(
-        self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
-    ) -> Found:
-        """The bytes from the batch that holds `offset`, up to `max_bytes` and below `end_offset`.
-
-        Never a part of a first batch: with `at_least_one` it comes whole however large it is.
-        The range must be released. Never waits: BlockingIOError says that headers or an index are
-        cold, `locate` answers then. Raises KafkaError(OFFSET_OUT_OF_RANGE), LogDirError.
-        """
-        self._check_range(offset)
-        segment = self.segments.active
-        spot = segment.find_recent(offset) if end_offset >= self.end_offset else None
-        if spot is not None and offset >= segment.base_offset:
-            size = min(max_bytes, segment.size - spot.position)
-            if size >= spot.size or at_least_one:
-                return lease(Place(segment.file, spot.position, max(size, spot.size), spot))
-        place = self._warm(self._find_place(offset, max_bytes, end_offset, at_least_one))
-        return lease(place) if place else Found(None, 0, offset)
-
-    async def locate(
-        self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
-    ) -> Found:
-        """As `read`, waiting for the disk where it must."""
-        place = await self.waiting(
-            lambda: self._find_place(offset, max_bytes, end_offset, at_least_one)
-        )
-        return lease(place) if place else Found(None, 0, offset)
-
-    async def read_bytes(self, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:
-        """Whole batches from the one that holds `offset`, at least one, copied; b"" at the end.
-
-        end_offset: as in `read`; None: the end of the log.
-        """
-
-        def copy() -> Steps[bytes]:
-            end = self.end_offset if end_offset is None else end_offset
-            place = yield from self._find_place(offset, max_bytes, end, True)
-            if place is None:
-                return b""
-            content = yield Want(place.file, place.position, place.size, place.size)
-            return whole_batches(content)
-
-        return await self.waiting(copy)
-
-    async def offset_for_timestamp(self, timestamp_ms: int) -> TimedOffset | None:
-        """The first record with this timestamp or a later one; None: there is none."""
-        return await self.waiting(lambda: find_time(self.segments, timestamp_ms, self.start_offset))
-
-    async def largest_timestamp(self) -> TimedOffset | None:
-        """The first record with the largest timestamp; None: there is none."""
-        return await self.waiting(lambda: find_largest_time(self.segments, self.start_offset))
-
-    async def aborted_transactions(self, first: int, end: int) -> list[AbortedTransaction]:
-        """Those whose records or markers lie between `first` and `end` (exclusive)."""
-        return await self.waiting(lambda: find_aborted(self.segments, first, end))
-
-    async def waiting(self, make: Callable[[], Steps[T]]) -> T:
-        """The result of the steps that `make` gives, begun anew where the log was cut meanwhile.
-
-        Segments may be removed and positions move while a thread reads: what was found, and an
-        error too, counts only if nothing was. KafkaError, LogDirError.
-        """
-        while True:
-            cuts = self.cuts
-            if self.failed or self.closed:
-                self.refuse()
-            try:
-                result = await run_cold(make())
-            except OSError as error:
-                if cuts == self.cuts:
-                    self.fail(error)
-            except KafkaError:
-                if cuts == self.cuts:
-                    raise
-            else:
-                if cuts == self.cuts:
-                    return result
-
-    def _find_place(
-        self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool
-    ) -> Steps[Place | None]:
-        self._check_range(offset)
-        return find_place(
-            self.segments,
-            offset,
-            max_bytes,
-            min(end_offset, self.end_offset),
-            self.end_offset,
-            at_least_one=at_least_one,
-        )
-
-    def _check_range(self, offset: int) -> None:
-        if self.failed or self.closed:
-            self.refuse()
-        if not self.start_offset <= offset <= self.end_offset:
-            found = f"offset {offset}, want {self.start_offset} to {self.end_offset}"
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
-
-    def _warm(self, steps: Steps[T]) -> T:
-        try:
-            return run_warm(steps)
-        except BlockingIOError:
-            raise
-        except OSError as error:
-            self.fail(error)
-
-    # Durability
-
-    async def sync(self) -> None:
-        """Make durable what was appended before the call: batches, names, epochs. LogDirError.
-
-        Never retried after a failure. Concurrent calls wait for one another.
-        """
-        async with self.writing:
-            await self.sync_now()
-
-    async def sync_now(self) -> None:
-        """As `sync`, for one who holds `writing`."""
-        if self.failed:
-            self.refuse()
-        end, waited_for = self.end_offset, self.durable_end < self.end_offset
-        try:
-            if self.unsynced.new:
-                await self.lower_checkpoints()
-            await self.write_epochs()
-            await self.unsynced.sync(self.segments.active)
-        except OSError as error:
-            self.fail(error)
-        self.last_sync_ms = self.now_ms()
-        self.recovery_point = max(self.recovery_point, end)
-        if waited_for:
-            self.on_durable()
-
-    async def write_epochs(self) -> None:
-        """Replace the file of leader epochs if they have changed. OSError."""
-        if self.epochs.dirty:
-            rows = self.epochs.rows
-            await replace_file(self.directory, LEADER_EPOCHS, checkpoint_text(rows))
-            self.epochs.dirty = rows != self.epochs.rows
+    # Ends
 
     def set_start_offset(self, offset: int) -> None:
         """Records below `offset` are gone for readers; whole segments go with retention."""
@@ -491,23 +317,6 @@ class Log:
         if offset > self.start_offset:
             self.start_offset = offset
             self.epochs.truncate_from_start(offset)
-
-    async def close(self) -> None:
-        """In order: indexes and producers written, all synced, files closed. LogDirError."""
-        if self.closed:
-            await trio.lowlevel.checkpoint()
-            return
-        async with self.writing:
-            if not self.failed:
-                try:
-                    self.segments.active.write_indexes()
-                    self.write_producers(self.end_offset)
-                except OSError as error:
-                    self.fail(error)
-                except KafkaError as error:  # no descriptor is left: this is no clean end
-                    raise LogDirError(self.directory.path, str(error)) from error
-                await self.sync_now()
-            self.abandon()
 
     def abandon(self) -> None:
         """Give back the files without a sync, as after a failure or a deletion. Leases live on."""

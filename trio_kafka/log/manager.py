@@ -29,6 +29,7 @@ from trio_kafka.log.partition_metadata import (
 )
 from trio_kafka.log.recovery import create_log, open_log
 from trio_kafka.log.retention import retain
+from trio_kafka.log.sync import sync
 from trio_kafka.model import METADATA_TOPIC, TopicId, TopicPartition
 from trio_kafka.world.protocols import World
 
@@ -416,7 +417,7 @@ class LogManager:
             await trio.lowlevel.checkpoint()
             return
         try:
-            await log.sync()
+            await sync(log)
         except KafkaError:
             return  # deleted meanwhile: nobody waits for it
         except LogDirError as error:

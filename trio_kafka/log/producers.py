@@ -6,14 +6,15 @@ The newest usable snapshot, and the batches after it.
 from trio_kafka.log.checkpoint import read_file
 from trio_kafka.log.markers import note_batch
 from trio_kafka.log.names import SNAPSHOT, offset_file, parse_offset_file
-from trio_kafka.log.producer_snapshot import CorruptSnapshotError, decode
+from trio_kafka.log.open_files import OpenFiles
+from trio_kafka.log.producer_snapshot import CorruptSnapshotError, decode, encode
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.reading import Steps, Want, run_cold
 from trio_kafka.log.scan import BULK, walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.world.protocols import Directory
+from trio_kafka.world.protocols import Directory, File
 
 _WINDOW = 1 << 20
 
@@ -22,6 +23,22 @@ def snapshots(directory: Directory) -> list[int]:
     """The offsets of the snapshots in a directory, ascending."""
     found = [parse_offset_file(name) for name in directory.names()]
     return sorted(one[0] for one in found if one is not None and one[1] == SNAPSHOT)
+
+
+def write_snapshot(
+    directory: Directory, files: OpenFiles, offset: int, producers: ProducerState
+) -> File:
+    """Write the producers as they are at `offset`; the file, which is not durable yet. OSError.
+
+    KafkaError(REPLICA_NOT_AVAILABLE): no descriptor is left.
+    """
+    name = offset_file(offset, SNAPSHOT)
+    there = directory.exists(name)
+    file = (files.open if there else files.create)(directory, name)
+    if file.size:
+        file.truncate(0)
+    file.append([encode(producers)])
+    return file
 
 
 async def drop_snapshots(directory: Directory, above: int) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import SEGMENT_FILES, SNAPSHOT, offset_file
 from trio_kafka.log.producers import snapshots
+from trio_kafka.log.queries import waiting
 
 Checkpoint = Callable[[], Awaitable[None]]
 
@@ -36,7 +37,7 @@ async def _by_time(log: Log, now_ms: int) -> int:
     if keep_ms < 0:
         return offset
     for number, segment in enumerate(log.segments):
-        await log.waiting(segment.load_timestamps)
+        await waiting(log, segment.load_timestamps)
         time = segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms
         if not segment.size or now_ms - time <= keep_ms:
             break

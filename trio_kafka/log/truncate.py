@@ -16,6 +16,7 @@ from trio_kafka.log.names import SEGMENT_FILES, offset_file
 from trio_kafka.log.producers import drop_snapshots, load_producers
 from trio_kafka.log.reading import run_cold
 from trio_kafka.log.segment import Segment
+from trio_kafka.log.sync import write_epochs
 
 BYTES_A_TURN: Final = 16 << 20
 
@@ -73,7 +74,7 @@ async def _truncate(log: Log, offset: int) -> None:
         log.producers = await load_producers(log.directory, log.segments, end, end, set())
     except KafkaError as error:  # a log that is half cut is of no use
         raise OSError(str(error)) from error
-    await log.write_epochs()
+    await write_epochs(log)
     await active.file.sync()
     await log.directory.sync()
 

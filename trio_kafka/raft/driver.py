@@ -15,6 +15,7 @@ import trio
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.sync import close, sync
 from trio_kafka.metadata.progress import Progress
 from trio_kafka.metadata.source import Committed, MetadataRecord
 from trio_kafka.model import NodeId
@@ -165,13 +166,13 @@ class RaftDriver:
     async def _sync(self) -> None:
         self._unsynced = trio.Event()
         end = self.next_offset
-        await self.store.log.sync()
+        await sync(self.store.log)
         self.syncs += 1
         await self._tell(Synced(end))
 
     async def close(self) -> None:
         """Make the log durable and close it, after `run` has ended. LogDirError."""
-        await self.store.log.close()
+        await close(self.store.log)
 
     def abandon(self) -> None:
         """Close the files and nothing else. Idempotent."""

@@ -17,8 +17,10 @@ from trio_kafka.log.config import LogConfig
 from trio_kafka.log.log import Log
 from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.partition_metadata import encode as encode_partition_metadata
+from trio_kafka.log.queries import read_bytes
 from trio_kafka.log.recovery import Known, open_log
 from trio_kafka.log.retention import delete_before
+from trio_kafka.log.sync import sync
 from trio_kafka.log.truncate import restart_at
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import METADATA_TOPIC_ID
@@ -85,7 +87,7 @@ class Store:
 
         At least one: InvariantError where there is none.
         """
-        content = memoryview(await self.log.read_bytes(offset, _READ, end))
+        content = memoryview(await read_bytes(self.log, offset, _READ, end))
         found = list(iterate_headers(content))
         if not found:
             raise InvariantError(f"no batch at {offset} of the metadata log, it ends at {end}")
@@ -160,7 +162,7 @@ async def _read_store(
     snapshot = await _newest(directory, known, log)
     if snapshot is not None and log.end_offset < snapshot.id.offset:
         await restart_at(log, snapshot.id.offset)
-    await log.sync()
+    await sync(log)
     if not directory.exists(PARTITION_METADATA):
         content = encode_partition_metadata(METADATA_TOPIC_ID)
         await replace_file(directory, PARTITION_METADATA, content)

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.log import Log
+from trio_kafka.log.queries import largest_timestamp, offset_for_timestamp
 from trio_kafka.replication.partition import NO_EPOCH, Partition
 from trio_kafka.replication.read import EpochEnd, Isolation, visible_end
 
@@ -96,9 +97,9 @@ async def search_offset(
     log = partition.local_log(leader_epoch, leader_only=leader_only)
     try:
         if timestamp == LARGEST_TIME:
-            found = await log.largest_timestamp()
+            found = await largest_timestamp(log)
         else:
-            found = await log.offset_for_timestamp(timestamp)
+            found = await offset_for_timestamp(log, timestamp)
     except LogDirError as error:
         raise partition.storage_error(error) from error
     if found is None or found.offset >= visible_end(log, isolation):

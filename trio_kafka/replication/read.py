@@ -14,6 +14,8 @@ from attrs import define, frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.log import Log
+from trio_kafka.log.queries import locate
+from trio_kafka.log.queries import read as read_log
 from trio_kafka.log.reading import Steps, run_cold, run_warm
 from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.records.file_range import FileRange
@@ -114,7 +116,7 @@ def read(
     end = visible_end(log, isolation)
     answer.more = wanted.offset < end
     try:
-        found = log.read(wanted.offset, max_bytes, end, at_least_one)
+        found = read_log(log, wanted.offset, max_bytes, end, at_least_one)
     except LogDirError as error:
         raise partition.storage_error(error) from error
     answer.range = found.range
@@ -145,7 +147,7 @@ async def read_cold(
         if isolation is Isolation.READ_COMMITTED:
             # First, so that nothing is held while it waits.
             answer.aborted = await run_cold(_aborted(log, wanted.offset, end))
-        answer.range = (await log.locate(wanted.offset, max_bytes, end)).range
+        answer.range = (await locate(log, wanted.offset, max_bytes, end)).range
     except LogDirError as error:
         raise partition.storage_error(error) from error
     return answer

@@ -1,0 +1,44 @@
+from tests.log.kit import (
+    append,
+    batch,
+    headers,
+    new_log,
+    offsets,
+    read_all,
+)
+
+
+async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(autojump_clock, world):
+    log = new_log(world, segment_bytes=300)
+    for _ in range(7):
+        append(log, batch(size=10))
+
+    assert [segment.base_offset for segment in log.segments] == [0, 3, 6]
+    assert log.directory.exists("00000000000000000003.snapshot")
+    assert offsets(await read_all(log)) == list(range(7))
+
+
+async def test_a_segment_is_begun_when_the_first_record_is_too_old(autojump_clock, world):
+    log = new_log(world, segment_ms=1000, message_timestamp_before_max_ms=1 << 62)
+    append(log, batch(timestamp=log.now_ms() - 2000))
+    append(log, batch(timestamp=log.now_ms() - 1000))
+    append(log, batch(timestamp=log.now_ms() - 999))
+
+    assert [segment.base_offset for segment in log.segments] == [0, 2]
+
+
+async def test_a_segment_is_begun_when_an_index_is_full(autojump_clock, world):
+    log = new_log(world, index_interval_bytes=0, segment_index_bytes=36)
+    for number in range(5):
+        append(log, batch(timestamp=log.now_ms() + number))
+
+    assert [segment.base_offset for segment in log.segments] == [0, 3]
+
+
+async def test_a_segment_is_begun_when_offsets_are_out_of_reach(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch())
+    far = batch(base_offset=1 << 31)
+    log.append_as_follower(memoryview(far), headers(far))
+
+    assert [segment.base_offset for segment in log.segments] == [0, 1 << 31]

@@ -1,0 +1,70 @@
+"""A log becomes durable: batches, names, leader epochs; and its end in order.
+
+A sync answers when old segments, the active one and all names are durable; it is never tried again
+after a failure.
+"""
+
+import trio
+
+from trio_kafka.errors import KafkaError, LogDirError
+from trio_kafka.log.checkpoint import LEADER_EPOCHS, checkpoint_text, replace_file
+from trio_kafka.log.log import Log
+from trio_kafka.log.producers import write_snapshot
+
+
+async def sync(log: Log) -> None:
+    """Make durable what was appended before the call: batches, names, epochs. LogDirError.
+
+    Never retried after a failure. Concurrent calls wait for one another.
+    """
+    async with log.writing:
+        await sync_now(log)
+
+
+async def sync_now(log: Log) -> None:
+    """As `sync`, for one who holds `writing`."""
+    if log.failed:
+        log.refuse()
+    end, waited_for = log.end_offset, log.durable_end < log.end_offset
+    try:
+        if log.unsynced.new:
+            await log.lower_checkpoints()
+        await write_epochs(log)
+        await log.unsynced.sync(log.segments.active)
+    except OSError as error:
+        log.fail(error)
+    log.last_sync_ms = log.now_ms()
+    log.recovery_point = max(log.recovery_point, end)
+    if waited_for:
+        log.on_durable()
+
+
+async def write_epochs(log: Log) -> None:
+    """Replace the file of leader epochs if they have changed. OSError."""
+    if log.epochs.dirty:
+        rows = log.epochs.rows
+        await replace_file(log.directory, LEADER_EPOCHS, checkpoint_text(rows))
+        log.epochs.dirty = rows != log.epochs.rows
+
+
+def _write_producers(log: Log) -> None:
+    files = log.segments.active.files
+    log.unsynced.wrote(write_snapshot(log.directory, files, log.end_offset, log.producers))
+
+
+async def close(log: Log) -> None:
+    """In order: indexes and producers written, all synced, files closed. LogDirError."""
+    if log.closed:
+        await trio.lowlevel.checkpoint()
+        return
+    async with log.writing:
+        if not log.failed:
+            try:
+                log.segments.active.write_indexes()
+                _write_producers(log)
+            except OSError as error:
+                log.fail(error)
+            except KafkaError as error:  # no descriptor is left: this is no clean end
+                raise LogDirError(log.directory.path, str(error)) from error
+            await sync_now(log)
+        log.abandon()
