@@ -107,9 +107,9 @@ class Registry:
 def _listings(module: ModuleType) -> dict[str, list[Listing]]:
     """What a package lists, by full name of the module."""
     found: dict[str, list[Listing]] = {}
-    for *row, name in getattr(module, LISTED, ()):
-        source = f"{module.__name__}.{name}"
-        found.setdefault(source, []).append(Listing(*row, source))
+    for key, name, first, last, place in getattr(module, LISTED, ()):
+        source = f"{module.__name__}.{place}"
+        found.setdefault(source, []).append(Listing(key, name, first, last, source))
     return found
 
 
