@@ -11,6 +11,7 @@ from trio_kafka.config.load import broker_config
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.manager import LogManager
+from trio_kafka.log.upkeep import write_checkpoints
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication.append import append
 from trio_kafka.requests.registry import Registry, installed_apis
@@ -51,7 +52,7 @@ async def live_once(world: SimulatedWorld, config: BrokerConfig, *, clean: bool)
     async def life(world: SimulatedWorld) -> None:
         async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
             await fill(broker)
-            await broker.logs.checkpoint()
+            await write_checkpoints(broker.logs)
             if not clean:
                 await trio.sleep_forever()
 

@@ -14,6 +14,7 @@ import trio
 from attrs import define, field
 
 from trio_kafka.log.sync import sync
+from trio_kafka.log.upkeep import retain_all, write_checkpoints
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -130,7 +131,7 @@ async def test_retention_holds_nobody_up(tmp_path: Path, size: Size) -> None:
         await write(broker, "t", size(60, 1000), age_s=3600)
 
         async with beside_an_echo("retention", broker):
-            assert await broker.broker.logs.retain() > 50
+            assert await retain_all(broker.broker.logs) > 50
 
 
 async def test_checkpoints_hold_nobody_up(tmp_path: Path, size: Size) -> None:
@@ -138,7 +139,7 @@ async def test_checkpoints_hold_nobody_up(tmp_path: Path, size: Size) -> None:
         await broker.create_topic("t", size(300, 3000))
 
         async with beside_an_echo("checkpoints", broker):
-            await broker.broker.logs.checkpoint()
+            await write_checkpoints(broker.broker.logs)
 
 
 async def test_a_sync_holds_nobody_up(tmp_path: Path, size: Size) -> None:
@@ -162,7 +163,7 @@ async def test_removal_of_deleted_files_holds_nobody_up(tmp_path: Path, size: Si
             await broker.ask(DeleteTopicsRequest(topic_names=names, timeout_ms=60_000), 5)
             with trio.fail_after(60):
                 while list(tmp_path.glob("t-0.*")) or list(tmp_path.glob("many-*")):
-                    await broker.broker.logs.remove_deleted()
+                    await broker.broker.logs.removal.remove_due()
                     await trio.sleep(0.01)
 
 

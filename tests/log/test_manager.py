@@ -7,11 +7,14 @@ from tests.log.kit import append, batch, content_of, fill, offsets, read_all, sa
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.manager import IdentityError, LogManager, new_directory_id
+from trio_kafka.log.identity import IdentityError, new_directory_id
+from trio_kafka.log.loading import load_logs
+from trio_kafka.log.manager import LogManager
 from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
 from trio_kafka.log.partition_metadata import parse_id
 from trio_kafka.log.queries import read
 from trio_kafka.log.sync import sync
+from trio_kafka.log.upkeep import retain_all, sync_due, write_checkpoints
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
 
@@ -30,9 +33,16 @@ async def format_directory(world, path, directory_id="A" * 22, identity=IDENTITY
     return root
 
 
+async def start(manager, identity=IDENTITY, *, config=None, delete_delay_ms=60_000):
+    await manager.open()
+    await manager.identify(identity)
+    config = config or LogConfig()
+    await load_logs(manager, lambda partition: config, delete_delay_ms=delete_delay_ms)
+
+
 async def started(world, *paths, config=SMALL, **options) -> LogManager:
     manager = LogManager(world, paths or ("/data",), Node("broker", "broker"), **options)
-    await manager.start(IDENTITY, lambda partition: config)
+    await start(manager, config=config)
     return manager
 
 
@@ -65,8 +75,8 @@ async def test_two_calls_remove_each_deleted_log_once(autojump_clock, world):
     await trio.sleep(61)
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(manager.remove_deleted)
-        nursery.start_soon(manager.remove_deleted)
+        nursery.start_soon(manager.removal.remove_due)
+        nursery.start_soon(manager.removal.remove_due)
 
     assert not [name for name in root.names() if name.endswith("-delete")]
     assert manager.figures()["deleted"] == 0
@@ -80,7 +90,7 @@ async def test_a_directory_of_kafka_is_taken_over(autojump_clock, world):
     manager = LogManager(world, ["/data"], Node("broker", "broker"))
     identity = MetaProperties(node_id=NodeId(1), cluster_id="tUc4FjVgQ2C6K8g1mQWPOg")
 
-    await manager.start(identity, lambda partition: LogConfig())
+    await start(manager, identity)
 
     ends = {str(log.partition): (log.start_offset, log.high_watermark) for log in manager.logs}
     assert ends == {
@@ -164,10 +174,10 @@ async def test_a_deleted_log_frees_its_name_at_once_and_its_files_later(autojump
     assert new.end_offset == 0
     marked = [name for name in root.names() if name.endswith("-delete")]
     assert len(marked) == 1
-    assert await manager.remove_deleted() == 60.0
+    assert await manager.removal.remove_due() == 60.0
     assert marked[0] in root.names()
     await trio.sleep(60)
-    assert await manager.remove_deleted() is None
+    assert await manager.removal.remove_due() is None
     assert marked[0] not in root.names()
     assert not found.range.lease.cut
     found.range.release()
@@ -179,7 +189,7 @@ async def test_what_was_marked_deleted_before_a_start_is_removed_after_it(autoju
     manager = await started(world)
 
     await trio.sleep(61)
-    await manager.remove_deleted()
+    await manager.removal.remove_due()
 
     assert manager.logs == ()
     assert f"t-0.{'a' * 32}-delete" not in root.names()
@@ -192,7 +202,7 @@ async def test_a_stray_log_keeps_its_files(autojump_clock, world):
 
     manager.make_stray(T0)
     await trio.sleep(100)
-    await manager.remove_deleted()
+    await manager.removal.remove_due()
 
     assert [name for name in root.names() if name.startswith("t-0.")]
     assert manager.get(T0) is None
@@ -213,7 +223,7 @@ async def test_of_two_logs_of_a_name_the_one_of_the_current_topic_counts(
 
     again = LogManager(world, ("/a", "/b"), Node("broker", "broker"))
     await again.open()
-    await again.load(lambda _: SMALL, topic_id_of={T0.topic: ids[current]}.get)
+    await load_logs(again, lambda _: SMALL, topic_id_of={T0.topic: ids[current]}.get)
 
     assert again.get(T0).topic_id == ids[current]
     (log,) = again.logs
@@ -293,11 +303,11 @@ async def test_logs_are_synced_when_flush_ms_is_over(autojump_clock, world):
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, LogConfig(flush_ms=500))
     append(log, batch())
-    await manager.sync_due()
+    await sync_due(manager)
     assert log.recovery_point == 0
 
     await trio.sleep(0.6)
-    await manager.sync_due()
+    await sync_due(manager)
 
     assert log.recovery_point == 1
 
@@ -345,7 +355,7 @@ async def test_retention_goes_over_every_log(autojump_clock, world):
     for _ in range(6):
         append(log, batch())
 
-    assert await manager.retain() > 0
+    assert await retain_all(manager) > 0
     assert log.start_offset > 0
 
 
@@ -369,7 +379,7 @@ async def life_of_a_broker(world, acked):
     """Two partitions: appended to, synced, retained, deleted; checkpoints now and then."""
     manager = LogManager(world, ["/data"], Node("broker", "broker"))
     config = LogConfig(segment_bytes=800, retention_bytes=2500, file_delete_delay_ms=100)
-    await manager.start(IDENTITY, lambda partition: config, delete_delay_ms=100)
+    await start(manager, config=config, delete_delay_ms=100)
     async with trio.open_nursery() as nursery:
         await nursery.start(manager.run)
         while True:
@@ -379,14 +389,14 @@ async def life_of_a_broker(world, acked):
                 append(log, batch(size=world.random.choice((10, 200))))
             match world.random.randrange(8):
                 case 0:
-                    await manager.checkpoint()
+                    await write_checkpoints(manager)
                 case 1:
-                    await manager.retain()
+                    await retain_all(manager)
                 case 2 if log.end_offset > 30:
                     manager.delete(partition)
                     acked[partition] = None
                 case 3:
-                    await manager.remove_deleted()
+                    await manager.removal.remove_due()
                 case 4 if world.random.random() < 0.2:
                     await manager.close()
                     nursery.cancel_scope.cancel()
@@ -410,7 +420,7 @@ def test_a_broker_starts_after_any_crash_with_all_that_was_synced(size):
             await run_until_crash(world, lambda w: life_of_a_broker(w, acked), after, power=power)
         world = universe.machine("broker")
         manager = LogManager(world, ["/data"], Node("broker", "broker"))
-        await manager.start(IDENTITY, lambda partition: LogConfig())
+        await start(manager)
         found = {log.partition: (log, offsets(await read_all(log))) for log in manager.logs}
         return acked, manager, found
 
@@ -455,7 +465,7 @@ async def test_checkpoints_of_a_deleted_log_do_not_speak_for_the_new_one(autojum
     append(log, batch(10))
     await sync(log)
     log.set_start_offset(8)
-    await manager.checkpoint()
+    await write_checkpoints(manager)
     manager.delete(T0)
     log = manager.create(T0, TOPIC_ID, SMALL)
     append(log, batch(3))

@@ -6,7 +6,9 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.topic import TopicConfig, topic_config
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.manager import LogManager, new_directory_id
+from trio_kafka.log.identity import new_directory_id
+from trio_kafka.log.loading import load_logs
+from trio_kafka.log.manager import LogManager
 from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
 from trio_kafka.log.recovery import create_log
 from trio_kafka.metadata.delta import MetadataDelta
@@ -157,7 +159,9 @@ async def open_cluster(
             replicas.directory_offline(directory)
 
     logs = LogManager(world, paths, node, offline)
-    await logs.start(identity, lambda _: LogConfig())
+    await logs.open()
+    await logs.identify(identity)
+    await load_logs(logs, lambda _: LogConfig())
     replicas = ReplicaManager(world, ME, logs, Timers(node), node, settings_of=settings_of)
     cluster = Cluster(world, logs, replicas)
     if image is not None:

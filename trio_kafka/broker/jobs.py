@@ -1,7 +1,10 @@
 """The broker's periodic jobs, by Kafka's names; none ticks where there is nothing to do."""
 
+from functools import partial
+
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.log.manager import LogManager
+from trio_kafka.log.upkeep import forget_producers, retain_all, sync_due, write_checkpoints
 from trio_kafka.scheduler import Job, Scheduler
 
 _SOON_S = 1.0
@@ -12,7 +15,7 @@ def add_jobs(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> No
     delay_s = config.log_initial_task_delay_ms / 1000
 
     async def retain() -> None:
-        await logs.retain()
+        await retain_all(logs)
 
     scheduler.every("kafka-log-retention", config.log_retention_check_interval_ms / 1000, retain)
     # One job writes both kinds of checkpoint, so the shorter interval counts.
@@ -23,16 +26,18 @@ def add_jobs(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> No
     scheduler.every(
         "kafka-recovery-point-checkpoint",
         checkpoint_ms / 1000,
-        logs.checkpoint,
+        partial(write_checkpoints, logs),
         delay_s=delay_s,
     )
     if config.log_flush_scheduler_interval_ms < 1 << 62:
         scheduler.every(
-            "kafka-log-flusher", config.log_flush_scheduler_interval_ms / 1000, logs.sync_due
+            "kafka-log-flusher",
+            config.log_flush_scheduler_interval_ms / 1000,
+            partial(sync_due, logs),
         )
 
     async def forget() -> None:
-        await logs.forget_producers(config.producer_id_expiration_ms)
+        await forget_producers(logs, config.producer_id_expiration_ms)
 
     scheduler.every(
         "PeriodicProducerExpirationCheck",
@@ -42,10 +47,10 @@ def add_jobs(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> No
     removal: Job
 
     async def remove() -> None:
-        due_s = await logs.remove_deleted()
+        due_s = await logs.removal.remove_due()
         removal.disarm()
         if due_s is not None:
             removal.arm(max(due_s, _SOON_S))
 
     removal = scheduler.every("kafka-delete-logs", 3600.0, remove, delay_s=delay_s)
-    logs.on_deleted = lambda: removal.arm(config.log_segment_delete_delay_ms / 1000)
+    logs.removal.on_added = lambda: removal.arm(config.log_segment_delete_delay_ms / 1000)

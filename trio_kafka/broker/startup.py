@@ -24,7 +24,9 @@ from trio_kafka.broker.tasks import only_leaf
 from trio_kafka.broker.topic_creation import TopicCreation, creator
 from trio_kafka.errors import InvariantError, LogDirError
 from trio_kafka.log.directory import LogDirectory
-from trio_kafka.log.manager import IdentityError, LogManager
+from trio_kafka.log.identity import IdentityError
+from trio_kafka.log.loading import load_logs
+from trio_kafka.log.manager import LogManager
 from trio_kafka.log.partition_metadata import parse_id
 from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.purgatory import Timers
@@ -138,7 +140,8 @@ class Start:
         """With the settings of the first image."""
         image, of_topic = metadata.cache.image, settings_of_topic(self.site.config)
         try:
-            await logs.load(
+            await load_logs(
+                logs,
                 lambda at: log_config(of_topic(image, at.topic)),
                 delete_delay_ms=self.site.config.log_segment_delete_delay_ms,
                 topic_id_of=lambda name: topic.id if (topic := image.topics.get(name)) else None,

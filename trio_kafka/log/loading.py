@@ -1,0 +1,132 @@
+"""Every partition of every directory is loaded when a broker starts.
+
+A directory that fails goes offline, the others go on. What was marked before is taken up again.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import trio
+from attrs import frozen
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.checkpoint import read_file
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.identity import IdentityError
+from trio_kafka.log.log import Log
+from trio_kafka.log.manager import LogManager
+from trio_kafka.log.names import DELETE, STRAY, parse_directory
+from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
+from trio_kafka.log.partition_metadata import decode
+from trio_kafka.log.recovery import open_log
+from trio_kafka.model import METADATA_TOPIC, TopicId, TopicPartition
+
+_logger: Final = get_logger(__name__)
+
+
+async def load_logs(
+    logs: LogManager,
+    config_of: Callable[[TopicPartition], LogConfig],
+    *,
+    delete_delay_ms: int = 60_000,
+    topic_id_of: "Callable[[str], TopicId | None] | None" = None,
+) -> None:
+    """Load every partition of every directory.
+
+    topic_id_of: the id that a name has now, None where it has none. It decides between two
+        directories that have a partition of one name, which is what a power loss may leave of
+        a topic that was deleted and made again elsewhere; the other one becomes a stray.
+    Raises LogDirError where no directory is left, IdentityError for two of one topic.
+    """
+    load = _Load(logs, config_of, delete_delay_ms, topic_id_of or _no_topic)
+    async with trio.open_nursery() as nursery:
+        for directory in logs.online:
+            nursery.start_soon(load.directory, directory, name=f"log-loading {directory.path}")
+    logs.check_online()
+
+
+@frozen
+class _Load:
+    """One load of all directories."""
+
+    logs: LogManager
+    config_of: Callable[[TopicPartition], LogConfig]
+    delete_delay_ms: int
+    topic_id_of: Callable[[str], TopicId | None]
+
+    async def directory(self, directory: LogDirectory) -> None:
+        """All that is in it; an error takes it offline."""
+        try:
+            for name in directory.root.names():
+                await self._load(directory, name)
+            if not directory.clean:
+                await directory.checkpoint()
+        except LogDirError as error:
+            directory.fail(error)
+        except OSError as error:
+            directory.fail(LogDirError(directory.path, str(error)))
+
+    async def _load(self, directory: LogDirectory, name: str) -> None:
+        parsed = parse_directory(name)
+        if parsed is None or parsed[0].topic == METADATA_TOPIC:
+            return
+        partition, mark = parsed
+        if mark == DELETE:
+            self.logs.removal.add(directory, name, self.delete_delay_ms)
+        elif not mark:
+            self._take(directory, name, await self._open(directory, name, partition))
+
+    async def _open(self, directory: LogDirectory, name: str, partition: TopicPartition) -> Log:
+        folder = directory.root.directory(name)
+        log = await open_log(
+            self.logs.world,
+            folder,
+            partition,
+            self.config_of(partition),
+            known=directory.known(partition),
+            pace=directory.pace,
+            files=self.logs.files,
+        )
+        try:
+            content = await read_file(folder, PARTITION_METADATA)
+        except BaseException:
+            log.abandon()
+            raise
+        try:
+            log.topic_id = decode(content) if content is not None else None
+        except ValueError as error:
+            # A power loss may leave the name of a new file without its content.
+            _logger.warning("partition.metadata not read", path=folder.path, reason=str(error))
+        return log
+
+    def _take(self, directory: LogDirectory, name: str, log: Log) -> None:
+        """Let it serve, unless another one of that name has the better claim."""
+        partition = log.partition
+        other = self.logs.get(partition)
+        if other is None:
+            self.logs.take(directory, log)
+            return
+        wanted = self.topic_id_of(partition.topic)
+        if _rank(log, wanted) > _rank(other, wanted):
+            self.logs.make_stray(partition)
+            self.logs.take(directory, log)
+            return
+        log.abandon()
+        if log.topic_id is not None and log.topic_id == other.topic_id:
+            here, there = log.directory.path, other.directory.path
+            raise IdentityError(f"{partition} is in {here} and in {there}")
+        _logger.warning("stray partition", path=log.directory.path)
+        directory.root.rename(name, self.logs.marked(partition, STRAY))
+
+
+def _rank(log: Log, wanted: TopicId | None) -> int:
+    """How likely it is the log of the topic with that id: an id that is missing was not synced."""
+    if log.topic_id is None:
+        return 1
+    return 2 if log.topic_id == wanted else 0
+
+
+def _no_topic(_: str) -> None:
+    """No name is known."""

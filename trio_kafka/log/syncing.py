@@ -1,0 +1,69 @@
+"""Logs that ask for a sync get it soon, a few at a time."""
+
+from typing import Final, NoReturn
+
+import trio
+
+from trio_kafka.errors import KafkaError, LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.log import Log
+from trio_kafka.log.sync import sync
+
+AT_ONCE: Final = 4  # as many as a directory has threads
+_logger: Final = get_logger(__name__)
+
+
+class Syncing:
+    """Somebody may wait for each of them (`flush.messages`): a large one holds up no other."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[Log, None] = {}
+        self._at_work: set[Log] = set()
+        self._bell = trio.Event()
+
+    def ask(self, log: Log) -> None:
+        """Let it be synced once from now on."""
+        self._wanted[log] = None
+        self._bell.set()
+
+    def forget(self, log: Log) -> None:
+        """It left service."""
+        self._wanted.pop(log, None)
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Sync what asks until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for number in range(AT_ONCE):
+                nursery.start_soon(self._sync_wanted, name=f"log-sync-{number}")
+            task_status.started()
+            await trio.sleep_forever()
+
+    async def _sync_wanted(self) -> NoReturn:
+        while True:
+            log = next((one for one in self._wanted if one not in self._at_work), None)
+            if log is None:
+                if self._bell.is_set():
+                    self._bell = trio.Event()
+                await self._bell.wait()
+                continue
+            del self._wanted[log]
+            self._at_work.add(log)  # whoever syncs it looks again afterwards
+            try:
+                await sync_if_open(log)
+            finally:
+                self._at_work.remove(log)
+
+
+async def sync_if_open(log: Log) -> None:
+    """Sync a log that may be closed or fail meanwhile."""
+    if log.closed or log.failed:
+        await trio.lowlevel.checkpoint()
+        return
+    try:
+        await sync(log)
+    except KafkaError:
+        return  # deleted meanwhile: nobody waits for it
+    except LogDirError as error:
+        _logger.warning("sync failed", partition=str(log.partition), reason=str(error))
