@@ -4,12 +4,12 @@ Requests and answers, errors, and the values and calls of the parts that a `Cont
 """
 
 from trio_kafka.config.describe import (
-    Layers,
     Row,
     describe_broker,
     describe_broker_defaults,
     describe_topic,
 )
+from trio_kafka.config.dynamic import Layers
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.introspect.tree import Figure, Node

@@ -3,14 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from trio_kafka.config.describe import (
-    Layers,
-    Source,
-    Synonym,
-    describe_broker,
-    describe_broker_defaults,
-    describe_topic,
-)
+from trio_kafka.config.describe import describe_broker, describe_broker_defaults, describe_topic
+from trio_kafka.config.dynamic import Layers, Source, Synonym
 from trio_kafka.config.load import broker_config
 from trio_kafka.config.values import Kind
 

@@ -1,45 +1,90 @@
+"""The table of settings without an effect, held to Kafka's own."""
+
 import json
 from pathlib import Path
 
 import pytest
 
+from tests.config.test_broker import in_order, valid
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.known import KNOWN, MEANINGLESS, NOT_YET, UNHEARD, why_ignored
+from trio_kafka.config.known import UNHEARD, Standing, known_settings, standing, why_ignored
 from trio_kafka.config.setting import settings_of
 
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
-BROKER = {r["name"]: r["type"] for r in FACTS["broker"] + FACTS["brokerDynamicOnly"]}
-OF_THE_AUTHORIZER = {"super.users": "string", "allow.everyone.if.no.acl.found": "boolean"}
+OF_THE_AUTHORIZER = {
+    "super.users": {"type": "string", "default": "", "update": "read-only"},
+    "allow.everyone.if.no.acl.found": {
+        "type": "boolean",
+        "default": "false",
+        "update": "read-only",
+    },
+}
+BROKER = {r["name"]: r for r in FACTS["broker"] + FACTS["brokerDynamicOnly"]} | OF_THE_AUTHORIZER
+KNOWN = known_settings()
 
 
 def test_each_setting_of_kafka_is_honoured_or_known_and_not_both():
     honoured = settings_of(BrokerConfig).keys()
 
-    assert KNOWN.keys() == (BROKER.keys() | OF_THE_AUTHORIZER.keys()) - honoured
+    assert KNOWN.keys() == BROKER.keys() - honoured
 
 
 def test_what_no_part_obeys_is_declared_all_the_same():
     assert settings_of(BrokerConfig).keys() > UNHEARD
 
 
-def test_known_settings_have_kafkas_types():
-    types = BROKER | OF_THE_AUTHORIZER
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_a_known_setting_is_what_kafka_says(name):
+    setting, fact = KNOWN[name], BROKER[name]
 
-    assert {name: kind.name.lower() for name, kind in KNOWN.items()} == {
-        name: types[name] for name in KNOWN
-    }
+    assert setting.kind.name.lower() == fact["type"]
+    assert setting.text_of(setting.default) == fact["default"]
+    words, bounds = in_words(fact.get("valid"))
+    assert words == {word for word in ("any_case", "not_empty") if getattr(setting, word)}
+    assert valid(setting) == in_order(bounds)
+    assert setting.update.value == fact["update"]
+    assert setting.internal == fact.get("internal", False)
+    assert setting.sensitive == (fact["type"] == "password")
+    assert list(setting.synonyms) == fact.get("synonyms", [])
+    assert setting.doc.endswith(".")
+
+
+def in_words(text):
+    """What the bounds ask for beside numbers and choices, and the rest of them."""
+    if text in ("non-null string", "non-empty string"):
+        return ({"not_empty"} if "empty" in text else set()), None
+    if text and text.startswith("(case insensitive) "):
+        return {"any_case"}, text.removeprefix("(case insensitive) ")
+    return set(), text
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_a_known_setting_says_why_it_has_no_effect(name):
+    found, why = standing(name)
+
+    assert found in (Standing.NOT_YET, Standing.MEANINGLESS)
+    assert why
+    assert not why.endswith(".")
 
 
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("log.cleaner.threads", NOT_YET),
-        ("super.users", NOT_YET),
-        ("listener.name.internal.ssl.key.password", NOT_YET),
-        ("rlmm.config.remote.log.metadata.topic.num.partitions", NOT_YET),
-        ("metric.reporters", MEANINGLESS),
-        ("fetch.purgatory.purge.interval.requests", MEANINGLESS),
-        ("replica.lag.time.max.ms", NOT_YET),
+        ("log.cleaner.threads", "is not honoured yet: compacted topics are not compacted"),
+        ("super.users", "is not honoured yet: ACLs are not served"),
+        ("rlmm.config.any", "is not honoured yet: tiered storage is not served"),
+        (
+            "metric.reporters",
+            "has no meaning here: it is about Java classes, which do not run here",
+        ),
+        (
+            "fetch.purgatory.purge.interval.requests",
+            "has no meaning here: what is done leaves its purgatory at once",
+        ),
+        (
+            "replica.lag.time.max.ms",
+            "is not honoured yet: there are no followers while a cluster has one broker",
+        ),
         ("num.io.threads", None),
         ("zookeeper.connect", None),
         ("listener.names", None),

@@ -13,6 +13,7 @@ BROKER, TOPIC = settings_of(BrokerConfig), settings_of(TopicConfig)
 BY_CONFIG = {
     "advertised.listeners",
     "broker.id",
+    "config.providers",
     "controller.listener.names",
     "controller.quorum.bootstrap.servers",
     "controller.quorum.voters",

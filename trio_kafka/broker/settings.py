@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.describe import Layers
+from trio_kafka.config.dynamic import Layers
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import (
     TOPIC_SETTINGS,

@@ -49,6 +49,10 @@ class BrokerConfig(OwnSettings):
         NOTHING, "What this process is.", choices=("broker", "controller"), not_empty=True
     )
 
+    config_providers: tuple[str, ...] = texts(
+        (), "Names of where secrets are looked up: ${name:path:key} in a value.", update=_CLUSTER
+    )
+
     # Listeners
     listeners: tuple[str, ...] = texts(
         ("PLAINTEXT://:9092",),

@@ -6,35 +6,32 @@ own name are left out, so a topic's `retention.ms` that comes from `log.retentio
 """
 
 from collections.abc import Iterable, Mapping
-from enum import IntEnum
 from typing import Final
 
 from attrs import frozen
 
-from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.load import BROKER_SETTINGS, default_of, overlaid
+from trio_kafka.config.catalogue import every_setting, setting_of
+from trio_kafka.config.dynamic import (
+    Layers,
+    Source,
+    Synonym,
+    broker_synonyms,
+    topic_synonyms,
+    update_of,
+    value_of,
+)
 from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_config
-from trio_kafka.config.values import Kind
+from trio_kafka.config.values import Kind, Value
 
-
-class Source(IntEnum):
-    """Where a value comes from, by its number on the wire."""
-
-    TOPIC = 1
-    DYNAMIC_BROKER = 2
-    DYNAMIC_DEFAULT_BROKER = 3
-    STATIC_BROKER = 4
-    DEFAULT = 5
-
-
-@frozen
-class Synonym:
-    """One place where the value might have come from."""
-
-    name: str
-    value: str | None
-    source: Source
+# These exist only where they were set: they are no settings of Kafka's properties file.
+_DYNAMIC_ONLY: Final = frozenset(
+    {
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    }
+)
 
 
 @frozen(kw_only=True)
@@ -51,20 +48,6 @@ class Row:
     doc: str
 
 
-@frozen(kw_only=True)
-class Layers:
-    """A broker's settings and what lies over them while it runs: texts by name."""
-
-    config: BrokerConfig
-    dynamic: Mapping[str, str] = {}
-    dynamic_default: Mapping[str, str] = {}
-
-    def effective(self) -> BrokerConfig:
-        """The configuration with what was set while the broker runs. Raises ConfigError."""
-        changes = {**self.dynamic_default, **self.dynamic}
-        return overlaid(self.config, changes) if changes else self.config
-
-
 def describe_topic(
     given: Mapping[str, str], broker: Layers, names: Iterable[str] | None = None
 ) -> list[Row]:
@@ -75,56 +58,68 @@ def describe_topic(
     config = topic_config(given, broker.effective())
     return [
         _topic_row(setting, given, getattr(config, setting.field), broker)
-        for setting in _chosen(TOPIC_SETTINGS, names, given)
+        for _, setting in _chosen(TOPIC_SETTINGS, names, given)
     ]
 
 
 def describe_broker(broker: Layers, names: Iterable[str] | None = None) -> list[Row]:
-    """Rows of a broker: those named, or all but the internal ones that were not written down."""
-    config = broker.effective()
-    rows = []
-    for setting in _chosen(BROKER_SETTINGS, names, broker.config.given):
-        synonyms = _broker_synonyms(setting, broker)
-        rows.append(
-            _row(
-                setting,
-                setting.show(getattr(config, setting.field)),
-                synonyms,
-                read_only=setting.update is Update.READ_ONLY,
-            )
-        )
-    return rows
+    """Rows of a broker: those named, or all but the internal ones that nobody set.
+
+    Kafka's settings without an effect here have rows too: what was given, or Kafka's default.
+    """
+    set_names = {*broker.config.given, *broker.dynamic_default, *broker.dynamic}
+    known = {name: found for name in set_names if (found := setting_of(name)) is not None}
+    return [
+        _broker_row(name, setting, broker)
+        for name, setting in _chosen({**every_setting(), **known}, names, set_names)
+        if name in set_names or name not in _DYNAMIC_ONLY
+    ]
 
 
 def describe_broker_defaults(broker: Layers, names: Iterable[str] | None = None) -> list[Row]:
     """Rows of the resource of all brokers: only what was set for them while they run."""
-    return [
-        _row(
-            setting,
-            None if setting.sensitive else text,
-            (_synonym(setting, text, Source.DYNAMIC_DEFAULT_BROKER),),
-            read_only=setting.update is Update.READ_ONLY,
-        )
-        for setting in _chosen(BROKER_SETTINGS, names, broker.dynamic_default)
-        if (text := broker.dynamic_default.get(setting.name)) is not None
-    ]
+    rows = []
+    given = broker.dynamic_default
+    known = {name: found for name in given if (found := setting_of(name)) is not None}
+    for name, setting in _chosen(known, names, given):
+        synonyms = broker_synonyms(name, broker)
+        common = tuple(s for s in synonyms if s.source is Source.DYNAMIC_DEFAULT_BROKER)
+        value = setting.show(setting.parse(given[name]))
+        read_only = update_of(name) is Update.READ_ONLY
+        rows.append(_row(name, setting, value, common, read_only=read_only))
+    return rows
 
 
-def _topic_row(setting: Setting, given: Mapping[str, str], value: object, broker: Layers) -> Row:
-    synonyms: tuple[Synonym, ...] = ()
-    if setting.server:
-        synonyms = _broker_synonyms(BROKER_SETTINGS[setting.server[0][0]], broker)
-    shown = setting.show(value)  # type: ignore[arg-type] # a field of TopicConfig is a Value
-    if setting.name in given:
-        synonyms = (Synonym(setting.name, shown, Source.TOPIC), *synonyms)
-    return _row(setting, shown, synonyms, read_only=False)
+def _topic_row(setting: Setting, given: Mapping[str, str], value: Value, broker: Layers) -> Row:
+    return _row(
+        setting.name,
+        setting,
+        setting.show(value),
+        topic_synonyms(setting.name, given, broker),
+        read_only=False,
+    )
+
+
+def _broker_row(name: str, setting: Setting, broker: Layers) -> Row:
+    return _row(
+        name,
+        setting,
+        setting.show(value_of(name, broker)),
+        broker_synonyms(name, broker),
+        read_only=update_of(name) is Update.READ_ONLY,
+    )
 
 
 def _row(
-    setting: Setting, value: str | None, synonyms: tuple[Synonym, ...], *, read_only: bool
+    name: str,
+    setting: Setting,
+    value: str | None,
+    synonyms: tuple[Synonym, ...],
+    *,
+    read_only: bool,
 ) -> Row:
     return Row(
-        name=setting.name,
+        name=name,
         value=value,
         source=synonyms[0].source if synonyms else Source.DEFAULT,
         read_only=read_only,
@@ -135,42 +130,10 @@ def _row(
     )
 
 
-def _broker_synonyms(setting: Setting, broker: Layers) -> tuple[Synonym, ...]:
-    names = setting.synonyms or (setting.name,)
-    static = {name: given.text for name, given in broker.config.given.items()}
-    defaults = {
-        name: text
-        for name in names
-        if (text := BROKER_SETTINGS[name].show(default_of(BROKER_SETTINGS[name], broker.config)))
-        is not None
-    }
-    layers = zip(_SOURCES, (broker.dynamic, broker.dynamic_default, static, defaults), strict=True)
-    found = [
-        _synonym(BROKER_SETTINGS[name], layer[name], source)
-        for source, layer in layers
-        for name in names
-        if name in layer
-    ]
-    own = next((i for i, synonym in enumerate(found) if synonym.name == setting.name), len(found))
-    return tuple(found[own:])
-
-
-_SOURCES: Final = (
-    Source.DYNAMIC_BROKER,
-    Source.DYNAMIC_DEFAULT_BROKER,
-    Source.STATIC_BROKER,
-    Source.DEFAULT,
-)
-
-
-def _synonym(setting: Setting, text: str, source: Source) -> Synonym:
-    return Synonym(setting.name, None if setting.sensitive else text, source)
-
-
 def _chosen(
     settings: Mapping[str, Setting], names: Iterable[str] | None, given: Iterable[str]
-) -> list[Setting]:
+) -> list[tuple[str, Setting]]:
     if names is not None:
-        return [settings[name] for name in names if name in settings]
+        return [(name, settings[name]) for name in dict.fromkeys(names) if name in settings]
     shown = set(given)
-    return [s for s in settings.values() if not s.internal or s.name in shown]
+    return [(name, s) for name, s in settings.items() if not s.internal or name in shown]

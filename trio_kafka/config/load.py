@@ -6,22 +6,21 @@ Without `process.roles` a node is embedded: see `EMBEDDED`. Everything else has 
 """
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 import attrs
 from attrs import frozen
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.known import KNOWN, why_ignored
+from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, setting_of, unknown
+from trio_kafka.config.known import why_ignored
 from trio_kafka.config.properties import Given
 from trio_kafka.config.rules import check, refuse
-from trio_kafka.config.setting import ConfigError, Setting, settings_of
-from trio_kafka.config.values import Value, parse
+from trio_kafka.config.setting import ConfigError, Setting
+from trio_kafka.config.values import Value
 
 Layer = Mapping[str, Given]
 
-BROKER_SETTINGS: Final = settings_of(BrokerConfig)
 EMBEDDED: Final[Mapping[str, Value]] = {
     "process.roles": ("broker", "controller"),
     "node.id": 1,
@@ -81,11 +80,12 @@ def overlaid(config: BrokerConfig, changes: Mapping[str, str]) -> BrokerConfig:
     """
     values: dict[str, Any] = {}
     for name, text in changes.items():
-        if name in KNOWN:
-            continue
-        if name not in BROKER_SETTINGS:
-            raise ConfigError(name, _unknown(name))
-        values[BROKER_SETTINGS[name].field] = BROKER_SETTINGS[name].parse(text)
+        setting = setting_of(name)
+        if setting is None:
+            raise ConfigError(name, unknown(name))
+        value = setting.parse(text)
+        if name in BROKER_SETTINGS:
+            values[setting.field] = value
     changed = attrs.evolve(config, **values)
     check(changed)
     return changed
@@ -119,24 +119,20 @@ def _check_name(name: str, given: Given) -> str | None:
     if _is_of_plugin(name):
         return None
     refuse(name, given)
-    reason = why_ignored(name)
-    if reason is None and name in BROKER_SETTINGS:
-        return None
-    if reason is None:
-        raise ConfigError(name, _unknown(name), given.where)
-    if name in KNOWN:
+    setting = setting_of(name)
+    reason = why_ignored(base_of(name))
+    if setting is None and reason is None:
+        raise ConfigError(name, unknown(name), given.where)
+    if setting is not None and name not in BROKER_SETTINGS:
         try:
-            parse(KNOWN[name], given.text)
-        except ValueError as error:
-            raise ConfigError(name, str(error), given.where) from None
-    return f"{given.where}: {name} {reason}"
+            setting.parse(given.text)
+        except ConfigError as error:
+            raise ConfigError(name, error.reason, given.where) from None
+    if reason is None and name not in BROKER_SETTINGS:
+        reason = "is not honoured yet: a setting is the same for all listeners"
+    return f"{given.where}: {name} {reason}" if reason else None
 
 
 def _is_of_plugin(name: str) -> bool:
     words = name.split(".", 2)
     return words[0] == "plugin" and len(words) == 3 and all(words)
-
-
-def _unknown(name: str) -> str:
-    near = get_close_matches(name, [*BROKER_SETTINGS, *KNOWN], n=1, cutoff=0.7)
-    return "no such setting" + (f": did you mean {near[0]}?" if near else "")

@@ -50,7 +50,7 @@ class Setting:
 
     default: Kafka's, or ours for a setting of ours; NOTHING where one must be given.
     low, high: bounds of a number, both allowed; `also`: values outside of them that are allowed.
-    choices: the texts that are allowed, in a list for each item.
+    choices: the texts that are allowed, in a list for each item; `any_case`: in any case.
     synonyms: names whose values are looked up in this order, the setting itself among them.
     server: for a topic setting: broker settings that give its default, each with its factor.
     unit: of the number, from the last word of the name that is one.
@@ -64,6 +64,7 @@ class Setting:
     high: float | None = None
     also: tuple[Value, ...] = ()
     choices: tuple[str, ...] = ()
+    any_case: bool = False
     not_empty: bool = False
     update: Update = Update.READ_ONLY
     synonyms: tuple[str, ...] = ()
@@ -110,6 +111,10 @@ class Setting:
         """The text of a value; None for an unset one and for a secret."""
         return None if self.sensitive else show(self.kind, value)
 
+    def text_of(self, value: Value) -> str | None:
+        """The text of a value, of a secret too: for who compares, never for who shows."""
+        return show(self.kind, value)
+
     def _check(self, value: Value) -> None:
         if self.not_empty and not value:
             raise ValueError("must not be empty")
@@ -129,8 +134,9 @@ class Setting:
             self.check(value)
 
     def _check_choices(self, items: tuple[str, ...]) -> None:
+        choices = {one.upper() for one in self.choices} if self.any_case else set(self.choices)
         for item in items:
-            if item not in self.choices:
+            if (item.upper() if self.any_case else item) not in choices:
                 raise ValueError(f"{item!r} is none of {', '.join(self.choices)}")
 
     def _bounds(self) -> str:
@@ -173,6 +179,15 @@ def double(default: float, doc: str, **facts: Any) -> Any:
 def texts(default: Any, doc: str, **facts: Any) -> Any:
     """A list."""
     return setting(Kind.LIST, default, doc, **facts)
+
+
+def java_class(default: str | None, doc: str, **facts: Any) -> Any:
+    return setting(Kind.CLASS, default, doc, **facts)
+
+
+def password(default: str | None, doc: str, **facts: Any) -> Any:
+    """A secret: its value is never shown."""
+    return setting(Kind.PASSWORD, default, doc, **facts)
 
 
 @cache

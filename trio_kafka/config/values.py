@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from enum import IntEnum
 from math import inf
+from sys import float_info
 from typing import Final
 
 
@@ -25,6 +26,9 @@ class Kind(IntEnum):
     PASSWORD = 9
 
 
+MAX_INT: Final = 2**31 - 1
+MAX_LONG: Final = 2**63 - 1
+MAX_DOUBLE: Final = float_info.max
 Value = bool | int | float | str | tuple[str, ...] | None
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")

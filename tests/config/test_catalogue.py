@@ -1,0 +1,43 @@
+import pytest
+
+from trio_kafka.config.catalogue import base_of, every_setting, has_prefix, setting_of, unknown
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("num.io.threads", "num.io.threads"),
+        ("listener.name.internal.ssl.key.password", "ssl.key.password"),
+        ("listener.name.internal.scram-sha-256.sasl.jaas.config", "sasl.jaas.config"),
+        ("listener.name.internal.plain.connections.max.reauth.ms", "connections.max.reauth.ms"),
+        ("listener.name.internal.sasl.jaas.config", "sasl.jaas.config"),
+        ("listener.name.internal.plain.ssl.key.password", "plain.ssl.key.password"),
+        ("listener.name.internal", "listener.name.internal"),
+        ("listener.name..num.io.threads", "listener.name..num.io.threads"),
+    ],
+)
+def test_a_prefix_of_a_listener_or_of_its_mechanism_is_taken_off(name, base):
+    assert base_of(name) == base
+    assert has_prefix(name) == (name != base)
+
+
+def test_a_setting_is_found_by_its_name_and_behind_a_prefix():
+    assert setting_of("num.io.threads").name == "num.io.threads"
+    assert setting_of("log.cleaner.threads").name == "log.cleaner.threads"
+    assert setting_of("listener.name.a.ssl.key.password").name == "ssl.key.password"
+    assert setting_of("listener.name.a.num.network.threads").name == "num.network.threads"
+    assert setting_of("listener.name.a.nothing") is None
+    assert setting_of("nothing") is None
+
+
+def test_an_unknown_name_is_told_with_the_nearest_one():
+    assert unknown("num.io.thread") == "no such setting: did you mean num.io.threads?"
+    assert unknown("log.cleaner.thread") == "no such setting: did you mean log.cleaner.threads?"
+    assert unknown("x") == "no such setting"
+
+
+def test_all_of_kafkas_settings_and_ours_are_in_one_table():
+    found = every_setting()
+
+    assert {"num.io.threads", "log.cleaner.threads", "trio.log.format"} <= found.keys()
+    assert all(name == setting.name for name, setting in found.items())

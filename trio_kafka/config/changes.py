@@ -1,0 +1,123 @@
+"""What a change of settings must obey before it is written to the metadata log.
+
+A broker setting is refused that cannot be changed while the broker runs, or not for all brokers at
+once, or that is out of bounds, or that contradicts another one. Kafka answers INVALID_REQUEST for
+broker settings, INVALID_CONFIG for those of topics (`topic.validate_topic_configs`).
+Source: KIP-226, KIP-255, KIP-405; Apache Kafka 4.4.0 for the rules of thread pools and cleaners.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, unknown
+from trio_kafka.config.dynamic import Layers, update_of, value_of
+from trio_kafka.config.known import why_ignored
+from trio_kafka.config.properties import Given
+from trio_kafka.config.rules import refuse
+from trio_kafka.config.setting import ConfigError, Update
+
+# Pools that grow or shrink by at most a factor of two in one change.
+_POOLS: Final = (
+    "background.threads",
+    "log.cleaner.threads",
+    "num.io.threads",
+    "num.network.threads",
+    "num.recovery.threads.per.data.dir",
+    "num.replica.fetchers",
+)
+# Kafka's brokers follow these while they run; here they are read at the start.
+_AT_START: Final = frozenset(
+    {
+        # Whoever may change settings could else read this machine's files and environment.
+        "config.providers",
+        # Listeners are neither opened nor closed while the broker runs.
+        "listener.security.protocol.map",
+        "listeners",
+    }
+)
+
+
+def check_broker_change(
+    layers: Layers, wanted: Mapping[str, str], *, per_broker: bool
+) -> tuple[str, ...]:
+    """What is to be known about a change that is allowed: a line for each name without an effect.
+
+    layers: as they are before the change.
+    wanted: all that the resource will have, by name: this broker's own settings if `per_broker`,
+        those of all brokers otherwise.
+    Raises ConfigError, which names the setting and never shows a secret.
+    """
+    before = layers.dynamic if per_broker else layers.dynamic_default
+    warnings = []
+    for name, text in wanted.items():
+        if before.get(name) != text:
+            _check_one(name, text, per_broker=per_broker)
+            if reason := why_ignored(base_of(name)):
+                warnings.append(f"{name} {reason}")
+    if per_broker:
+        after = attrs.evolve(layers, dynamic=wanted)
+    else:
+        after = attrs.evolve(layers, dynamic_default=wanted)
+    config = after.usable()[0].effective()
+    _check_pools(layers, after)
+    _check_local_retention(config)
+    return tuple(warnings)
+
+
+def _check_one(name: str, text: str, *, per_broker: bool) -> None:
+    setting, update = setting_of(name), update_of(name)
+    if setting is None:
+        raise ConfigError(name, unknown(name))
+    if update is Update.READ_ONLY:
+        raise ConfigError(name, "cannot be changed while the broker runs")
+    if base_of(name) in _AT_START:
+        raise ConfigError(name, "is read when the broker starts, and cannot be changed after that")
+    if _is_secured(name) and not has_prefix(name):
+        reason = f"is changed for one listener: want listener.name.<listener>.{name}"
+        raise ConfigError(name, reason)
+    if not per_broker and update is Update.PER_BROKER:
+        raise ConfigError(name, "is one broker's own: want the broker's id")
+    refuse(base_of(name), Given(text, ""))
+    try:
+        setting.parse(text)
+    except ConfigError as error:
+        raise ConfigError(name, error.reason) from None
+
+
+def _is_secured(name: str) -> bool:
+    """A setting of TLS: while a broker runs it is changed by listener."""
+    return name.startswith("ssl.")
+
+
+def _check_pools(before: Layers, after: Layers) -> None:
+    for name in _POOLS:
+        old, new = int(str(value_of(name, before))), int(str(value_of(name, after)))
+        if new == old:
+            continue
+        if new < 1 or new < old // 2 or new > old * 2:
+            reason = f"{new} is too far from {old}: want {max(1, old // 2)} to {max(1, old * 2)}"
+            raise ConfigError(name, reason)
+
+
+def _check_local_retention(config: BrokerConfig) -> None:
+    """What is kept here of a tiered topic is no more than what is kept at all."""
+    for unit, whole, local in (
+        ("ms", _retention_ms(config), config.log_local_retention_ms),
+        ("bytes", config.log_retention_bytes, config.log_local_retention_bytes),
+    ):
+        if whole < 0 or local == -2:
+            continue
+        if local == -1 or local > whole:
+            reason = f"{local} is more than log.retention.{unit}, which is {whole}"
+            raise ConfigError(f"log.local.retention.{unit}", reason)
+
+
+def _retention_ms(config: BrokerConfig) -> int:
+    if config.log_retention_ms is not None:
+        return config.log_retention_ms
+    if config.log_retention_minutes is not None:
+        return config.log_retention_minutes * 60_000
+    return config.log_retention_hours * 3_600_000

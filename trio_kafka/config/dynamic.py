@@ -1,0 +1,189 @@
+"""Settings that change while the broker runs: which may, what a change must obey, what is in force.
+
+Pure functions of texts. A value comes from the first of these that has it: the topic, this broker
+while it runs, all brokers while they run, what was written down, the default. Where a setting has
+synonyms (`log.retention.ms`, `.minutes`, `.hours`) the source counts before the name.
+Source: KIP-226, KIP-569; Kafka's rules of a change are in `changes`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, has_prefix, setting_of, unknown
+from trio_kafka.config.load import default_of, overlaid
+from trio_kafka.config.setting import ConfigError, Setting, Update
+from trio_kafka.config.topic import TOPIC_SETTINGS
+from trio_kafka.config.values import Kind, Value
+
+# Every broker may have its own number of these, though a listener's settings are a broker's own.
+_CLUSTER_LEVEL: Final = frozenset(
+    {"max.connections", "max.connection.creation.rate", "num.network.threads"}
+)
+
+
+class Source(IntEnum):
+    """Where a value comes from, by its number on the wire."""
+
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+    DYNAMIC_BROKER_LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
+
+
+@frozen
+class Synonym:
+    """One place where the value might have come from."""
+
+    name: str
+    value: str | None
+    source: Source
+
+
+@frozen(kw_only=True)
+class Layers:
+    """A broker's settings and what lies over them while it runs: texts by name."""
+
+    config: BrokerConfig
+    dynamic: Mapping[str, str] = {}
+    dynamic_default: Mapping[str, str] = {}
+
+    def effective(self) -> BrokerConfig:
+        """The configuration with what was set while the broker runs. Raises ConfigError."""
+        changes = {**self.dynamic_default, **self.dynamic}
+        return overlaid(self.config, changes) if changes else self.config
+
+    def usable(self) -> tuple["Layers", tuple[ConfigError, ...]]:
+        """The layers without the values that cannot be read, and what was wrong with each.
+
+        A metadata log may hold what another release or a plugin of Kafka's understood.
+        """
+        own, refused_own = _readable(self.dynamic)
+        common, refused = _readable(self.dynamic_default)
+        layers = Layers(config=self.config, dynamic=own, dynamic_default=common)
+        return layers, (*refused_own, *refused)
+
+
+def update_of(name: str) -> Update | None:
+    """Where a broker setting may be changed while it runs; None: there is none of that name.
+
+    With a listener's prefix it is that broker's own, if it may be changed at all.
+    """
+    setting = setting_of(name)
+    if setting is None or not has_prefix(name) or setting.update is Update.READ_ONLY:
+        return None if setting is None else setting.update
+    return Update.CLUSTER_WIDE if base_of(name) in _CLUSTER_LEVEL else Update.PER_BROKER
+
+
+def is_list(name: str, *, topic: bool) -> bool:
+    """The value is a list: APPEND and SUBTRACT apply to it."""
+    setting = TOPIC_SETTINGS.get(name) if topic else setting_of(name)
+    return setting is not None and setting.kind is Kind.LIST
+
+
+def default_list(name: str, *, topic: bool) -> str:
+    """What APPEND and SUBTRACT begin with where nothing is set: Kafka's default of the setting."""
+    setting = TOPIC_SETTINGS.get(name) if topic else setting_of(name)
+    if setting is None or setting.required:
+        return ""
+    return setting.show(setting.default) or ""
+
+
+def value_of(name: str, layers: Layers) -> Value:
+    """The value of a broker setting that is in force; a node's embedded defaults count as such.
+
+    Raises ConfigError for a name that is no setting, and for a value that cannot be read.
+    """
+    setting = setting_of(name)
+    if setting is None:
+        raise ConfigError(name, unknown(name))
+    for texts in (layers.dynamic, layers.dynamic_default):
+        if name in texts:
+            return setting.parse(texts[name])
+    if setting.name == name and name in BROKER_SETTINGS:
+        found: Value = getattr(layers.config, setting.field)
+        return found
+    if name in layers.config.given:
+        return setting.parse(layers.config.given[name].text)
+    return None if has_prefix(name) else default_of(setting, layers.config)
+
+
+def broker_synonyms(name: str, layers: Layers) -> tuple[Synonym, ...]:
+    """Where a broker setting's value might come from, the one in force first; secrets hidden.
+
+    What stands before the setting's own name is left out, as in Kafka: `log.retention.hours` that
+    was written down says nothing about `log.retention.ms`.
+    """
+    own = setting_of(name)
+    found = list(_found(name, own, layers)) if own is not None else []
+    first = next((at for at, synonym in enumerate(found) if synonym.name == name), len(found))
+    return tuple(found[first:])
+
+
+def topic_synonyms(name: str, given: Mapping[str, str], layers: Layers) -> tuple[Synonym, ...]:
+    """The same of a topic's setting; `given` are the settings that the topic itself has.
+
+    Behind the topic's own value comes what the broker setting has that Kafka names first:
+    for `retention.ms` that is `log.retention.ms`, with its synonyms where it is set itself.
+    """
+    setting = TOPIC_SETTINGS[name]
+    below = broker_synonyms(setting.server[0][0], layers) if setting.server else ()
+    if name not in given:
+        return below
+    shown = setting.show(setting.parse(given[name]))
+    return (Synonym(name, shown, Source.TOPIC), *below)
+
+
+def _found(name: str, own: Setting, layers: Layers) -> Iterator[Synonym]:
+    """Every source in its order, and in each source every name in its order."""
+    names = own.synonyms or _names_of(name)
+    settings = {one: found for one in names if (found := setting_of(one)) is not None}
+    given = {one: layers.config.given[one].text for one in names if one in layers.config.given}
+    sources = (
+        (Source.DYNAMIC_BROKER, layers.dynamic),
+        (Source.DYNAMIC_DEFAULT_BROKER, layers.dynamic_default),
+        (Source.STATIC_BROKER, given),
+        (Source.DEFAULT, _defaults(settings, layers.config)),
+    )
+    for source, texts in sources:
+        for one, setting in settings.items():
+            if one in texts:
+                yield Synonym(one, None if setting.sensitive else texts[one], source)
+
+
+def _names_of(name: str) -> tuple[str, ...]:
+    return (name, base_of(name)) if has_prefix(name) else (name,)
+
+
+def _defaults(settings: Mapping[str, Setting], config: BrokerConfig) -> dict[str, str]:
+    found = {}
+    for name, setting in settings.items():
+        text = None if has_prefix(name) else setting.text_of(default_of(setting, config))
+        if text is not None:
+            found[name] = text
+    return found
+
+
+def _readable(texts: Mapping[str, str]) -> tuple[Mapping[str, str], list[ConfigError]]:
+    refused = list(_unreadable(texts.items()))
+    names = {error.name for error in refused}
+    return {name: text for name, text in texts.items() if name not in names}, refused
+
+
+def _unreadable(items: Iterable[tuple[str, str]]) -> Iterator[ConfigError]:
+    for name, text in items:
+        setting = setting_of(name)
+        if setting is None:
+            yield ConfigError(name, unknown(name))
+            continue
+        try:
+            setting.parse(text)
+        except ConfigError as error:
+            yield ConfigError(name, error.reason)

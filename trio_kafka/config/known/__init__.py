@@ -1,0 +1,116 @@
+"""Kafka's other broker settings: checked like any, but without an effect here, and why.
+
+Together with the fields of `BrokerConfig` these are all broker settings of Apache Kafka 4.4.0 and
+the two of its own authorizer; a test compares them. `UNHEARD` has those fields of `BrokerConfig`
+that no part obeys yet; a test compares it with what the code reads. Tables of settings are imported
+when one of them is asked for: a start with settings that are obeyed does without.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from typing import Final
+
+from trio_kafka.config.setting import Setting
+
+
+class Standing(Enum):
+    """What becomes of a setting here."""
+
+    HONOURED = "honoured"
+    NOT_YET = "is not honoured yet"
+    MEANINGLESS = "has no meaning here"
+
+
+# Settings of Kafka's own plugins, by what their names begin with, and why they wait.
+_TIERED: Final = "tiered storage is not served"
+_PREFIXES: Final = {
+    "rlmm.config.": _TIERED,
+    "rsm.config.": _TIERED,
+}
+_WITHOUT_FOLLOWERS: Final = "there are no followers while a cluster has one broker"
+_ONE_VOTER: Final = "a quorum has one voter"
+_NO_COMPACTION: Final = "compacted topics are not compacted"
+_NO_GROUPS: Final = "groups are not served, so there is no offsets topic"
+_NO_TRANSACTIONS: Final = "transactions are not served, so there is no transactions topic"
+# Fields of BrokerConfig that no part obeys, by the reason.
+_FIELDS_NOT_YET: Final = {
+    "blocking calls of background jobs have a limit of their own": "background.threads",
+    "the broker and its controller are one process": """
+        broker.heartbeat.interval.ms initial.broker.registration.timeout.ms request.timeout.ms
+    """,
+    _ONE_VOTER: """
+        controller.quorum.append.linger.ms controller.quorum.election.backoff.max.ms
+        controller.quorum.election.timeout.ms controller.quorum.fetch.timeout.ms
+        controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms
+    """,
+    _NO_COMPACTION: """
+        log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms
+        log.cleaner.min.cleanable.ratio log.cleaner.min.compaction.lag.ms
+    """,
+    "a failed directory is told to the controller at once": "log.dir.failure.timeout.ms",
+    _TIERED: """
+        log.local.retention.bytes log.local.retention.ms log.remote.copy.lag.bytes
+        log.remote.copy.lag.ms
+    """,
+    "segments grow as they are written": "log.preallocate",
+    "DescribeTopicPartitions is not served": "max.request.partition.size.limit",
+    "an idle controller writes nothing": "metadata.max.idle.interval.ms",
+    "snapshots are kept by number": "metadata.max.retention.bytes metadata.max.retention.ms",
+    "a number of its own bounds recovery": "num.recovery.threads.per.data.dir",
+    _NO_GROUPS: """
+        offsets.topic.compression.codec offsets.topic.num.partitions
+        offsets.topic.replication.factor offsets.topic.segment.bytes
+    """,
+    _WITHOUT_FOLLOWERS: """
+        num.replica.fetchers replica.fetch.backoff.ms replica.fetch.max.bytes
+        replica.fetch.min.bytes replica.fetch.response.max.bytes replica.fetch.wait.max.ms
+        replica.lag.time.max.ms replica.socket.receive.buffer.bytes replica.socket.timeout.ms
+        unclean.leader.election.enable
+    """,
+    "high watermarks are written down with the recovery points": (
+        "replica.high.watermark.checkpoint.interval.ms"
+    ),
+    _NO_TRANSACTIONS: """
+        transaction.state.log.min.isr transaction.state.log.num.partitions
+        transaction.state.log.replication.factor transaction.state.log.segment.bytes
+    """,
+    "every version that is served is final": "unstable.api.versions.enable",
+}
+_WHY_UNHEARD: Final = {
+    name: why for why, names in _FIELDS_NOT_YET.items() for name in names.split()
+}
+UNHEARD: Final = frozenset(_WHY_UNHEARD)
+
+
+@cache
+def known_settings() -> Mapping[str, Setting]:
+    """Kafka's broker settings that are no fields of `BrokerConfig`, by name."""
+    from trio_kafka.config.known.tables import TABLES  # noqa: PLC0415 - see above
+
+    return {setting.name: setting for table in TABLES for setting in table.settings.values()}
+
+
+def standing(name: str) -> tuple[Standing, str]:
+    """What becomes of a setting, and why it has no effect; HONOURED if Kafka has none so called."""
+    if name in UNHEARD:
+        return Standing.NOT_YET, _WHY_UNHEARD[name]
+    for prefix, why in _PREFIXES.items():
+        if name.startswith(prefix):
+            return Standing.NOT_YET, why
+    if name in known_settings():
+        return _tables()[name]
+    return Standing.HONOURED, ""
+
+
+def why_ignored(name: str) -> str | None:
+    """Why a setting has no effect here; None for one that has, or that Kafka does not know."""
+    found, why = standing(name)
+    return None if found is Standing.HONOURED else f"{found.value}: {why}"
+
+
+@cache
+def _tables() -> Mapping[str, tuple[Standing, str]]:
+    from trio_kafka.config.known.tables import TABLES  # noqa: PLC0415 - see above
+
+    return {name: (table.standing, table.why) for table in TABLES for name in table.settings}

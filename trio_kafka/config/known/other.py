@@ -1,0 +1,27 @@
+"""What stands alone: secrets, and settings for those who develop Kafka."""
+
+from attrs import frozen
+
+from trio_kafka.config.setting import boolean, int32, int64
+from trio_kafka.config.values import MAX_LONG
+
+
+@frozen(kw_only=True)
+class OtherSettings:
+    """What stands alone: secrets, and settings for those who develop Kafka."""
+
+    internal_metadata_delete_delay_millis: int = int64(
+        60000, "How long deleted files of the metadata log stay.", internal=True
+    )
+    internal_metadata_log_segment_bytes: int | None = int32(
+        None, "Size of a segment of the metadata log, without a lower bound.", internal=True
+    )
+    internal_metadata_max_batch_size_in_bytes: int = int32(
+        8388608, "The largest batch of the metadata log.", internal=True
+    )
+    server_max_startup_time_ms: int = int64(
+        MAX_LONG, "How long a start may take.", low=0, internal=True
+    )
+    unstable_feature_versions_enable: bool = boolean(
+        False, "Versions of features that are not final may be used.", internal=True
+    )

@@ -1,0 +1,23 @@
+"""Settings of purgatories that are swept; here what is done leaves at once."""
+
+from attrs import frozen
+
+from trio_kafka.config.setting import int32
+
+
+@frozen(kw_only=True)
+class PurgatorySettings:
+    """Settings of purgatories that are swept; here what is done leaves at once."""
+
+    delete_records_purgatory_purge_interval_requests: int = int32(
+        1, "After how many requests the purgatory of DeleteRecords is swept."
+    )
+    fetch_purgatory_purge_interval_requests: int = int32(
+        1000, "After how many requests the purgatory of Fetch is swept."
+    )
+    producer_purgatory_purge_interval_requests: int = int32(
+        1000, "After how many requests the purgatory of Produce is swept."
+    )
+    share_fetch_purgatory_purge_interval_requests: int = int32(
+        1000, "After how many requests the purgatory of ShareFetch is swept."
+    )

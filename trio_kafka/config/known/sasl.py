@@ -1,0 +1,83 @@
+"""What SASL and delegation tokens will obey."""
+
+from attrs import frozen
+
+from trio_kafka.config.setting import Update, double, int16, int32, int64, password, string, texts
+
+
+@frozen(kw_only=True)
+class SaslSettings:
+    """What SASL and delegation tokens will obey."""
+
+    connection_failed_authentication_delay_ms: int = int32(
+        100, "A connection that failed to authenticate is closed after so long.", low=0
+    )
+    connections_max_reauth_ms: int = int64(
+        0, "The longest life of an authenticated session; 0: no limit."
+    )
+    delegation_token_expiry_check_interval_ms: int = int64(
+        3600000, "How often expired tokens are looked for.", low=1
+    )
+    delegation_token_expiry_time_ms: int = int64(
+        86400000, "A token must be renewed within this time.", low=1
+    )
+    delegation_token_max_lifetime_ms: int = int64(
+        604800000, "A token cannot be renewed beyond this time.", low=1
+    )
+    delegation_token_secret_key: str | None = password(
+        None, "The secret that tokens are signed with, the same on every node."
+    )
+    sasl_enabled_mechanisms: tuple[str, ...] = texts(
+        ("GSSAPI",), "Mechanisms that are offered.", update=Update.PER_BROKER
+    )
+    sasl_jaas_config: str | None = password(
+        None, "The login of a listener's mechanism, in JAAS form.", update=Update.PER_BROKER
+    )
+    sasl_kerberos_min_time_before_relogin: int = int64(
+        60000, "Pause between two attempts to refresh a ticket.", update=Update.PER_BROKER
+    )
+    sasl_kerberos_principal_to_local_rules: tuple[str, ...] = texts(
+        ("DEFAULT",), "How principals become short names.", update=Update.PER_BROKER
+    )
+    sasl_kerberos_service_name: str | None = string(
+        None, "The principal name that the broker runs as.", update=Update.PER_BROKER
+    )
+    sasl_kerberos_ticket_renew_jitter: float = double(
+        0.05, "How much the time of renewal varies.", update=Update.PER_BROKER
+    )
+    sasl_kerberos_ticket_renew_window_factor: float = double(
+        0.8, "Share of a ticket's life after which it is renewed.", update=Update.PER_BROKER
+    )
+    sasl_login_connect_timeout_ms: int | None = int32(
+        None, "How long a connection to an authentication provider may take."
+    )
+    sasl_login_read_timeout_ms: int | None = int32(
+        None, "How long an answer of an authentication provider may take."
+    )
+    sasl_login_refresh_buffer_seconds: int = int16(
+        300, "A credential is refreshed so long before it expires.", update=Update.PER_BROKER
+    )
+    sasl_login_refresh_min_period_seconds: int = int16(
+        60, "Pause between two refreshes of a credential.", update=Update.PER_BROKER
+    )
+    sasl_login_refresh_window_factor: float = double(
+        0.8, "Share of a credential's life after which it is refreshed.", update=Update.PER_BROKER
+    )
+    sasl_login_refresh_window_jitter: float = double(
+        0.05, "How much the time of the refresh varies.", update=Update.PER_BROKER
+    )
+    sasl_login_retry_backoff_max_ms: int = int64(
+        10000, "Longest pause before an authentication provider is asked again."
+    )
+    sasl_login_retry_backoff_ms: int = int64(
+        100, "First pause before an authentication provider is asked again."
+    )
+    sasl_mechanism_controller_protocol: str = string(
+        "GSSAPI", "The mechanism for connections to controllers."
+    )
+    sasl_mechanism_inter_broker_protocol: str = string(
+        "GSSAPI", "The mechanism for connections between brokers.", update=Update.PER_BROKER
+    )
+    sasl_server_max_receive_size: int = int32(
+        524288, "The largest request before a connection is authenticated."
+    )

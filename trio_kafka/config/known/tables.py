@@ -1,0 +1,62 @@
+"""All tables of known settings, each with what becomes of its settings here, and why."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.config.known import Standing
+from trio_kafka.config.known.acl import AclSettings
+from trio_kafka.config.known.cleaner import CleanerSettings
+from trio_kafka.config.known.cluster import ClusterSettings
+from trio_kafka.config.known.groups import GroupSettings
+from trio_kafka.config.known.java import JavaClassSettings
+from trio_kafka.config.known.jvm import JvmSettings
+from trio_kafka.config.known.oauthbearer import OauthBearerSettings
+from trio_kafka.config.known.observing import ObservingSettings
+from trio_kafka.config.known.other import OtherSettings
+from trio_kafka.config.known.purgatory import PurgatorySettings
+from trio_kafka.config.known.quotas import QuotaSettings
+from trio_kafka.config.known.remote import RemoteSettings
+from trio_kafka.config.known.sasl import SaslSettings
+from trio_kafka.config.known.share_groups import ShareGroupSettings
+from trio_kafka.config.known.streams_groups import StreamsGroupSettings
+from trio_kafka.config.known.tls import TlsSettings
+from trio_kafka.config.known.transactions import TransactionSettings
+from trio_kafka.config.setting import Setting, settings_of
+
+
+@frozen
+class Table:
+    """Settings with one fate. When a part obeys them, `BrokerConfig` takes over their fields."""
+
+    cls: type
+    standing: Standing
+    why: str
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        return settings_of(self.cls)
+
+
+TABLES: Final = (
+    Table(GroupSettings, Standing.NOT_YET, "groups are not served"),
+    Table(ShareGroupSettings, Standing.NOT_YET, "share groups are not served"),
+    Table(StreamsGroupSettings, Standing.NOT_YET, "streams groups are not served"),
+    Table(TransactionSettings, Standing.NOT_YET, "transactions are not served"),
+    Table(RemoteSettings, Standing.NOT_YET, "tiered storage is not served"),
+    Table(SaslSettings, Standing.NOT_YET, "SASL is not served"),
+    Table(OauthBearerSettings, Standing.NOT_YET, "SASL is not served"),
+    Table(TlsSettings, Standing.NOT_YET, "TLS is not served"),
+    Table(QuotaSettings, Standing.NOT_YET, "quotas are not served"),
+    Table(CleanerSettings, Standing.NOT_YET, "compacted topics are not compacted"),
+    Table(AclSettings, Standing.NOT_YET, "ACLs are not served"),
+    Table(ClusterSettings, Standing.NOT_YET, "a cluster has one broker"),
+    Table(ObservingSettings, Standing.NOT_YET, "metrics are not served"),
+    Table(OtherSettings, Standing.NOT_YET, "nothing here has this choice"),
+    Table(
+        JavaClassSettings, Standing.MEANINGLESS, "it is about Java classes, which do not run here"
+    ),
+    Table(JvmSettings, Standing.MEANINGLESS, "it is about the Java runtime"),
+    Table(PurgatorySettings, Standing.MEANINGLESS, "what is done leaves its purgatory at once"),
+)

@@ -1,0 +1,62 @@
+"""What TLS listeners will obey."""
+
+from attrs import frozen
+
+from trio_kafka.config.setting import Update, boolean, password, string, texts
+
+
+@frozen(kw_only=True)
+class TlsSettings:
+    """What TLS listeners will obey."""
+
+    ssl_allow_dn_changes: bool = boolean(False, "A renewed certificate may have another name.")
+    ssl_allow_san_changes: bool = boolean(
+        False, "A renewed certificate may lack alternative names of the old one."
+    )
+    ssl_cipher_suites: tuple[str, ...] = texts(
+        (), "Cipher suites that are offered; empty: all that are safe.", update=Update.PER_BROKER
+    )
+    ssl_client_auth: str = string(
+        "none",
+        "Whether clients must show a certificate.",
+        choices=("required", "requested", "none"),
+        update=Update.PER_BROKER,
+    )
+    ssl_enabled_protocols: tuple[str, ...] = texts(
+        ("TLSv1.2", "TLSv1.3"), "Versions of TLS that are offered.", update=Update.PER_BROKER
+    )
+    ssl_endpoint_identification_algorithm: str = string(
+        "https",
+        "How a server's certificate is held to its host name; empty: not at all.",
+        update=Update.PER_BROKER,
+    )
+    ssl_key_password: str | None = password(
+        None, "The password of the private key.", update=Update.PER_BROKER
+    )
+    ssl_keystore_certificate_chain: str | None = password(
+        None, "The certificate chain, in PEM form.", update=Update.PER_BROKER
+    )
+    ssl_keystore_key: str | None = password(
+        None, "The private key, in PEM form.", update=Update.PER_BROKER
+    )
+    ssl_keystore_location: str | None = string(
+        None, "The file of key and certificates.", update=Update.PER_BROKER
+    )
+    ssl_keystore_password: str | None = password(
+        None, "The password of that file.", update=Update.PER_BROKER
+    )
+    ssl_keystore_type: str = string("JKS", "The format of that file.", update=Update.PER_BROKER)
+    ssl_principal_mapping_rules: str = string(
+        "DEFAULT", "How the names of certificates become principals."
+    )
+    ssl_protocol: str = string("TLSv1.3", "The preferred version of TLS.", update=Update.PER_BROKER)
+    ssl_truststore_certificates: str | None = password(
+        None, "Trusted certificates, in PEM form.", update=Update.PER_BROKER
+    )
+    ssl_truststore_location: str | None = string(
+        None, "The file of trusted certificates.", update=Update.PER_BROKER
+    )
+    ssl_truststore_password: str | None = password(
+        None, "The password of that file.", update=Update.PER_BROKER
+    )
+    ssl_truststore_type: str = string("JKS", "The format of that file.", update=Update.PER_BROKER)

@@ -1,0 +1,40 @@
+"""What transactions and their coordinator will obey."""
+
+from attrs import frozen
+
+from trio_kafka.config.setting import Update, boolean, int32
+
+
+@frozen(kw_only=True)
+class TransactionSettings:
+    """What transactions and their coordinator will obey."""
+
+    add_partitions_to_txn_retry_backoff_max_ms: int = int32(
+        100, "Longest pause before a partition is added to a transaction again.", low=0
+    )
+    add_partitions_to_txn_retry_backoff_ms: int = int32(
+        20, "First pause before a partition is added to a transaction again.", low=1
+    )
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = int32(
+        10000, "How often transactions that timed out are looked for.", low=1
+    )
+    transaction_max_timeout_ms: int = int32(
+        900000, "The longest timeout that a transaction may ask for.", low=1
+    )
+    transaction_partition_verification_enable: bool = boolean(
+        True,
+        "A produced batch is taken only if its partition is part of the transaction.",
+        update=Update.CLUSTER_WIDE,
+    )
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = int32(
+        3600000, "How often expired transactional ids are looked for.", low=1
+    )
+    transaction_state_log_load_buffer_size: int = int32(
+        5242880, "Bytes that are read at once where transactions are loaded.", low=1
+    )
+    transaction_two_phase_commit_enable: bool = boolean(
+        False, "Transactions may wait for a commit that is decided elsewhere."
+    )
+    transactional_id_expiration_ms: int = int32(
+        604800000, "A transactional id without a change for so long is forgotten.", low=1
+    )
