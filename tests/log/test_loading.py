@@ -1,0 +1,86 @@
+import pytest
+import trio
+
+from tests.log.kit import append, batch, fill, sample
+from tests.log.managers import SMALL, T0, TOPIC_ID, format_directory, start, started
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.identity import IdentityError
+from trio_kafka.log.loading import load_logs
+from trio_kafka.log.manager import LogManager
+from trio_kafka.log.meta_properties import MetaProperties
+from trio_kafka.log.partition_metadata import parse_id
+from trio_kafka.model import NodeId, TopicId, TopicPartition
+
+
+async def test_a_directory_of_kafka_is_taken_over(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    await fill(root, sample("log_dir_root")[""])
+    for name in ("plain", "epochs", "txn", "trimmed", "compacted"):
+        await fill(root.directory(f"{name}-0", create=True), sample(name)[f"{name}-0"])
+    manager = LogManager(world, ["/data"], Node("broker", "broker"))
+    identity = MetaProperties(node_id=NodeId(1), cluster_id="tUc4FjVgQ2C6K8g1mQWPOg")
+
+    await start(manager, identity)
+
+    ends = {str(log.partition): (log.start_offset, log.high_watermark) for log in manager.logs}
+    assert ends == {
+        "plain-0": (0, 52),
+        "epochs-0": (0, 15),
+        "txn-0": (0, 34),
+        "trimmed-0": (25, 40),
+        "compacted-0": (0, 32),
+    }
+    epochs = manager.get(TopicPartition("epochs", 0))
+    assert epochs.topic_id == parse_id("YMeKavazTnWkzaGVPtHB8Q")
+
+
+async def test_a_stray_log_keeps_its_files(autojump_clock, world):
+    root = await format_directory(world, "/data")
+    manager = await started(world)
+    manager.create(T0, TOPIC_ID, SMALL)
+
+    manager.make_stray(T0)
+    await trio.sleep(100)
+    await manager.removal.remove_due()
+
+    assert [name for name in root.names() if name.startswith("t-0.")]
+    assert manager.get(T0) is None
+
+
+@pytest.mark.parametrize("current", ["old", "new"])
+async def test_of_two_logs_of_a_name_the_one_of_the_current_topic_counts(
+    autojump_clock, world, current
+):
+    # A topic was deleted, another one of its name was made in another directory, and a power loss
+    # took back the deletion's rename only.
+    ids = {"old": TOPIC_ID, "new": TopicId(bytes(16))}
+    for path, unique, which in (("/a", "A" * 22, "old"), ("/b", "B" * 22, "new")):
+        await format_directory(world, path, unique)
+        manager = await started(world, path)
+        append(manager.create(T0, ids[which], SMALL), batch(2))
+        await manager.close()
+
+    again = LogManager(world, ("/a", "/b"), Node("broker", "broker"))
+    await again.open()
+    await load_logs(again, lambda _: SMALL, topic_id_of={T0.topic: ids[current]}.get)
+
+    assert again.get(T0).topic_id == ids[current]
+    (log,) = again.logs
+    assert log.directory.path == {"old": "/a/t-0", "new": "/b/t-0"}[current]
+    other = world.directory({"old": "/b", "new": "/a"}[current])
+    assert [name.endswith("-stray") for name in other.names() if name.startswith("t-0")] == [True]
+    append(log, batch(1))
+    await again.close()
+
+
+async def test_two_logs_of_one_topic_are_refused(autojump_clock, world):
+    for path, unique in (("/a", "A" * 22), ("/b", "B" * 22)):
+        await format_directory(world, path, unique)
+        manager = await started(world, path)
+        manager.create(T0, TOPIC_ID, SMALL)
+        await manager.close()
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await started(world, "/a", "/b")
+
+    assert caught.group_contains(IdentityError, match="t-0 is in /[ab]/t-0 and in /[ab]/t-0")
