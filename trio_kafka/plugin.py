@@ -32,7 +32,7 @@ from trio_kafka.replication.offsets import (
     special_offset,
 )
 from trio_kafka.replication.partition import LED_ELSEWHERE
-from trio_kafka.replication.read import Isolation, PartitionRead, Wanted
+from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
 from trio_kafka.replication.sessions import FetchKey, SessionPartition
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
@@ -94,6 +94,7 @@ __all__ = [
     "endpoint_on",
     "endpoints_on",
     "is_internal",
+    "isolation_of",
     "message_of",
     "search_offset",
     "special_offset",

@@ -23,6 +23,7 @@ from trio_kafka.plugin import (
     Wanted,
     api,
     endpoint_on,
+    isolation_of,
 )
 from trio_kafka.protocol.messages.k01_fetch import (
     AbortedTransaction,
@@ -46,7 +47,7 @@ NOTHING: Final = b""
 def fetch(request: FetchRequest, context: Context) -> FetchResponse | Delayed:
     version = context.version
     uses_ids = version >= IDS_SINCE
-    isolation = Isolation(min(request.isolation_level, Isolation.READ_COMMITTED))
+    isolation = isolation_of(request.isolation_level)
     replica = (
         request.replica_state.replica_id if version >= REPLICA_STATE_SINCE else request.replica_id
     )

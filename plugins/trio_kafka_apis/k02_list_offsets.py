@@ -16,6 +16,7 @@ from trio_kafka.plugin import (
     ListedOffset,
     api,
     check_time_is_known,
+    isolation_of,
     search_offset,
     special_offset,
 )
@@ -39,11 +40,9 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
         for topic in request.topics
         for asked in topic.partitions
     )
-    isolation = (
-        Isolation(min(request.isolation_level, Isolation.READ_COMMITTED))
-        if request.replica_id < 0
-        else Isolation.LOG_END
-    )
+    isolation = isolation_of(request.isolation_level)
+    if request.replica_id >= 0:
+        isolation = Isolation.LOG_END
     response = ListOffsetsResponse()
     for topic in request.topics:
         row = ListOffsetsTopicResponse(topic.name)

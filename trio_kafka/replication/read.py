@@ -32,6 +32,16 @@ class Isolation(IntEnum):
     LOG_END = 2  # followers
 
 
+def isolation_of(level: int) -> Isolation:
+    """What a request asks for.
+
+    Raises KafkaError(UNKNOWN_SERVER_ERROR) for any other number, as Kafka answers it.
+    """
+    if not Isolation.READ_UNCOMMITTED <= level <= Isolation.READ_COMMITTED:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"isolation level {level}: want 0 or 1")
+    return Isolation(level)
+
+
 @frozen(kw_only=True)
 class Wanted:
     """What a fetch asks of one partition. -1: the client does not say.
