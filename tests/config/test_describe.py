@@ -139,3 +139,57 @@ def test_the_resource_of_all_brokers_has_only_what_was_set_for_it():
     assert (row.name, row.value, row.source) == ("min.insync.replicas", "1", Source(3))
     assert row.synonyms == (Synonym("min.insync.replicas", "1", Source(3)),)
     assert describe_broker_defaults(broker, ["num.io.threads"]) == []
+
+
+def test_settings_without_an_effect_have_rows_too():
+    broker = Layers(
+        config=broker_config({"log.cleaner.threads": "2", "ssl.key.password": "hidden"}),
+        dynamic={"listener.name.a.ssl.key.password": "hidden"},
+    )
+
+    rows = {row.name: row for row in describe_broker(broker)}
+
+    assert (rows["log.cleaner.threads"].value, rows["log.cleaner.threads"].source) == ("2", 4)
+    assert (rows["log.cleaner.backoff.ms"].value, rows["log.cleaner.backoff.ms"].source) == (
+        "15000",
+        5,
+    )
+    for name, source in (("ssl.key.password", 4), ("listener.name.a.ssl.key.password", 2)):
+        row = rows[name]
+        assert (row.value, row.source, row.sensitive) == (None, source, True)
+        assert all(synonym.value is None for synonym in row.synonyms)
+    assert "hidden" not in repr(rows)
+
+
+def test_rates_of_throttled_replicas_are_shown_where_they_were_set():
+    name = "leader.replication.throttled.rate"
+    plain = Layers(config=broker_config())
+    changed = Layers(config=broker_config(), dynamic={name: "7"})
+
+    assert describe_broker(plain, [name]) == []
+    row = one(describe_broker(changed, [name]))
+    assert (row.value, row.source, row.read_only) == ("7", Source.DYNAMIC_BROKER, False)
+
+
+def test_the_rows_of_all_brokers_tell_nothing_of_one():
+    broker = Layers(
+        config=broker_config({"num.io.threads": "9"}),
+        dynamic={"num.io.threads": "10"},
+        dynamic_default={"num.io.threads": "11"},
+    )
+
+    row = one(describe_broker_defaults(broker))
+
+    assert (row.value, row.source) == ("11", Source.DYNAMIC_DEFAULT_BROKER)
+    assert row.synonyms == (Synonym("num.io.threads", "11", Source.DYNAMIC_DEFAULT_BROKER),)
+
+
+def test_a_value_that_cannot_be_read_counts_as_not_set():
+    broker = Layers(config=broker_config(), dynamic={"num.io.threads": "x", "of.another": "y"})
+
+    assert one(describe_broker(broker, ["num.io.threads"])).value == "8"
+    assert describe_topic({}, broker)
+
+
+def test_a_name_that_is_asked_for_twice_has_one_row():
+    assert one(describe_broker(Layers(config=broker_config()), ["node.id", "node.id"]))

@@ -15,8 +15,6 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, unknown
 from trio_kafka.config.dynamic import Layers, update_of, value_of
 from trio_kafka.config.known import why_ignored
-from trio_kafka.config.properties import Given
-from trio_kafka.config.rules import refuse
 from trio_kafka.config.setting import ConfigError, Update
 
 # Pools that grow or shrink by at most a factor of two in one change.
@@ -61,8 +59,9 @@ def check_broker_change(
         after = attrs.evolve(layers, dynamic=wanted)
     else:
         after = attrs.evolve(layers, dynamic_default=wanted)
-    config = after.usable()[0].effective()
-    _check_pools(layers, after)
+    readable = after.usable()[0]
+    config = readable.effective()
+    _check_pools(layers.usable()[0], readable)
     _check_local_retention(config)
     return tuple(warnings)
 
@@ -80,7 +79,6 @@ def _check_one(name: str, text: str, *, per_broker: bool) -> None:
         raise ConfigError(name, reason)
     if not per_broker and update is Update.PER_BROKER:
         raise ConfigError(name, "is one broker's own: want the broker's id")
-    refuse(base_of(name), Given(text, ""))
     try:
         setting.parse(text)
     except ConfigError as error:

@@ -1,8 +1,7 @@
 """The rows of DescribeConfigs: each setting's value, its source, and what stands behind it.
 
-Source: KIP-226; types are KIP-569. The order of sources is: of the topic, of this broker while it
-runs, of all brokers while they run, written down, default. Synonyms that stand before the setting's
-own name are left out, so a topic's `retention.ms` that comes from `log.retention.hours` has none.
+Which source counts and which synonyms are told is decided in `dynamic`; a topic's `retention.ms`
+that comes from `log.retention.hours` has no synonyms. Source: KIP-226; types are KIP-569.
 """
 
 from collections.abc import Iterable, Mapping
@@ -55,6 +54,7 @@ def describe_topic(
 
     given: the settings that the topic itself has. Raises ConfigError if one cannot be read.
     """
+    broker, _ = broker.usable()
     config = topic_config(given, broker.effective())
     return [
         _topic_row(setting, given, getattr(config, setting.field), broker)
@@ -66,7 +66,9 @@ def describe_broker(broker: Layers, names: Iterable[str] | None = None) -> list[
     """Rows of a broker: those named, or all but the internal ones that nobody set.
 
     Kafka's settings without an effect here have rows too: what was given, or Kafka's default.
+    What was set while the broker ran and cannot be read counts as not set.
     """
+    broker, _ = broker.usable()
     set_names = {*broker.config.given, *broker.dynamic_default, *broker.dynamic}
     known = {name: found for name in set_names if (found := setting_of(name)) is not None}
     return [
@@ -78,6 +80,7 @@ def describe_broker(broker: Layers, names: Iterable[str] | None = None) -> list[
 
 def describe_broker_defaults(broker: Layers, names: Iterable[str] | None = None) -> list[Row]:
     """Rows of the resource of all brokers: only what was set for them while they run."""
+    broker, _ = broker.usable()
     rows = []
     given = broker.dynamic_default
     known = {name: found for name in given if (found := setting_of(name)) is not None}

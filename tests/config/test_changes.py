@@ -1,0 +1,178 @@
+import pytest
+
+from trio_kafka.config.changes import check_broker_change
+from trio_kafka.config.dynamic import Layers
+from trio_kafka.config.load import broker_config
+from trio_kafka.config.setting import ConfigError
+
+
+def change(wanted, *, given=None, per_broker=True, **dynamic):
+    found = Layers(config=broker_config(given), **dynamic)
+    return check_broker_change(found, wanted, per_broker=per_broker)
+
+
+def refusal(wanted, **arguments):
+    with pytest.raises(ConfigError) as caught:
+        change(wanted, **arguments)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("per_broker", [True, False])
+def test_what_all_brokers_may_have_one_may_have_too(per_broker):
+    assert change({"message.max.bytes": "5", "log.roll.ms": "7"}, per_broker=per_broker) == ()
+
+
+def test_what_is_read_only_is_refused():
+    assert refusal({"num.partitions": "5"}) == (
+        "num.partitions: cannot be changed while the broker runs"
+    )
+    assert "while the broker runs" in refusal({"log.retention.hours": "5"})
+
+
+def test_an_unknown_name_is_refused_with_the_nearest():
+    assert refusal({"num.io.thread": "5"}) == (
+        "num.io.thread: no such setting: did you mean num.io.threads?"
+    )
+
+
+@pytest.mark.parametrize("name", ["sasl.jaas.config", "listener.name.a.sasl.jaas.config"])
+def test_what_is_one_brokers_own_needs_its_id(name):
+    assert refusal({name: "x"}, per_broker=False) == (
+        f"{name}: is one broker's own: want the broker's id"
+    )
+    assert change({name: "x"}) == (f"{name} is not honoured yet: SASL is not served",)
+
+
+def test_settings_of_tls_are_changed_by_listener():
+    assert refusal({"ssl.keystore.type": "PEM"}) == (
+        "ssl.keystore.type: is changed for one listener:"
+        " want listener.name.<listener>.ssl.keystore.type"
+    )
+    assert change({"listener.name.a.ssl.keystore.type": "PEM"}) == (
+        "listener.name.a.ssl.keystore.type is not honoured yet: TLS is not served",
+    )
+
+
+@pytest.mark.parametrize("name", ["listeners", "listener.security.protocol.map"])
+def test_listeners_stay_while_the_broker_runs(name):
+    assert "is read when the broker starts" in refusal({name: "PLAINTEXT://:1"})
+
+
+def test_nobody_makes_a_running_broker_read_files():
+    assert "is read when the broker starts" in refusal(
+        {"config.providers": "file"}, per_broker=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("message.max.bytes", "-1"), ("log.roll.ms", "x"), ("max.connections", "-1")],
+)
+def test_bounds_hold(name, text):
+    assert refusal({name: text}).startswith(f"{name}: ")
+    assert name in refusal({name: text}, per_broker=False)
+
+
+def test_values_that_were_set_before_are_not_judged_again():
+    old = {"of.another.release": "x", "num.io.threads": "none"}
+
+    assert change({**old, "message.max.bytes": "5"}, dynamic=old) == ()
+    assert "no such setting" in refusal(old)
+
+
+def test_settings_may_not_contradict_each_other():
+    text = refusal(
+        {"log.cleaner.min.compaction.lag.ms": "9"},
+        dynamic_default={"log.cleaner.max.compaction.lag.ms": "8"},
+    )
+
+    assert text.startswith("log.cleaner.min.compaction.lag.ms: 9 is above")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "background.threads",
+        "num.io.threads",
+        "num.network.threads",
+        "num.recovery.threads.per.data.dir",
+        "num.replica.fetchers",
+        "log.cleaner.threads",
+    ],
+)
+@pytest.mark.parametrize(
+    ("old", "new", "allowed"),
+    [
+        (8, 3, False),
+        (8, 4, True),
+        (8, 16, True),
+        (8, 17, False),
+        (9, 4, True),
+        (9, 3, False),
+        (1, 2, True),
+        (1, 3, False),
+    ],
+)
+def test_a_pool_changes_by_at_most_a_factor_of_two(name, old, new, allowed):
+    given = {name: str(old)}
+
+    if allowed:
+        change({name: str(new)}, given=given)
+    else:
+        assert f"{name}: {new} is too far from {old}" in refusal({name: str(new)}, given=given)
+
+
+def test_a_pool_may_not_be_empty():
+    assert "too far" in refusal({"log.cleaner.threads": "0"})
+    assert "too small" in refusal({"num.io.threads": "0"})
+
+
+def test_a_pool_is_compared_with_what_is_in_force():
+    dynamic = {"dynamic_default": {"num.io.threads": "16"}}
+
+    assert "too far from 16" in refusal({"num.io.threads": "7"}, **dynamic)
+    change({"num.io.threads": "32"}, **dynamic)
+    # Nothing changes for this broker, which has a value of its own.
+    change({"num.io.threads": "99"}, per_broker=False, dynamic={"num.io.threads": "8"})
+
+
+def test_taking_a_value_away_is_a_change_too():
+    assert "too far from 64" in refusal({}, dynamic={"num.io.threads": "64"})
+
+
+@pytest.mark.parametrize(
+    ("whole", "local", "allowed"),
+    [
+        ("100", "99", True),
+        ("100", "100", True),
+        ("100", "101", False),
+        ("100", "-1", False),
+        ("100", "-2", True),
+        ("-1", "101", True),
+        ("-1", "-1", True),
+    ],
+)
+@pytest.mark.parametrize("unit", ["ms", "bytes"])
+def test_no_more_is_kept_here_than_at_all(unit, whole, local, allowed):
+    wanted = {f"log.retention.{unit}": whole, f"log.local.retention.{unit}": local}
+
+    if allowed:
+        change(wanted)
+    else:
+        assert refusal(wanted).startswith(f"log.local.retention.{unit}: {local} is more than")
+
+
+def test_local_retention_is_compared_in_the_unit_that_was_written_down():
+    wanted = {"log.local.retention.ms": "60001"}
+
+    assert "is 60000" in refusal(wanted, given={"log.retention.minutes": "1"})
+    assert "is 3600000" in refusal(
+        {"log.local.retention.ms": "3600001"}, given={"log.retention.hours": "1"}
+    )
+    change(wanted, given={"log.retention.hours": "1"})
+
+
+def test_no_refusal_shows_a_secret():
+    text = refusal({"listener.name.a.ssl.key.password": "hidden", "num.io.threads": "0"})
+
+    assert "hidden" not in text

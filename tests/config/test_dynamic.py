@@ -1,0 +1,195 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from trio_kafka.config.dynamic import (
+    Layers,
+    Source,
+    Synonym,
+    broker_synonyms,
+    default_list,
+    is_list,
+    topic_synonyms,
+    update_of,
+    value_of,
+)
+from trio_kafka.config.load import broker_config
+from trio_kafka.config.setting import ConfigError, Update
+
+FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
+OWN, COMMON, WRITTEN = Source.DYNAMIC_BROKER, Source.DYNAMIC_DEFAULT_BROKER, Source.STATIC_BROKER
+
+
+def layers(given=None, **dynamic):
+    return Layers(config=broker_config(given), **dynamic)
+
+
+@pytest.mark.parametrize(
+    "fact", FACTS["broker"] + FACTS["brokerDynamicOnly"], ids=lambda fact: fact["name"]
+)
+def test_where_a_setting_may_be_changed_is_as_kafka_says(fact):
+    assert update_of(fact["name"]).value == fact["update"]
+
+
+def test_with_a_listeners_prefix_a_setting_is_the_brokers_own():
+    assert update_of("listener.name.a.ssl.key.password") is Update.PER_BROKER
+    assert update_of("listener.name.a.plain.sasl.jaas.config") is Update.PER_BROKER
+    assert update_of("listener.name.a.num.io.threads") is Update.PER_BROKER
+
+
+@pytest.mark.parametrize(
+    "name", ["num.network.threads", "max.connections", "max.connection.creation.rate"]
+)
+def test_these_are_for_all_brokers_with_a_listeners_prefix_too(name):
+    assert update_of(f"listener.name.a.{name}") is Update.CLUSTER_WIDE
+
+
+def test_a_prefix_makes_no_setting_changeable():
+    assert update_of("listener.name.a.queued.max.requests") is Update.READ_ONLY
+    assert update_of("listener.name.a.nothing") is None
+    assert update_of("nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("given", "common", "own", "value"),
+    [
+        ({}, {}, {}, 1048588),
+        ({"message.max.bytes": "1"}, {}, {}, 1),
+        ({"message.max.bytes": "1"}, {"message.max.bytes": "2"}, {}, 2),
+        ({"message.max.bytes": "1"}, {"message.max.bytes": "2"}, {"message.max.bytes": "3"}, 3),
+        ({"message.max.bytes": "1"}, {}, {"message.max.bytes": "3"}, 3),
+    ],
+)
+def test_the_nearest_layer_gives_the_value(given, common, own, value):
+    found = layers(given, dynamic_default=common, dynamic=own)
+
+    assert value_of("message.max.bytes", found) == value
+    assert found.effective().message_max_bytes == value
+
+
+def test_a_setting_without_effect_has_a_value_too():
+    found = layers({"log.cleaner.threads": "2"}, dynamic={"max.connections": "5"})
+
+    assert value_of("log.cleaner.threads", found) == 2
+    assert value_of("max.connections", found) == 5
+    assert value_of("log.cleaner.backoff.ms", found) == 15000
+    assert value_of("listener.name.a.max.connections", found) is None
+    with pytest.raises(ConfigError, match="no such setting"):
+        value_of("nothing", found)
+
+
+def test_a_source_counts_before_the_order_of_names():
+    found = layers(
+        {"log.retention.hours": "2", "log.retention.minutes": "7"},
+        dynamic_default={"log.retention.ms": "9"},
+    )
+
+    assert broker_synonyms("log.retention.ms", found) == (
+        Synonym("log.retention.ms", "9", COMMON),
+        Synonym("log.retention.minutes", "7", WRITTEN),
+        Synonym("log.retention.hours", "2", WRITTEN),
+        Synonym("log.retention.hours", "168", Source.DEFAULT),
+    )
+
+
+def test_what_stands_before_the_own_name_is_left_out():
+    found = layers({"log.retention.hours": "2", "log.retention.minutes": "7"})
+
+    assert broker_synonyms("log.retention.ms", found) == ()
+    assert broker_synonyms("log.retention.hours", found) == (
+        Synonym("log.retention.hours", "2", WRITTEN),
+        Synonym("log.retention.hours", "168", Source.DEFAULT),
+    )
+
+
+def test_behind_a_listeners_setting_comes_that_of_all_listeners():
+    found = layers(
+        {"ssl.keystore.type": "PEM"},
+        dynamic={"listener.name.a.ssl.keystore.type": "PKCS12"},
+    )
+
+    assert broker_synonyms("listener.name.a.ssl.keystore.type", found) == (
+        Synonym("listener.name.a.ssl.keystore.type", "PKCS12", OWN),
+        Synonym("ssl.keystore.type", "PEM", WRITTEN),
+        Synonym("ssl.keystore.type", "JKS", Source.DEFAULT),
+    )
+    assert [one.value for one in broker_synonyms("ssl.keystore.type", found)] == ["PEM", "JKS"]
+
+
+def test_a_secret_is_in_no_synonym():
+    name = "listener.name.a.ssl.key.password"
+    found = layers({"ssl.key.password": "hidden"}, dynamic={name: "hidden"})
+
+    assert broker_synonyms(name, found) == (
+        Synonym(name, None, OWN),
+        Synonym("ssl.key.password", None, WRITTEN),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ({"log.retention.hours": "1"}, 3_600_000),
+        ({"log.retention.hours": "1", "log.retention.minutes": "1"}, 60_000),
+        (
+            {
+                "log.retention.hours": "1",
+                "log.retention.minutes": "1",
+                "log.retention.ms": "1",
+            },
+            1,
+        ),
+    ],
+)
+def test_the_finest_unit_gives_a_topics_default(given, value):
+    from trio_kafka.config.topic import topic_config
+
+    assert topic_config({}, layers(given).effective()).retention_ms == value
+
+
+def test_a_topics_own_value_stands_before_the_brokers():
+    found = layers({"log.retention.ms": "5", "log.retention.minutes": "1"})
+
+    assert topic_synonyms("retention.ms", {"retention.ms": " 7 "}, found) == (
+        Synonym("retention.ms", "7", Source.TOPIC),
+        Synonym("log.retention.ms", "5", WRITTEN),
+        Synonym("log.retention.minutes", "1", WRITTEN),
+        Synonym("log.retention.hours", "168", Source.DEFAULT),
+    )
+    assert topic_synonyms("retention.ms", {}, found)[0].source is WRITTEN
+    assert topic_synonyms("remote.storage.enable", {}, found) == ()
+
+
+def test_values_that_cannot_be_read_are_passed_over_one_by_one():
+    found = layers(
+        dynamic={"message.max.bytes": "7", "of.another.release": "x"},
+        dynamic_default={"num.io.threads": "none", "log.roll.ms": "8"},
+    )
+
+    usable, refused = found.usable()
+
+    assert (usable.dynamic, usable.dynamic_default) == (
+        {"message.max.bytes": "7"},
+        {"log.roll.ms": "8"},
+    )
+    assert [error.name for error in refused] == ["of.another.release", "num.io.threads"]
+    assert usable.effective().message_max_bytes == 7
+    with pytest.raises(ConfigError):
+        found.effective()
+
+
+def test_lists_are_known_by_their_names():
+    assert is_list("cleanup.policy", topic=True)
+    assert not is_list("cleanup.policy", topic=False)
+    assert is_list("log.cleanup.policy", topic=False)
+    assert is_list("listener.name.a.ssl.cipher.suites", topic=False)
+    assert not is_list("retention.ms", topic=True)
+    assert not is_list("nothing", topic=True)
+
+
+def test_a_list_begins_with_kafkas_default():
+    assert default_list("cleanup.policy", topic=True) == "delete"
+    assert default_list("follower.replication.throttled.replicas", topic=True) == ""
+    assert default_list("ssl.enabled.protocols", topic=False) == "TLSv1.2,TLSv1.3"
+    assert default_list("nothing", topic=False) == ""
