@@ -747,3 +747,40 @@ async def test_answers_of_one_turn_go_together(autojump_clock: MockClock) -> Non
         assert seen == ["receive"] * 3 + ["send"] * 3
         for client in clients:
             client.socket.close()
+
+
+@pytest.mark.parametrize(
+    ("share_s", "order"),
+    [
+        pytest.param(0.0, ["giant", "other", "giant"], id="the turn is over"),
+        pytest.param(1.0, ["giant", "giant", "other"], id="there is time"),
+    ],
+)
+async def test_a_large_frame_that_has_used_up_the_turn_lets_others_go_first(
+    autojump_clock: MockClock, share_s: float, order: list[str]
+) -> None:
+    world = Universe(room=1 << 20).machine("broker")
+    settings = ListenerSettings(processors=1, receive_buffer=None)
+    async with (
+        running_plane(world, [echo], listener=settings, share_s=share_s) as plane,
+        connected(world, plane.endpoint) as giant,
+        connected(world, plane.endpoint) as other,
+    ):
+        for client in (giant, other):
+            await client.ask(EchoRequest("x", 1), 0)
+        await wait_all_tasks_blocked()
+        names = {str(giant.socket.local): "giant", str(other.socket.local): "other"}
+        seen: list[str] = []
+
+        def watch(machine: str, call: str, target: str) -> None:
+            if trio.lowlevel.current_task().name.endswith("-reader") and call == "receive":
+                seen.append(names[target])
+
+        world.universe.fault = watch
+        await giant.send(frame(10100, 0, struct.pack(">hi", 0, 1) + bytes(300_000), correlation=1))
+        await other.send(echoes(1, start=2))
+        autojump_clock.jump(1.0)  # all has arrived when the reader looks
+        assert await numbers(other, 1) == [2]
+        assert await numbers(giant, 1) == [1]
+
+        assert seen[:3] == order
