@@ -132,7 +132,7 @@ class Purgatory:
     def __init__(self, name: str, timers: Timers, node: Node) -> None:
         self.name = name
         self._timers = timers
-        self._watched: dict[Hashable, dict[Watcher, None]] = {}
+        self.watchers: dict[Hashable, dict[Watcher, None]] = {}  # who watches each key
         self._waiting: dict[Delayed, None] = {}
         self._completed = self._expired = self._dropped = 0
         self._closed = False
@@ -162,22 +162,22 @@ class Purgatory:
 
     def attach(self, key: Hashable, watcher: Watcher) -> None:
         """Tell `watcher` of every mark of `key` from now on."""
-        watchers = self._watched.get(key)
+        watchers = self.watchers.get(key)
         if watchers is None:
-            watchers = self._watched[key] = {}
+            watchers = self.watchers[key] = {}
         watchers[watcher] = None
 
     def detach(self, key: Hashable, watcher: Watcher) -> None:
         """Tell it no more. Idempotent."""
-        watchers = self._watched.get(key)
+        watchers = self.watchers.get(key)
         if watchers is not None:
             watchers.pop(watcher, None)
             if not watchers:
-                del self._watched[key]
+                del self.watchers[key]
 
     def mark(self, key: Hashable) -> None:
         """The state under `key` changed, or it was deleted. Completes nothing itself."""
-        watchers = self._watched.get(key)
+        watchers = self.watchers.get(key)
         if watchers is not None:
             for watcher in watchers:
                 watcher.marked(key)
@@ -222,13 +222,13 @@ class Purgatory:
     @property
     def watched(self) -> int:
         """Keys that somebody watches."""
-        return len(self._watched)
+        return len(self.watchers)
 
     def figures(self) -> Figures:
         oldest = next(iter(self._waiting), None)
         return {
             "waiting": len(self._waiting),
-            "watched": len(self._watched),
+            "watched": len(self.watchers),
             "completed": self._completed,
             "expired": self._expired,
             "dropped": self._dropped,

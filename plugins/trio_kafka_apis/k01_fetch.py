@@ -31,6 +31,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
+    ForgottenTopic,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionData,
@@ -52,6 +53,7 @@ def fetch(request: FetchRequest, context: Context) -> FetchResponse | Delayed:
         request.replica_state.replica_id if version >= REPLICA_STATE_SINCE else request.replica_id
     )
     most = min(request.max_bytes, context.config.fetch_max_bytes)
+    forgotten = request.forgotten_topics_data
 
     def make(answer: FetchAnswer) -> FetchResponse:
         return _respond(answer, isolation, context)
@@ -68,7 +70,7 @@ def fetch(request: FetchRequest, context: Context) -> FetchResponse | Delayed:
         make,
         session_id=request.session_id,
         session_epoch=request.session_epoch,  # before version 7: of a request that wants none
-        forget=_forgotten(request, uses_ids=uses_ids),
+        forget=_forgotten(forgotten, uses_ids=uses_ids) if forgotten else (),
         uses_ids=uses_ids,
         max_wait_s=request.max_wait_ms / 1000,
     )
@@ -89,10 +91,10 @@ def _wanted(request: FetchRequest, *, uses_ids: bool) -> dict[FetchKey, Wanted]:
     return wanted
 
 
-def _forgotten(request: FetchRequest, *, uses_ids: bool) -> list[FetchKey]:
+def _forgotten(forgotten: list[ForgottenTopic], *, uses_ids: bool) -> list[FetchKey]:
     return [
         (TopicId(topic.topic_id) if uses_ids else topic.topic, number)
-        for topic in request.forgotten_topics_data
+        for topic in forgotten
         for number in topic.partitions
     ]
 

@@ -1,4 +1,5 @@
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -253,6 +254,7 @@ async def test_cold_bytes_are_named_and_taken_when_they_are_ready(world) -> None
     assert fetch.look() is None
     (asked,) = fetch.cold
     partition = fetch.cold[asked]
+    fetch.taken = trio.Event()
 
     fetch.ready[asked] = await read_cold(
         partition, asked.wanted, 1 << 20, Isolation.READ_UNCOMMITTED

@@ -62,6 +62,11 @@ class EntryFile:
         """Lookups need the disk for at most one page."""
         return self._entries is not None or self._tops is not None
 
+    @property
+    def in_memory(self) -> bool:
+        """All entries are: `find` answers."""
+        return self._entries is not None
+
     def append(self, key: int, value: int) -> None:
         """Add an entry to a growing index; the caller keeps the order."""
         if self._entries is None:
@@ -69,6 +74,12 @@ class EntryFile:
         self._entries += self._layout.pack(key, value)
         self.count += 1
         self.last = key, value
+
+    def find(self, key: int) -> Entry | None:
+        """As `lookup`, for entries that are in memory."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is not in memory")
+        return self._search(self._entries, self.count, key)
 
     def lookup(self, key: int) -> Steps[Entry | None]:
         """The last entry whose key is not above `key`. O(log n) and one page."""
@@ -88,10 +99,16 @@ class EntryFile:
 
     def _search(self, entries: bytearray | memoryview, count: int, key: int) -> Entry | None:
         unpack, size = self._layout.unpack_from, self._layout.size
-        found = bisect_right(range(count), key, key=lambda i: unpack(entries, i * size)[0])
-        if not found:
+        low, high = 0, count  # by hand: `bisect` would call a key function for each step
+        while low < high:
+            middle = (low + high) // 2
+            if unpack(entries, middle * size)[0] <= key:
+                low = middle + 1
+            else:
+                high = middle
+        if not low:
             return None
-        first, second = unpack(entries, (found - 1) * size)
+        first, second = unpack(entries, (low - 1) * size)
         return first, second
 
     def _open(self) -> File:

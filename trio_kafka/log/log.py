@@ -122,7 +122,8 @@ class Log:
 
     def commit_own(self) -> None:
         """Commit all that may be acknowledged: there is no other replica to wait for."""
-        end = self.durable_end
+        recovery_point = self.recovery_point
+        end = self.end_offset if self.flush_end <= recovery_point else recovery_point
         if end > self._high_watermark:  # noqa: PLR1730 - max() costs three times as much
             self._high_watermark = end
 
@@ -194,7 +195,9 @@ class Log:
         if size > config.max_message_bytes or size > config.segment_bytes:
             check_sizes(size, headers, config)
         append_time = config.message_timestamp_type == "LogAppendTime"
-        repeated = check_producers(headers, self.producers)
+        repeated = None
+        if headers[0].producer_id >= 0 or len(headers) > 1:
+            repeated = check_producers(headers, self.producers)
         if repeated is not None:
             time = repeated.timestamp if append_time else _NO_TIME
             return Appended(

@@ -39,6 +39,13 @@ class OffsetIndex:
         """The batch that ends with `last_offset` begins at `position`."""
         self.entries.append(last_offset - self._base, position)
 
+    def position_now(self, offset: int) -> int | None:
+        """As `position`, from memory; None where that does not hold the entries."""
+        if not self.entries.in_memory:
+            return None
+        entry = self.entries.find(offset - self._base)
+        return entry[1] if entry else 0
+
     def position(self, offset: int) -> Steps[int]:
         """Where the scan for the batch that holds `offset` begins.
 

@@ -203,8 +203,10 @@ class ProducerState:
         """
         if self._ended:
             self._ended = [one for one in self._ended if one.last_offset >= high_watermark]
-        firsts = [*self._open.values(), *(one.first_offset for one in self._ended)]
-        return min(high_watermark, *firsts) if firsts else high_watermark
+        if not self._open and not self._ended:
+            return high_watermark
+        firsts = [one.first_offset for one in self._ended]
+        return min(high_watermark, *self._open.values(), *firsts)
 
     def first_open_offset(self, default: int) -> int:
         """The first offset of the oldest open transaction."""

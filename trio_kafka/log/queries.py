@@ -13,6 +13,7 @@ from trio_kafka.log.read import Found, Place, find_aborted, find_place, lease, w
 from trio_kafka.log.reading import Steps, Want, run_cold, run_warm
 from trio_kafka.log.times import TimedOffset, find_largest_time, find_time
 from trio_kafka.log.transaction_index import AbortedTransaction
+from trio_kafka.records.file_range import FileRange
 
 T = TypeVar("T")
 
@@ -28,11 +29,18 @@ def read(
     """
     _check_range(log, offset)
     segment = log.segments.active
-    spot = segment.find_recent(offset) if end_offset >= log.end_offset else None
-    if spot is not None and offset >= segment.base_offset:
-        size = min(max_bytes, segment.size - spot.position)
-        if size >= spot.size or at_least_one:
-            return lease(Place(segment.file, spot.position, max(size, spot.size), spot))
+    if offset >= segment.base_offset and offset < log.end_offset <= end_offset:  # nearly always
+        spot = segment.find_recent(offset) or _warm(log, segment.find(offset))
+        if spot is not None:
+            position, first_size, first_offset, _ = spot
+            file = segment.file
+            size = min(max_bytes, file.size - position)
+            if size < first_size:
+                if not at_least_one:
+                    return Found(None, 0, offset)
+                size = first_size
+            range_ = FileRange(file.lease(position + size), position, size)
+            return Found(range_, position, first_offset)
     place = _warm(log, _find_place(log, offset, max_bytes, end_offset, at_least_one))
     return lease(place) if place else Found(None, 0, offset)
 

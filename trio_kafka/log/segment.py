@@ -135,7 +135,9 @@ class Segment:
 
         written_at: a thread has written them, there. The position of the first. OSError.
         """
-        start = position = self.file.append((records,)) if written_at is None else written_at
+        if written_at is None:
+            written_at = (self._file or self.file).append((records,))
+        start = position = written_at
         recent = self._recent
         for header in headers:
             last = header.base_offset + header.last_offset_delta
@@ -184,7 +186,8 @@ class Segment:
         """Must a new segment begin before this append? By size, age, full indexes or offsets out of
         reach.
         """
-        size = self.file.size
+        file = self._file
+        size = file.size if file is not None else self._size
         if (
             size > config.segment_bytes - size_of_append
             or last_offset - self.base_offset > _LAST_RELATIVE
@@ -209,7 +212,9 @@ class Segment:
         if spot is not None:
             return spot
         try:
-            position = yield from self.offsets.position(offset)
+            position = self.offsets.position_now(offset)
+            if position is None:
+                position = yield from self.offsets.position(offset)
             return (yield from find_batch(self.file, position, offset))
         except (CorruptIndexError, FileNotFoundError):
             pass

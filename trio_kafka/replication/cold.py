@@ -42,6 +42,7 @@ class ColdReads:
 
     def submit(self, fetch: Fetch, delayed: Delayed) -> None:
         """Find what `fetch` calls cold; `delayed` is marked for each partition that was found."""
+        fetch.taken = trio.Event()
         try:
             self._send.send_nowait((fetch, delayed))
         except trio.WouldBlock:
@@ -74,7 +75,7 @@ class ColdReads:
     async def _hand_over(
         fetch: Fetch, delayed: Delayed, asked: SessionPartition, found: PartitionRead
     ) -> None:
-        if delayed.done:
+        if delayed.done or fetch.taken is None:
             found.release()
             await trio.lowlevel.checkpoint()
             return

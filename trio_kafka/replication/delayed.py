@@ -26,7 +26,9 @@ def acknowledged(partition: Partition, required_offset: int, acks: int = ACKS_AL
     Raises KafkaError: as `Partition.local_log`, and NOT_ENOUGH_REPLICAS_AFTER_APPEND where the set
     has shrunk below its minimum since the append.
     """
-    log = partition.local_log()
+    log = partition.log
+    if log is None or partition.failed is not None or partition.leader != partition.node:
+        log = partition.local_log()  # says why there is none
     if acks != ACKS_ALL:
         return log.durable_end >= required_offset
     if log.high_watermark < required_offset:

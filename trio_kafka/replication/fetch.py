@@ -11,22 +11,22 @@ from collections.abc import Callable
 from typing import Final
 
 import trio
-from attrs import define, field, frozen
+from attrs import define, field
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import NodeId
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import Isolation, PartitionRead, around, read, visible_end
-from trio_kafka.replication.sessions import FetchKey, Session, SessionPartition
+from trio_kafka.replication.sessions import NO_SESSION, FetchKey, Session, SessionPartition
 
 Reads = list[tuple[SessionPartition, PartitionRead]]
 _DUPLICATE: Final = "another poll of this session came in between"
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)  # not frozen, which would make it three times as dear
 class FetchLimits:
-    """What a request allows. may_wait: its deadline is not now. follower: the broker that asks, if
-    one does.
+    """What a request allows; never changed. may_wait: its deadline is not now. follower: the broker
+    that asks, if one does.
     """
 
     min_bytes: int = 1
@@ -65,9 +65,11 @@ class Fetch:
         "_epoch",
         "_first",
         "_full",
-        "_limits",
         "_resolve",
+        "_size",
+        "_urgent",
         "cold",
+        "limits",
         "ready",
         "session",
         "taken",
@@ -87,17 +89,15 @@ class Fetch:
         self.session = session
         self.cold: dict[SessionPartition, Partition] = {}
         self.ready: dict[SessionPartition, PartitionRead] = {}
-        self.taken = trio.Event()
-        self._limits = limits
+        self.taken: trio.Event | None = None  # set when `ready` was taken, for whoever put it there
+        self.limits = limits
         self._resolve = resolve
         self._full = full
         self._epoch = session.epoch
         self._first = True
+        self._size = 0  # of the last reads
+        self._urgent = False  # they hold an error, or what must be truncated
         self._available: dict[SessionPartition, int] = {}
-
-    @property
-    def limits(self) -> FetchLimits:
-        return self._limits
 
     @property
     def keys(self) -> list[Partition]:
@@ -118,10 +118,10 @@ class Fetch:
         Park this fetch and call `try_complete` on a mark or at its deadline.
         """
         reads = self._read_all()
-        limits = self._limits
+        if self._urgent or self._size >= self._minimum:
+            return self._answer(reads)
         # What is cold is worth a short wait to any client: without it, it would never get on.
-        may_wait = (limits.may_wait or self.cold) and self.session.partitions
-        if not may_wait or self._are_enough(reads):
+        if not (self.limits.may_wait or self.cold) or not self.session.partitions:
             return self._answer(reads)
         self.session.fresh.clear()
         for partition, part in reads:
@@ -139,18 +139,10 @@ class Fetch:
             return None
         return self._answer(self._read_all())
 
-    def _are_enough(self, reads: Reads) -> bool:
-        size = 0
-        for _, part in reads:
-            if part.error is not None or part.diverging is not None:
-                return True
-            size += part.size
-        return size >= self._minimum
-
     @property
     def _minimum(self) -> int:
         """min_bytes, but something where there is something cold: 0 would be content without."""
-        return max(self._limits.min_bytes, 1) if self.cold else self._limits.min_bytes
+        return max(self.limits.min_bytes, 1) if self.cold else self.limits.min_bytes
 
     def _is_ripe(self) -> bool:
         """Whether reading is worth while, after marks. Looks at marked partitions only."""
@@ -169,7 +161,7 @@ class Fetch:
 
     def _visible_bytes(self, asked: SessionPartition) -> int | None:
         """Bytes that a read would give; None: whatever it gives must be told. KafkaError."""
-        limits, wanted = self._limits, asked.wanted
+        limits, wanted = self.limits, asked.wanted
         partition = self._resolve(asked.key)
         if limits.min_bytes <= 1 and wanted.last_fetched_epoch < 0:
             log = partition.local_log(wanted.leader_epoch)
@@ -185,17 +177,22 @@ class Fetch:
 
     def _read_all(self) -> Reads:
         """Read every dirty partition within the limits of the request."""
-        left = self._limits.max_bytes
-        at_least_one = True
-        ready = self._take_ready(keep=True)
+        left = self.limits.max_bytes
+        size = 0
+        urgent = False
+        ready = self._take_ready(keep=True) if self.ready else {}
         reads: Reads = []
         try:
-            for asked in list(self.session.dirty):
-                part = self._read(asked, left, ready.pop(asked, None), at_least_one=at_least_one)
+            for asked in tuple(self.session.dirty):
+                given = ready.pop(asked, None) if ready else None
+                part = self._read(asked, left, given, at_least_one=not size)
                 reads.append((asked, part))
-                if part.size:
-                    at_least_one = False
-                    left = max(left - part.size, 0)
+                found = part.range
+                if found is not None:
+                    size += found.left
+                    left = max(left - found.left, 0)
+                elif part.error is not None or part.diverging is not None:
+                    urgent = True
         except BaseException:
             for _, part in reads:
                 part.release()
@@ -204,6 +201,8 @@ class Fetch:
             for unused in ready.values():
                 unused.release()
         self._first = False
+        self._size = size
+        self._urgent = urgent
         return reads
 
     def _read(
@@ -214,15 +213,24 @@ class Fetch:
         *,
         at_least_one: bool,
     ) -> PartitionRead:
-        wanted = asked.wanted
+        wanted, limits = asked.wanted, self.limits
+        partition = None
         try:
-            partition = self._find(asked)
+            try:
+                partition = self._resolve(asked.key)
+            finally:
+                if self.session.id:  # it may be another one than at the last poll
+                    self.session.watch(asked, partition)
             if ready is not None:
                 return _fit(ready, left, at_least_one=at_least_one)
-            follower = self._limits.follower
+            follower = limits.follower
             if follower is not None:
                 partition.check_replica(follower)
-            part = self._read_warm(asked, partition, min(wanted.max_bytes, left), at_least_one)
+            most = min(wanted.max_bytes, left)
+            try:
+                part = read(partition, wanted, most, limits.isolation, at_least_one=at_least_one)
+            except BlockingIOError:
+                part = self._postpone(asked, partition)
             if follower is not None and self._first and part.diverging is None:
                 partition.follower_fetched(follower, wanted.offset)
         except KafkaError as error:
@@ -231,32 +239,17 @@ class Fetch:
             return PartitionRead(error=error)
         return part
 
-    def _find(self, asked: SessionPartition) -> Partition:
-        """The partition now; it may be another one than at the last poll."""
-        partition = None
-        try:
-            partition = self._resolve(asked.key)
-        finally:
-            if self.session.id:
-                self.session.watch(asked, partition)
-        return partition
-
-    def _read_warm(
-        self, asked: SessionPartition, partition: Partition, most: int, at_least_one: bool
-    ) -> PartitionRead:
-        isolation = self._limits.isolation
-        try:
-            return read(partition, asked.wanted, most, isolation, at_least_one=at_least_one)
-        except BlockingIOError:
-            if self._first:
-                self.cold[asked] = partition
-            part = around(partition.local_log())
-            part.more = True
-            return part
+    def _postpone(self, asked: SessionPartition, partition: Partition) -> PartitionRead:
+        """What is cold is found by others, once."""
+        if self._first:
+            self.cold[asked] = partition
+        part = around(partition.local_log())
+        part.more = True
+        return part
 
     def _take_ready(self, *, keep: bool = False) -> dict[SessionPartition, PartitionRead]:
         ready, self.ready = self.ready, {}
-        if ready:
+        if ready and self.taken is not None:
             self.taken.set()
         if keep:
             return ready
@@ -266,6 +259,8 @@ class Fetch:
 
     def _answer(self, reads: Reads) -> FetchAnswer:
         session = self.session
+        if not session.id:  # nothing is remembered, everything is told
+            return FetchAnswer(session_id=NO_SESSION, parts=reads)
         session.fresh.clear()
         return FetchAnswer(session_id=session.id, parts=session.answer(reads, full=self._full))
 

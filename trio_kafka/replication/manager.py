@@ -201,7 +201,8 @@ class ReplicaManager:
         return Delayed(wait.keys, deadline, try_complete, purgatory=self.produce)
 
     def _resolve(self, key: FetchKey) -> Partition:
-        return self.partition(*key)
+        found = self._partitions.get(key)
+        return found if found is not None else self._miss(*key)
 
     # Following the metadata
 
@@ -361,8 +362,9 @@ class ReplicaManager:
                 partition.fail(error)
 
     def _changed(self, partition: Partition) -> None:
-        self.produce.mark(partition)
-        self.fetch.mark(partition)
+        for purgatory in (self.produce, self.fetch):
+            if partition in purgatory.watchers:
+                purgatory.mark(partition)
 
     def figures(self) -> Figures:
         partitions = self.partitions

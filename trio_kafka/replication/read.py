@@ -32,19 +32,26 @@ class Isolation(IntEnum):
     LOG_END = 2  # followers
 
 
+# To look up a member of an enum costs a call.
+_UNCOMMITTED: Final = Isolation.READ_UNCOMMITTED
+_COMMITTED: Final = Isolation.READ_COMMITTED
+_BY_LEVEL: Final = {0: _UNCOMMITTED, 1: _COMMITTED}
+
+
 def isolation_of(level: int) -> Isolation:
     """What a request asks for.
 
     Raises KafkaError(UNKNOWN_SERVER_ERROR) for any other number, as Kafka answers it.
     """
-    if not Isolation.READ_UNCOMMITTED <= level <= Isolation.READ_COMMITTED:
+    isolation = _BY_LEVEL.get(level)
+    if isolation is None:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"isolation level {level}: want 0 or 1")
-    return Isolation(level)
+    return isolation
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)  # not frozen, which would make it three times as dear
 class Wanted:
-    """What a fetch asks of one partition. -1: the client does not say.
+    """What a fetch asks of one partition; never changed. -1: the client does not say.
 
     last_fetched_epoch: of the last batch that a follower has; log_start_offset: where its log
     begins.
@@ -99,9 +106,9 @@ class PartitionRead:
 
 def visible_end(log: Log, isolation: Isolation) -> int:
     """The offset that a reader does not see any more."""
-    if isolation is Isolation.READ_UNCOMMITTED:
+    if isolation is _UNCOMMITTED:
         return log.high_watermark
-    if isolation is Isolation.READ_COMMITTED:
+    if isolation is _COMMITTED:
         return log.last_stable_offset
     return log.end_offset
 
@@ -130,7 +137,7 @@ def read(
     except LogDirError as error:
         raise partition.storage_error(error) from error
     answer.range = found.range
-    if isolation is Isolation.READ_COMMITTED and found.range is not None:
+    if isolation is _COMMITTED and found.range is not None:
         try:
             answer.aborted = run_warm(_aborted(log, wanted.offset, end))
         except BlockingIOError:
@@ -154,7 +161,7 @@ async def read_cold(
         await trio.lowlevel.checkpoint()
         return answer
     try:
-        if isolation is Isolation.READ_COMMITTED:
+        if isolation is _COMMITTED:
             # First, so that nothing is held while it waits.
             answer.aborted = await run_cold(_aborted(log, wanted.offset, end))
         answer.range = (await locate(log, wanted.offset, max_bytes, end)).range
