@@ -14,7 +14,12 @@ from trio_kafka.controller.topics import CreatedTopic, NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.introspect.tree import Figure, Node
 from trio_kafka.log.append import Appended
-from trio_kafka.metadata.endpoints import NodeEndpoint, endpoint_on, endpoints_on
+from trio_kafka.metadata.endpoints import (
+    NodeEndpoint,
+    endpoint_on,
+    endpoints_on,
+    offline_replicas,
+)
 from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType, TopicImage
 from trio_kafka.metadata.names import check_topic_name, is_internal
 from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, Endpoint, NodeId, TopicId, TopicPartition
@@ -28,10 +33,12 @@ from trio_kafka.replication.fetch import FetchAnswer, FetchLimits
 from trio_kafka.replication.offsets import (
     ListedOffset,
     check_time_is_known,
+    epoch_end,
     search_offset,
     special_offset,
 )
 from trio_kafka.replication.partition import LED_ELSEWHERE
+from trio_kafka.replication.producers import active_producers
 from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
 from trio_kafka.replication.sessions import FetchKey, SessionPartition
 from trio_kafka.requests.api import api
@@ -83,6 +90,7 @@ __all__ = [
     "TopicImage",
     "TopicPartition",
     "Wanted",
+    "active_producers",
     "api",
     "append",
     "check_acks",
@@ -93,9 +101,11 @@ __all__ = [
     "describe_topic",
     "endpoint_on",
     "endpoints_on",
+    "epoch_end",
     "is_internal",
     "isolation_of",
     "message_of",
+    "offline_replicas",
     "search_offset",
     "special_offset",
     "to_bytes",

@@ -2,7 +2,9 @@
 
 May wait for the disk: a search by time reads indexes and headers. Special times: -1 latest, -2
 earliest, -3 of the largest timestamp, -4 earliest local, -5 latest tiered, -6 earliest not yet
-tiered; nothing is tiered here. A partition that is named twice gets INVALID_REQUEST.
+tiered; nothing is tiered here. One that the version does not have is UNSUPPORTED_VERSION. A
+partition that is named twice gets INVALID_REQUEST. Only consumers (replica id -1) see as far as
+their isolation level; only a debugger (-2) is answered by a replica that does not lead.
 """
 
 from collections import Counter
@@ -29,6 +31,7 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
 )
 
 CONSUMER: Final = -1
+DEBUGGER: Final = -2
 NOT_AVAILABLE_SINCE: Final = 5  # OFFSET_NOT_AVAILABLE, KIP-207
 EPOCHS_SINCE: Final = 4
 
@@ -41,7 +44,7 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
         for asked in topic.partitions
     )
     isolation = isolation_of(request.isolation_level)
-    if request.replica_id >= 0:
+    if request.replica_id != CONSUMER:
         isolation = Isolation.LOG_END
     response = ListOffsetsResponse()
     for topic in request.topics:
@@ -59,7 +62,7 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
                     asked,
                     isolation,
                     context,
-                    leader_only=request.replica_id >= CONSUMER,
+                    leader_only=request.replica_id != DEBUGGER,
                 )
             except KafkaError as error:
                 code = error.code

@@ -16,7 +16,11 @@ LISTED: Final = (
     (19, "CreateTopics", 2, 7, "k19_create_topics"),
     (20, "DeleteTopics", 1, 6, "k20_delete_topics"),
     (22, "InitProducerId", 0, 5, "k22_init_producer_id"),
+    (23, "OffsetForLeaderEpoch", 2, 4, "k23_offset_for_leader_epoch"),
     (32, "DescribeConfigs", 1, 4, "k32_describe_configs"),
+    (37, "CreatePartitions", 0, 3, "k37_create_partitions"),
     (60, "DescribeCluster", 0, 2, "k60_describe_cluster"),
+    (61, "DescribeProducers", 0, 0, "k61_describe_producers"),
+    (75, "DescribeTopicPartitions", 0, 0, "k75_describe_topic_partitions"),
     (10001, "DescribeTree", 0, 0, "k10001_describe_tree"),
 )

@@ -192,6 +192,7 @@ async def lead_elsewhere(served: ServedBroker) -> None:
         leader_epoch=5,
         replicas=(me.id, other),
         isr=(other,),
+        directories=(),  # of nobody, as before directories had ids
     )
     topic = attrs.evolve(topic, partitions={0: state})
     cache.image = attrs.evolve(

@@ -18,11 +18,11 @@ from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.testing.broker import ServedBroker
 
 LATEST, EARLIEST, LARGEST_TIME, EARLIEST_LOCAL, LATEST_TIERED, PENDING = -1, -2, -3, -4, -5, -6
-# The version that brought each special time; -3 is not refused in older ones.
+# The version that brought each special time; older ones are refused.
 SINCE = {
     LATEST: 1,
     EARLIEST: 1,
-    LARGEST_TIME: 1,
+    LARGEST_TIME: 7,
     EARLIEST_LOCAL: 8,
     LATEST_TIERED: 9,
     PENDING: 11,
@@ -99,7 +99,8 @@ async def test_each_time_has_its_offset_in_every_version(
     ("timestamp", "answer"),
     [
         (LATEST, (0, 0, -1, 0)),
-        (EARLIEST, (0, 0, -1)),
+        (EARLIEST, (0, 0, -1, 0)),
+        (EARLIEST_LOCAL, (0, 0, -1, 0)),
         (LARGEST_TIME, (0, -1, -1)),
         (NOW_MS, (0, -1, -1)),
     ],
@@ -203,6 +204,32 @@ async def test_the_latest_is_not_available_while_a_new_leader_does_not_know_what
         assert code == (not_available if version >= 5 else ErrorCode.LEADER_NOT_AVAILABLE)
         assert (await find(served, EARLIEST, version))[0] == 0
         assert (await find(served, LATEST, version, replica=1))[:2] == (0, 1)  # for a follower
+
+
+@pytest.mark.parametrize("replica", [DEBUG, -3, 2])
+async def test_only_consumers_are_kept_from_what_is_not_committed(
+    autojump_clock: MockClock, replica: int
+) -> None:
+    async with broker() as served:
+        await fill(served)
+        (partition,) = served.broker.replicas.partitions
+        assert partition.log is not None
+        partition.isr = (NodeId(1), NodeId(2))
+        partition.log.high_watermark = 1
+
+        assert await find(served, LATEST) == (0, 1, -1, 0)
+        assert await find(served, LATEST, replica=replica) == (0, 5, -1, 0)
+
+
+async def test_a_replica_id_that_means_nothing_opens_no_follower(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await lead_elsewhere(served)
+        asked = ListOffsetsPartition(0, timestamp=LATEST)
+
+        assert codes(await ask(served, asked, replica=-3)) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
 async def test_a_search_finds_only_what_the_reader_may_see(autojump_clock: MockClock) -> None:

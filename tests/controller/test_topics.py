@@ -7,6 +7,7 @@ import pytest
 from tests.controller.kit import broker, image_of, validate
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.topics import (
+    MOST_PARTITIONS,
     Chance,
     CreatedTopic,
     NewTopic,
@@ -120,8 +121,17 @@ def test_a_topic_grows_behind_its_last_partition() -> None:
     [
         ("z", 5, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("t", 1, None, ErrorCode.INVALID_PARTITIONS),
+        ("t", 0, None, ErrorCode.INVALID_PARTITIONS),
+        ("t", -1, None, ErrorCode.INVALID_PARTITIONS),
+        ("t", 1, [], ErrorCode.INVALID_PARTITIONS),
         ("t", 2, [[1], [2]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ("t", 2, [], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ("t", 2, [[]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ("t", 2, [[9]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
         ("t", 2, [[1, 2]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ("t", 3, [[1], [1, 1]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ("t", 2 + MOST_PARTITIONS, None, ErrorCode.POLICY_VIOLATION),
+        ("t", 2**31 - 1, None, ErrorCode.POLICY_VIOLATION),
     ],
 )
 def test_growth_that_is_none_is_refused(name, count, given, code: ErrorCode) -> None:

@@ -1,7 +1,23 @@
 """Where brokers are, for clients of a listener."""
 
-from trio_kafka.metadata.endpoints import NodeEndpoint, endpoint_on, endpoints_on
-from trio_kafka.metadata.image import BrokerRegistration, ListenerEndpoint, MetadataImage
+import attrs
+import pytest
+
+from trio_kafka.metadata.endpoints import (
+    NodeEndpoint,
+    endpoint_on,
+    endpoints_on,
+    offline_replicas,
+)
+from trio_kafka.metadata.image import (
+    LOST_DIRECTORY,
+    MIGRATING_DIRECTORY,
+    UNASSIGNED_DIRECTORY,
+    BrokerRegistration,
+    ListenerEndpoint,
+    MetadataImage,
+    PartitionState,
+)
 from trio_kafka.model import NodeId
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
@@ -49,3 +65,32 @@ def test_all_brokers_of_a_listener_come_by_their_ids() -> None:
     ]
     assert [one.port for one in endpoints_on(IMAGE, "B")] == [11, 20, 31]
     assert endpoints_on(IMAGE, "C") == []
+
+
+def test_a_replica_is_offline_whose_broker_is_unknown_fenced_or_not_on_the_listener() -> None:
+    state = PartitionState(replicas=(THREE, ONE, TWO, NodeId(9)), isr=(ONE,))
+
+    assert offline_replicas(IMAGE, state, "A") == [THREE, TWO, NodeId(9)]
+    assert offline_replicas(IMAGE, state, "B") == [THREE, NodeId(9)]
+
+
+@pytest.mark.parametrize(
+    ("directory", "there", "offline"),
+    [
+        (b"d" * 16, (b"c" * 16, b"d" * 16), False),
+        (b"d" * 16, (b"c" * 16,), True),
+        (b"d" * 16, (), False),  # the broker registered before directories had ids
+        (UNASSIGNED_DIRECTORY, (b"c" * 16,), False),
+        (MIGRATING_DIRECTORY, (b"c" * 16,), False),
+        (LOST_DIRECTORY, (b"c" * 16,), True),
+        (LOST_DIRECTORY, (), True),
+    ],
+)
+def test_a_replica_is_offline_whose_directory_is(
+    directory: bytes, there: tuple[bytes, ...], offline: bool
+) -> None:
+    one = attrs.evolve(IMAGE.brokers[ONE], log_dirs=there)
+    image = attrs.evolve(IMAGE, brokers={ONE: one})
+    state = PartitionState(replicas=(ONE,), isr=(ONE,), directories=(directory,))
+
+    assert offline_replicas(image, state, "A") == ([ONE] if offline else [])

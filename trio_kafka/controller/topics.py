@@ -147,7 +147,7 @@ def create_partitions(
     """Let a topic have `count` partitions, more than it has.
 
     Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT,
-    INVALID_REPLICATION_FACTOR.
+    INVALID_REPLICATION_FACTOR, POLICY_VIOLATION.
     """
     topic = image.topics.get(name)
     if topic is None:
@@ -156,13 +156,16 @@ def create_partitions(
     if count <= has:
         found = f"topic {name} has {has} partitions, {count} are no more"
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, found)
+    if assignments is not None and len(assignments) != count - has:
+        found = f"{len(assignments)} assignments for {count - has} new partitions"
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
+    if count - has > MOST_PARTITIONS:
+        found = f"{count - has} new partitions: want at most {MOST_PARTITIONS} in one request"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
     factor = len(topic.partitions[0].replicas)
     if assignments is None:
         replicas = place(_usable(image), count - has, factor, choose)
     else:
-        if len(assignments) != count - has:
-            found = f"{len(assignments)} assignments for {count - has} new partitions"
-            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
         replicas = [_checked(image, nodes, factor) for nodes in assignments]
     return Decision(None, new_partitions(image, topic.id, dict(enumerate(replicas, has))))
 

@@ -22,12 +22,11 @@ EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
 
-# The version of ListOffsets that brought each; LARGEST_TIME is not refused in older ones, as in
-# Kafka.
+# The version of ListOffsets that brought each; older ones are refused.
 _SINCE: Final = {
-    LATEST: 0,
-    EARLIEST: 0,
-    LARGEST_TIME: 0,
+    LATEST: 1,
+    EARLIEST: 1,
+    LARGEST_TIME: 7,
     EARLIEST_LOCAL: 8,
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,

@@ -54,7 +54,6 @@ _FIELDS_NOT_YET: Final = {
         log.remote.copy.lag.ms
     """,
     "segments grow as they are written": "log.preallocate",
-    "DescribeTopicPartitions is not served": "max.request.partition.size.limit",
     "an idle controller writes nothing": "metadata.max.idle.interval.ms",
     "snapshots are kept by number": "metadata.max.retention.bytes metadata.max.retention.ms",
     "a number of its own bounds recovery": "num.recovery.threads.per.data.dir",

@@ -1,0 +1,63 @@
+"""CreatePartitions (key 37): let topics have more partitions, each topic for itself.
+
+Waits for the controller, at most the request's timeout: a topic is answered when its new partitions
+are durable and this broker has seen them. One that is named twice does not grow, and is answered
+once.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import trio
+
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, NodeId, api
+from trio_kafka.protocol.messages.k37_create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+
+@api(CreatePartitionsRequest)
+async def create_partitions(
+    request: CreatePartitionsRequest, context: Context
+) -> CreatePartitionsResponse:
+    named = Counter(topic.name for topic in request.topics)
+    wanted = {
+        topic.name: (topic.count, _assignments(topic))
+        for topic in request.topics
+        if named[topic.name] == 1
+    }
+    made = await context.parked(_create, wanted, request, context)
+    return CreatePartitionsResponse(results=[_result(name, made) for name in named])
+
+
+async def _create(
+    wanted: dict[str, tuple[int, Sequence[Sequence[NodeId]] | None]],
+    request: CreatePartitionsRequest,
+    context: Context,
+) -> dict[str, KafkaError | None]:
+    return await context.controller.create_partitions(
+        wanted,
+        deadline=trio.current_time() + max(request.timeout_ms, 0) / 1000,
+        validate_only=request.validate_only,
+    )
+
+
+def _assignments(topic: CreatePartitionsTopic) -> list[list[NodeId]] | None:
+    """The replicas of each new partition; None: the controller chooses."""
+    if topic.assignments is None:
+        return None
+    return [[NodeId(node) for node in one.broker_ids] for one in topic.assignments]
+
+
+def _result(name: str, made: dict[str, KafkaError | None]) -> CreatePartitionsTopicResult:
+    if name not in made:
+        return CreatePartitionsTopicResult(
+            name, ErrorCode.INVALID_REQUEST, f"topic {name} is named twice"
+        )
+    error = made[name]
+    if error is None:
+        return CreatePartitionsTopicResult(name)
+    return CreatePartitionsTopicResult(name, error.code, error.message)

@@ -1,0 +1,182 @@
+"""CreatePartitions: topics grow, each for itself, and what is new can be used at once."""
+
+from typing import Any
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.kit import batch, broker, fetch_request, partitions_of, produce, stable, values_of
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from trio_kafka.protocol.messages.k37_create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
+
+
+def grown(name: str, count: int, *assignments: list[int]) -> CreatePartitionsTopic:
+    """Without assignments the controller chooses."""
+    given = [CreatePartitionsAssignment(nodes) for nodes in assignments] or None
+    return CreatePartitionsTopic(name, count, given)
+
+
+async def ask(
+    served: ServedBroker, *topics: CreatePartitionsTopic, version: int = 3, **others: Any
+) -> list[CreatePartitionsTopicResult]:
+    request = CreatePartitionsRequest(list(topics), **{"timeout_ms": 1000, **others})
+    return list((await served.ask(request, version)).results)
+
+
+async def errors(served: ServedBroker, *topics: CreatePartitionsTopic, **others: Any) -> list[int]:
+    return [one.error_code for one in await ask(served, *topics, **others)]
+
+
+async def partitions(served: ServedBroker, name: str = "t") -> list[tuple[int, int, list[int]]]:
+    """As Metadata shows them: number, leader, replicas."""
+    (row,) = (await served.ask(MetadataRequest([MetadataRequestTopic(name=name)]))).topics
+    assert row.error_code == 0
+    return [(one.partition_index, one.leader_id, one.replica_nodes) for one in row.partitions]
+
+
+@pytest.mark.parametrize("version", stable(CreatePartitionsRequest))
+async def test_a_topic_grows_in_every_version(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 2)
+
+        (made,) = await ask(served, grown("t", 5), version=version)
+
+        assert (made.name, made.error_code, made.error_message) == ("t", 0, None)
+        assert await partitions(served) == [(number, 1, [1]) for number in range(5)]
+
+
+async def test_what_is_new_is_written_to_and_read_at_once(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t")
+        assert await errors(served, grown("t", 3)) == [0]
+
+        for number in range(3):
+            made = await produce(served, "t", batch(b"%d" % number), partition=number)
+            assert (made.error_code, made.base_offset) == (0, 0)
+        answer = await served.ask(fetch_request(topic_id, 0, 0, 0), 13)
+
+    assert [values_of(part) for part in partitions_of(answer)] == [[b"0"], [b"1"], [b"2"]]
+
+
+async def test_what_is_new_is_there_after_a_restart(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with served_broker(world) as served:
+        await served.create_topic("t")
+        assert await errors(served, grown("t", 3)) == [0]
+        assert (await produce(served, "t", batch(b"a"), partition=2)).error_code == 0
+
+    async with served_broker(world) as served:
+        assert len(await partitions(served)) == 3
+        assert (await produce(served, "t", batch(b"b"), partition=2)).base_offset == 1
+
+
+async def test_replicas_are_where_they_are_assigned(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+
+        assert await errors(served, grown("t", 3, [1], [1])) == [0]
+        assert await partitions(served) == [(number, 1, [1]) for number in range(3)]
+
+
+@pytest.mark.parametrize("version", stable(CreatePartitionsRequest))
+@pytest.mark.parametrize(
+    ("topic", "code"),
+    [
+        (grown("t", 2), ErrorCode.INVALID_PARTITIONS),
+        (grown("t", 1), ErrorCode.INVALID_PARTITIONS),
+        (grown("t", 0), ErrorCode.INVALID_PARTITIONS),
+        (grown("t", -1), ErrorCode.INVALID_PARTITIONS),
+        (grown("t", 2, [1]), ErrorCode.INVALID_PARTITIONS),
+        (grown("t", 4, [1]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (CreatePartitionsTopic("t", 3, []), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (grown("t", 3, []), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (grown("t", 3, [1, 1]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (grown("t", 3, [7]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (grown("t", 20_000), ErrorCode.POLICY_VIOLATION),
+        (grown("unknown", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (grown("", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (grown("__cluster_metadata", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+async def test_growth_that_is_none_is_refused_in_every_version(
+    autojump_clock: MockClock, version: int, topic: CreatePartitionsTopic, code: ErrorCode
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 2)
+
+        (made,) = await ask(served, topic, version=version)
+
+        assert (made.name, made.error_code) == (topic.name, code)
+        assert made.error_message
+        assert len(await partitions(served)) == 2
+
+
+async def test_a_topic_that_is_named_twice_does_not_grow_and_others_do(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        for name in ("t", "u", "v"):
+            await served.create_topic(name)
+        made = await ask(served, grown("t", 2), grown("u", 2), grown("t", 3), grown("v", 1))
+
+        assert {one.name: one.error_code for one in made} == {
+            "t": ErrorCode.INVALID_REQUEST,
+            "u": 0,
+            "v": ErrorCode.INVALID_PARTITIONS,
+        }
+        assert len(made) == 3
+        assert [len(await partitions(served, name)) for name in ("t", "u", "v")] == [1, 2, 1]
+
+
+@pytest.mark.parametrize("version", stable(CreatePartitionsRequest))
+async def test_what_is_only_checked_changes_nothing(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        before = served.broker.metadata.image.offset
+        asked = [grown("t", 3), grown("unknown", 2)]
+
+        made = await errors(served, *asked, version=version, validate_only=True)
+
+        assert made == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+        assert len(await partitions(served)) == 1
+        assert served.broker.metadata.image.offset == before
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+async def test_who_does_not_wait_is_told_that_the_time_is_over(
+    autojump_clock: MockClock, timeout_ms: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+
+        made = await errors(served, grown("t", 2), timeout_ms=timeout_ms)
+
+        assert made == [ErrorCode.REQUEST_TIMED_OUT]
+
+
+async def test_nobody_decides_where_no_controller_is_active(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        controller = served.broker.controller
+        image, controller._image = controller._image, None  # as before an election
+
+        for validate_only in (False, True):
+            made = await errors(served, grown("t", 2), validate_only=validate_only)
+            assert made == [ErrorCode.NOT_CONTROLLER]
+        controller._image = image
+        assert await errors(served, grown("t", 2)) == [0]
+
+
+async def test_nothing_asked_is_nothing_answered(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        assert await ask(served) == []

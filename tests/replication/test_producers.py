@@ -1,0 +1,29 @@
+"""Who is told which producers a partition has."""
+
+import pytest
+
+from tests.replication.kit import batch, new_partition, state
+from trio_kafka.errors import KafkaError, LogDirError
+from trio_kafka.replication.append import append
+from trio_kafka.replication.producers import active_producers
+
+
+async def test_producers_are_those_whose_batches_are_in_the_log(world) -> None:
+    partition, _ = new_partition(world)
+    append(partition, batch(producer_id=7, producer_epoch=2, base_sequence=4), acks=1)
+
+    (found,) = active_producers(partition)
+
+    assert (found.producer_id, found.epoch, found.last_sequence) == (7, 2, 4)
+
+
+async def test_a_follower_tells_its_own_and_a_partition_that_is_offline_nothing(world) -> None:
+    partition, _ = new_partition(world)
+    append(partition, batch(producer_id=7, producer_epoch=2, base_sequence=4), acks=1)
+    partition.update(state(1, 2, leader=2, epoch=1))
+    assert len(active_producers(partition)) == 1
+
+    partition.fail(LogDirError("/d", "gone"))
+
+    with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
+        active_producers(partition)
