@@ -1,3 +1,5 @@
+import pytest
+
 from trio_kafka.cli.settings import read_settings
 
 
@@ -5,20 +7,20 @@ def test_options_go_over_the_file(tmp_path):
     file = tmp_path / "server.properties"
     file.write_text("num.partitions=2\nnum.io.threads=3\n")
 
-    config = read_settings(str(file), ["num.partitions=5"]).config
+    config = read_settings([str(file)], ["num.partitions=5"]).config
 
     assert (config.num_partitions, config.num_io_threads) == (5, 3)
 
 
 def test_without_file_and_options_the_node_is_embedded():
-    assert read_settings(None, None).config.embedded
+    assert read_settings([], None).config.embedded
 
 
 def test_a_file_is_latin_1_with_any_line_ends(tmp_path):
     file = tmp_path / "server.properties"
     file.write_bytes(b"broker.rack=caf\xe9\rnum.partitions=2\r\nnum.io.\\\r\n  threads=3\n")
 
-    config = read_settings(str(file), None).config
+    config = read_settings([str(file)], None).config
 
     assert (config.broker_rack, config.num_partitions, config.num_io_threads) == ("café", 2, 3)
 
@@ -27,7 +29,7 @@ def test_a_refused_setting_is_printed_with_file_and_line(tmp_path, capsys):
     file = tmp_path / "server.properties"
     file.write_text("# mine\nnum.partition=2\n")
 
-    assert read_settings(str(file), None) is None
+    assert read_settings([str(file)], None) is None
 
     assert capsys.readouterr().err == (
         f"trio-kafka: {file}:2: num.partition: no such setting: did you mean num.partitions?\n"
@@ -35,7 +37,7 @@ def test_a_refused_setting_is_printed_with_file_and_line(tmp_path, capsys):
 
 
 def test_a_refused_option_is_printed(capsys):
-    assert read_settings(None, ["num.partitions"]) is None
+    assert read_settings([], ["num.partitions"]) is None
 
     assert capsys.readouterr().err == "trio-kafka: -c: num.partitions: want name=value\n"
 
@@ -43,10 +45,97 @@ def test_a_refused_option_is_printed(capsys):
 def test_a_file_that_cannot_be_read_is_named(tmp_path, capsys):
     missing = tmp_path / "missing.properties"
 
-    assert read_settings(str(missing), None) is None
-    assert read_settings(str(tmp_path), None) is None
+    assert read_settings([str(missing)], None) is None
+    assert read_settings([str(tmp_path)], None) is None
 
     assert capsys.readouterr().err == (
         f"trio-kafka: {missing}: No such file or directory\n"
         f"trio-kafka: {tmp_path}: Is a directory\n"
     )
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """Files with a value of their own for each setting that a later source has too."""
+    toml, properties = tmp_path / "a.toml", tmp_path / "b.properties"
+    toml.write_text(
+        "num.partitions = 1\nnum.io.threads = 1\nbroker.rack = '1'\nfetch.max.bytes = 1024\n"
+    )
+    monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "2")
+    monkeypatch.setenv("KAFKA_NUM_IO_THREADS", "2")
+    monkeypatch.setenv("KAFKA_BROKER_RACK", "2")
+    properties.write_text("num.partitions=3\nnum.io.threads=3\n")
+    return str(properties), str(toml)
+
+
+def test_each_source_goes_over_those_before_it_in_whatever_order_they_are_named(sources):
+    for files in (sources, sources[::-1]):
+        config = read_settings(files, ["num.partitions=4"]).config
+
+        assert config.num_partitions == 4
+        assert config.num_io_threads == 3
+        assert config.broker_rack == "2"
+        assert config.fetch_max_bytes == 1024
+
+
+def test_each_value_knows_where_it_is_from(sources):
+    given = read_settings(sources, ["num.partitions=4"]).config.given
+
+    assert given["num.partitions"].where == "-c"
+    assert given["num.io.threads"].where == f"{sources[0]}:2"
+    assert given["broker.rack"].where == "environment KAFKA_BROKER_RACK"
+    assert given["fetch.max.bytes"].where == sources[1]
+
+
+def test_of_two_files_of_one_kind_the_later_wins(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_text("num.partitions=1")
+    other.write_text("num.partitions=2")
+
+    assert read_settings([str(one), str(other)], []).config.num_partitions == 2
+    assert read_settings([str(other), str(one)], []).config.num_partitions == 1
+
+
+def test_a_variable_that_is_no_setting_is_a_warning(monkeypatch):
+    monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "host:1")
+
+    assert read_settings([], []).warnings == (
+        "environment KAFKA_BOOTSTRAP_SERVERS: bootstrap.servers is no setting: passed over",
+    )
+
+
+def test_a_misspelled_variable_is_refused(monkeypatch, capsys):
+    monkeypatch.setenv("KAFKA_NUM_PARTITION", "5")
+
+    assert read_settings([], []) is None
+
+    assert "KAFKA_NUM_PARTITION: num.partition: no such setting" in capsys.readouterr().err
+
+
+def test_secrets_are_looked_up_in_environment_and_files(tmp_path, monkeypatch):
+    secrets = tmp_path / "secrets"
+    secrets.write_text("rack=é")
+    monkeypatch.setenv("SECRET", "5")
+
+    config = read_settings(
+        [],
+        [
+            "config.providers=env,file",
+            f"broker.rack=${{file:{secrets}:rack}}",
+            "num.partitions=${env:SECRET}",
+        ],
+    ).config
+
+    assert (config.broker_rack, config.num_partitions) == ("é", 5)
+
+
+def test_a_toml_file_that_is_none_is_refused(tmp_path, capsys):
+    file = tmp_path / "a.toml"
+    file.write_bytes(b"\xff")
+    assert read_settings([str(file)], []) is None
+    file.write_text("a = ")
+    assert read_settings([str(file)], []) is None
+
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"trio-kafka: {file}: is not UTF-8, which TOML is"
+    assert second.startswith(f"trio-kafka: {file}: TOML: Invalid value")

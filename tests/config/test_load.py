@@ -97,6 +97,13 @@ def test_an_option_that_is_no_pair_is_refused(argument):
         options([argument])
 
 
+def test_what_stands_behind_a_name_is_not_told():
+    with pytest.raises(ConfigError) as caught:
+        options(["ssl.key.password: hunter22"])
+
+    assert str(caught.value) == "-c: ssl.key.password: want name=value"
+
+
 def test_an_option_keeps_equals_signs_of_its_value():
     assert options(["plugin.a.b=x=y"])["plugin.a.b"].text == "x=y"
 

@@ -60,8 +60,8 @@ def test_a_broken_escape_names_file_line_and_setting_but_not_the_value():
 
 
 def test_a_value_without_a_name_is_refused():
-    with pytest.raises(ConfigError, match="f:2: = 5: a value without a name"):
-        parse_properties("a=1\n= 5", "f")
+    with pytest.raises(ConfigError, match=r"^f:2: line: a value without a name$"):
+        parse_properties("a=1\n= secret", "f")
 
 
 def escape(text, *, name):

@@ -5,13 +5,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from trio_kafka.cli.logs import log_warnings, logging_as
-from trio_kafka.cli.settings import REFUSED, File, Options, read_settings
+from trio_kafka.cli.settings import REFUSED, Files, Options, read_settings
 
 
 def format_storage(
-    file: File = None,
-    /,
-    *,
+    *files: Files,
     config: Options = None,
     cluster_id: str | None = None,
     ignore_formatted: Annotated[bool, Parameter(negative="")] = False,
@@ -25,7 +23,7 @@ def format_storage(
     ignore_formatted
         Leave directories that have an identity as they are, instead of refusing them.
     """
-    loaded = read_settings(file, config)
+    loaded = read_settings(files, config)
     if loaded is None:
         return REFUSED
     with logging_as(loaded.config):

@@ -1,4 +1,7 @@
-"""What commands with a configuration share: reading it, and saying what is wrong with it."""
+"""What commands with a configuration share: reading it, and saying what is wrong with it.
+
+TOML files, the environment, properties files, `-c` options: each goes over those before it.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -6,41 +9,75 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
+from trio_kafka.cli.outside import Machine
+from trio_kafka.config.environment import environment
 from trio_kafka.config.load import Layer, Loaded, load, options
 from trio_kafka.config.properties import parse_properties
 from trio_kafka.config.setting import ConfigError
 
 # Kafka's own tools end with 1 for a configuration that they refuse; 2 sets it apart from a failure.
 REFUSED: Final = 2
+_TOML: Final = ".toml"
 
-File = Annotated[str | None, Parameter(help="A properties file, like Kafka's server.properties.")]
+Files = Annotated[
+    str,
+    Parameter(
+        name="FILE",
+        help="A properties file, like Kafka's server.properties, or a .toml file. Environment"
+        " variables KAFKA_… go over .toml files, properties files over both.",
+    ),
+]
 Options = Annotated[
     list[str] | None,
     Parameter(
         name=("-c", "--config"),
         negative="",
-        help="NAME=VALUE: one setting; goes over the file's. May be repeated.",
+        help="NAME=VALUE: one setting; goes over all files. May be repeated.",
     ),
 ]
 
 
 def read_settings(
-    file: str | None, arguments: Sequence[str] | None, below: Layer | None = None
+    files: Sequence[str], arguments: Sequence[str] | None, below: Layer | None = None
 ) -> Loaded | None:
-    """The configuration of a file and of `-c` options; None if it is refused, which was printed.
+    """The configuration of files, environment and `-c`; None if it is refused, which was printed.
 
-    below: what is in force where neither says anything.
+    below: what is in force where nothing else says anything.
     """
     try:
-        layers = [] if file is None else [parse_properties(_read(file), file)]
-        return load(below or {}, *layers, options(arguments or ()))
+        return loaded(files, arguments, Machine(), below)
     except ConfigError as error:
         print(f"trio-kafka: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"trio-kafka: {file}: {error.strerror}", file=sys.stderr)
     return None
 
 
-def _read(file: str) -> str:
-    with open(file, encoding="latin-1") as stream:
-        return stream.read()
+def loaded(
+    files: Sequence[str],
+    arguments: Sequence[str] | None,
+    machine: Machine,
+    below: Layer | None = None,
+) -> Loaded:
+    """The configuration, and what its author should know. Raises ConfigError."""
+    variables, warnings = environment(machine.variables)
+    tables = [read_file(file) for file in files if file.endswith(_TOML)]
+    properties = [read_file(file) for file in files if not file.endswith(_TOML)]
+    layers = [below or {}, *tables, variables, *properties, options(arguments or ())]
+    found = load(*layers, outside=machine)
+    return Loaded(found.config, (*warnings, *found.warnings))
+
+
+def read_file(file: str) -> Layer:
+    """The settings of one file, by name. Raises ConfigError, also where it cannot be read."""
+    toml = file.endswith(_TOML)
+    try:
+        with open(file, encoding="utf-8" if toml else "latin-1") as stream:
+            text = stream.read()
+    except OSError as error:
+        raise ConfigError(file, error.strerror or str(error)) from None
+    except UnicodeDecodeError:
+        raise ConfigError(file, "is not UTF-8, which TOML is") from None
+    if not toml:
+        return parse_properties(text, file)
+    from trio_kafka.config.toml import parse_toml  # noqa: PLC0415 - most starts have none
+
+    return parse_toml(text, file)

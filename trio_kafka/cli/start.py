@@ -5,13 +5,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from trio_kafka.cli.logs import log_warnings, logging_as
-from trio_kafka.cli.settings import REFUSED, File, Options, read_settings
+from trio_kafka.cli.settings import REFUSED, Files, Options, read_settings
 
 
 def start(
-    file: File = None,
-    /,
-    *,
+    *files: Files,
     config: Options = None,
     embedded: Annotated[bool, Parameter(negative="")] = False,
     format_if_empty: Annotated[bool, Parameter(negative="")] = False,
@@ -34,7 +32,7 @@ def start(
         from trio_kafka.cli.embedded import embedded_settings, print_banner  # noqa: PLC0415
 
         below = embedded_settings()
-    loaded = read_settings(file, config, below)
+    loaded = read_settings(files, config, below)
     if loaded is None:
         return REFUSED
     with logging_as(loaded.config):

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.known import known_settings
+from trio_kafka.config.known import OF_KAFKAS_PLUGINS, known_settings
 from trio_kafka.config.setting import Setting, settings_of
 
 BROKER_SETTINGS: Final = settings_of(BrokerConfig)
@@ -51,6 +51,30 @@ def base_of(name: str) -> str:
 def has_prefix(name: str) -> bool:
     """It is a setting of one listener."""
     return _LISTENER.fullmatch(name) is not None
+
+
+def is_name(name: str) -> bool:
+    """The name of a setting of Kafka's or ours, of a plugin, or of a provider of secrets."""
+    return (
+        setting_of(name) is not None
+        or is_of_plugin(name)
+        or is_of_provider(name)
+        or name.startswith(OF_KAFKAS_PLUGINS)
+    )
+
+
+def is_of_plugin(name: str) -> bool:
+    """`plugin.<plugin>.<key>`: the plugin knows what it means."""
+    words = name.split(".", 2)
+    return words[0] == "plugin" and len(words) == 3 and all(words)
+
+
+def is_of_provider(name: str) -> bool:
+    """`config.providers.<name>.class` or `.param.<key>`: `providers` knows what it means."""
+    words = name.removeprefix("config.providers.").split(".", 2)
+    if not name.startswith("config.providers.") or len(words) < 2 or not words[0]:
+        return False
+    return words[1:] == ["class"] or (words[1] == "param" and len(words) == 3 and bool(words[2]))
 
 
 def unknown(name: str) -> str:

@@ -1,10 +1,11 @@
 """From what was written down to a `BrokerConfig`: layers of texts, the later one wins.
 
-A layer is a mapping of names to `Given`: a properties file and the options of a command are two;
-any other source makes a mapping of its own. Reading files is left to who calls.
+A layer is a mapping of names to `Given`: `toml`, `environment`, `properties` and `options` make
+them. Reading files is left to who calls.
 Without `process.roles` a node is embedded: see `EMBEDDED`. Everything else has Kafka's defaults.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -12,9 +13,17 @@ import attrs
 from attrs import frozen
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, setting_of, unknown
+from trio_kafka.config.catalogue import (
+    BROKER_SETTINGS,
+    base_of,
+    is_of_plugin,
+    is_of_provider,
+    setting_of,
+    unknown,
+)
 from trio_kafka.config.known import why_ignored
 from trio_kafka.config.properties import Given
+from trio_kafka.config.providers import Outside, resolve
 from trio_kafka.config.rules import check, refuse
 from trio_kafka.config.setting import ConfigError, Setting
 from trio_kafka.config.values import Value
@@ -29,6 +38,9 @@ EMBEDDED: Final[Mapping[str, Value]] = {
     "transaction.state.log.replication.factor": 1,
     "transaction.state.log.min.isr": 1,
 }
+# Shorter texts are no secrets, and would be found in any message.
+_SECRET: Final = 4
+_NAME: Final = re.compile(r"[\w.-]*")
 
 
 @frozen
@@ -45,25 +57,42 @@ def options(arguments: Iterable[str], where: str = "-c") -> dict[str, Given]:
     for argument in arguments:
         name, equals, text = argument.partition("=")
         if not equals or not name.strip():
-            raise ConfigError(argument, "want name=value", where)
+            # No more than a name is told: what follows may be a secret.
+            found_name = _NAME.match(argument)
+            raise ConfigError(found_name[0] if found_name else "", "want name=value", where)
         found[name.strip()] = Given(text, where)
     return found
 
 
-def load(*layers: Layer) -> Loaded:
-    """The configuration of layers, each over those before it. Raises ConfigError."""
+def load(*layers: Layer, outside: Outside | None = None) -> Loaded:
+    """The configuration of layers, each over those before it. Raises ConfigError.
+
+    outside: where `config.providers` look values up; None: they are refused.
+    """
     given: dict[str, Given] = {}
     for layer in layers:
         given |= layer
     try:
+        given = resolve(given, outside)
         warnings = tuple(filter(None, [_check_name(name, given[name]) for name in given]))
         config = _build(given)
         check(config)
     except ConfigError as error:
-        if error.where is None and error.name in given:
-            raise ConfigError(error.name, error.reason, given[error.name].where) from None
-        raise
+        raise _told(error, given) from None
     return Loaded(config, warnings)
+
+
+def _told(error: ConfigError, given: Layer) -> ConfigError:
+    """The error with its place, and without a word of what was looked up."""
+    culprit = given.get(error.name)
+    where = error.where or (culprit.where if culprit else None)
+    if culprit is not None and culprit.written is not None and culprit.written not in error.reason:
+        reason = f"what {culprit.written} stands for is no valid value"
+        return ConfigError(error.name, reason, where)
+    for one in given.values():
+        if one.written is not None and len(one.text) >= _SECRET and one.text in error.reason:
+            return ConfigError(error.name, f"contradicts what {one.written} stands for", where)
+    return ConfigError(error.name, error.reason, where)
 
 
 def broker_config(settings: Mapping[str, str] | None = None) -> BrokerConfig:
@@ -116,7 +145,7 @@ def _build(given: Layer) -> BrokerConfig:
 
 def _check_name(name: str, given: Given) -> str | None:
     """The warning for a setting without an effect; ConfigError for one that nobody knows."""
-    if _is_of_plugin(name):
+    if is_of_plugin(name) or is_of_provider(name):
         return None
     refuse(name, given)
     setting = setting_of(name)
@@ -131,8 +160,3 @@ def _check_name(name: str, given: Given) -> str | None:
     if reason is None and name not in BROKER_SETTINGS:
         reason = "is not honoured yet: a setting is the same for all listeners"
     return f"{given.where}: {name} {reason}" if reason else None
-
-
-def _is_of_plugin(name: str) -> bool:
-    words = name.split(".", 2)
-    return words[0] == "plugin" and len(words) == 3 and all(words)

@@ -18,10 +18,14 @@ _HEX: Final = frozenset("0123456789abcdefABCDEF")
 
 @frozen
 class Given:
-    """The text of a setting, and where it was given: `file:line`, or the option of a command."""
+    """The text of a setting, and where it was given: `file:line`, or the option of a command.
+
+    written: what stands there, if the text was looked up: that is shown, the text never is.
+    """
 
     text: str
     where: str
+    written: str | None = None
 
 
 def parse_properties(text: str, file: str) -> dict[str, Given]:
@@ -32,7 +36,8 @@ def parse_properties(text: str, file: str) -> dict[str, Given]:
         name_end, value_start = _split(line)
         name = _unescape(line[:name_end], where)
         if not name:
-            raise ConfigError(line.strip(), "a value without a name", where)
+            # The value is not told: it may be a secret.
+            raise ConfigError("line", "a value without a name", where)
         found[name] = Given(_unescape(line[value_start:], where, name), where)
     return found
 

@@ -22,12 +22,9 @@ class Standing(Enum):
     MEANINGLESS = "has no meaning here"
 
 
-# Settings of Kafka's own plugins, by what their names begin with, and why they wait.
+# Settings of Kafka's own plugins, those of tiered storage: what their names begin with.
+OF_KAFKAS_PLUGINS: Final = ("rlmm.config.", "rsm.config.")
 _TIERED: Final = "tiered storage is not served"
-_PREFIXES: Final = {
-    "rlmm.config.": _TIERED,
-    "rsm.config.": _TIERED,
-}
 _WITHOUT_FOLLOWERS: Final = "there are no followers while a cluster has one broker"
 _ONE_VOTER: Final = "a quorum has one voter"
 _NO_COMPACTION: Final = "compacted topics are not compacted"
@@ -94,9 +91,8 @@ def standing(name: str) -> tuple[Standing, str]:
     """What becomes of a setting, and why it has no effect; HONOURED if Kafka has none so called."""
     if name in UNHEARD:
         return Standing.NOT_YET, _WHY_UNHEARD[name]
-    for prefix, why in _PREFIXES.items():
-        if name.startswith(prefix):
-            return Standing.NOT_YET, why
+    if name.startswith(OF_KAFKAS_PLUGINS):
+        return Standing.NOT_YET, _TIERED
     if name in known_settings():
         return _tables()[name]
     return Standing.HONOURED, ""

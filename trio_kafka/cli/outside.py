@@ -1,0 +1,27 @@
+"""What the configuration sees of the machine: files and environment, blocking."""
+
+import os
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+
+@frozen
+class Machine:
+    """This machine; `variables` may be others than the process's, for tests and for `lint`."""
+
+    variables: Mapping[str, str] = field(factory=lambda: dict(os.environ))
+
+    def read(self, path: str) -> str:
+        """The text of a UTF-8 file. Raises OSError, ValueError."""
+        with open(path, encoding="utf-8", newline="") as stream:
+            try:
+                return stream.read()
+            except UnicodeDecodeError:
+                raise ValueError("the file is not UTF-8") from None
+
+    def is_file(self, path: str) -> bool:
+        return os.path.isfile(path)
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)

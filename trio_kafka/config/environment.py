@@ -1,0 +1,51 @@
+"""Settings from environment variables: `KAFKA_NUM_PARTITIONS` is `num.partitions`.
+
+Behind `KAFKA_`, in lower case, three underscores are `-`, two are `_`, one is `.`; this is how the
+images of Apache Kafka read their environment. What Kafka's scripts read is passed over.
+"""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from trio_kafka.config.catalogue import every_setting, is_name, unknown
+from trio_kafka.config.properties import Given
+from trio_kafka.config.setting import ConfigError
+
+PREFIX: Final = "KAFKA_"
+# What the scripts and images of Apache Kafka read: no settings of a broker.
+_OF_SCRIPTS: Final = """
+    KAFKA_CLASSPATH KAFKA_DEBUG KAFKA_GC_LOG_OPTS KAFKA_HEAP_OPTS KAFKA_HOME KAFKA_JMX_HOSTNAME
+    KAFKA_JMX_OPTS KAFKA_JMX_PORT KAFKA_JVM_PERFORMANCE_OPTS KAFKA_LOG4J_LOGGERS KAFKA_LOG4J_OPTS
+    KAFKA_LOG4J_ROOT_LOGLEVEL KAFKA_OPTS KAFKA_TOOLS_LOG4J_LOGLEVEL KAFKA_VERSION
+"""
+# A program's own variables may begin so too (KAFKA_BOOTSTRAP_SERVERS); nearer than this to a
+# setting's name a variable is a slip.
+_SLIP: Final = 0.85
+
+
+def name_of(variable: str) -> str:
+    """The setting that a variable stands for."""
+    name = variable.removeprefix(PREFIX).lower().replace("_", ".")
+    return name.replace("...", "-").replace("..", "_")
+
+
+def environment(variables: Mapping[str, str]) -> tuple[dict[str, Given], tuple[str, ...]]:
+    """The layer of an environment, and a warning for each variable that is no setting.
+
+    Raises ConfigError for one that nearly is.
+    """
+    found: dict[str, Given] = {}
+    warnings = []
+    scripts = _OF_SCRIPTS.split()
+    for variable in sorted(variables):
+        if not variable.startswith(PREFIX) or variable in scripts:
+            continue
+        name, where = name_of(variable), f"environment {variable}"
+        if is_name(name):
+            found[name] = Given(variables[variable], where)
+        elif get_close_matches(name, every_setting(), n=1, cutoff=_SLIP):
+            raise ConfigError(name, unknown(name), where)
+        else:
+            warnings.append(f"{where}: {name} is no setting: passed over")
+    return found, tuple(warnings)

@@ -1,0 +1,56 @@
+"""Settings from a TOML file: nested tables are dotted names.
+
+`[log.retention]` with `ms = 5` is `log.retention.ms`, and so is `"log.retention.ms" = 5`. A name
+that is a value and begins another one (`config.providers`) is quoted. Booleans are `true` and
+`false`, a list is what Kafka writes with commas, and there are neither dates nor lists of tables.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+from trio_kafka.config.properties import Given
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.values import Kind, show
+
+
+def parse_toml(text: str, file: str) -> dict[str, Given]:
+    """The settings of a file by name. Raises ConfigError, which names the file and the setting."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError("TOML", str(error), file) from None
+    found: dict[str, Given] = {}
+    for name, value in _flat(tables, ""):
+        if name in found:
+            raise ConfigError(name, "is given twice, in one table and in another", file)
+        found[name] = Given(_text(value, name, file), file)
+    return found
+
+
+def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _text(value: object, name: str, file: str) -> str:
+    """A value as a properties file would have it."""
+    if isinstance(value, list):
+        items = [_plain(item, name, file) for item in value]
+        if any("," in item for item in items):
+            raise ConfigError(name, "an item of a list must not have a comma", file)
+        return ",".join(items)
+    return _plain(value, name, file)
+
+
+def _plain(value: object, name: str, file: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
+        return show(Kind.DOUBLE if isinstance(value, float) else Kind.STRING, value) or ""
+    kind = type(value).__name__
+    raise ConfigError(name, f"want a text, a number, a boolean or a list, not {kind}", file)
