@@ -10,8 +10,11 @@ from trio_kafka.config.describe import (
     describe_topic,
 )
 from trio_kafka.config.dynamic import Layers
+from trio_kafka.controller.config_admin import ResourceChanges, check_broker
+from trio_kafka.controller.features import FeatureChange, Upgrade
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
+from trio_kafka.introspect.levels import logger_levels
 from trio_kafka.introspect.tree import Figure, Node
 from trio_kafka.log.append import Appended
 from trio_kafka.metadata.endpoints import (
@@ -62,6 +65,7 @@ __all__ = [
     "Encoded",
     "Endpoint",
     "ErrorCode",
+    "FeatureChange",
     "FetchAnswer",
     "FetchKey",
     "FetchLimits",
@@ -83,17 +87,20 @@ __all__ = [
     "Purgatory",
     "Queued",
     "Registry",
+    "ResourceChanges",
     "ResourceType",
     "Row",
     "SessionPartition",
     "TopicId",
     "TopicImage",
     "TopicPartition",
+    "Upgrade",
     "Wanted",
     "active_producers",
     "api",
     "append",
     "check_acks",
+    "check_broker",
     "check_time_is_known",
     "check_topic_name",
     "describe_broker",
@@ -104,6 +111,7 @@ __all__ = [
     "epoch_end",
     "is_internal",
     "isolation_of",
+    "logger_levels",
     "message_of",
     "offline_replicas",
     "search_offset",

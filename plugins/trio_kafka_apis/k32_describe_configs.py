@@ -1,10 +1,13 @@
 """DescribeConfigs (key 32): the settings of topics and of this broker, each with its source.
 
-Never waits. Resource "" of type BROKER is what was set for all brokers while they run. Secrets are
-never told. Source: KIP-133, KIP-226 (synonyms), KIP-569 (types and documentation).
+Never waits. Resource "" of type BROKER is what was set for all brokers while they run;
+BROKER_LOGGER are the levels of this process's loggers. Secrets are never told. A type that nobody
+knows makes the whole request invalid. Source: KIP-133, KIP-226 (synonyms), KIP-412, KIP-569 (types
+and documentation).
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from trio_kafka.plugin import (
     Context,
@@ -14,10 +17,12 @@ from trio_kafka.plugin import (
     ResourceType,
     Row,
     api,
+    check_broker,
     check_topic_name,
     describe_broker,
     describe_broker_defaults,
     describe_topic,
+    logger_levels,
 )
 from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsRequest,
@@ -28,27 +33,47 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsSynonym,
 )
 
+DYNAMIC_BROKER_LOGGER: Final = 6  # the source of a level
+TYPES: Final = frozenset(ResourceType) - {ResourceType.UNKNOWN}
+
 
 @api(DescribeConfigsRequest)
 def describe_configs(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
+    for resource in request.resources:
+        if resource.resource_type not in TYPES:
+            found = f"resource type {resource.resource_type} is not known"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     response = DescribeConfigsResponse()
     for resource in request.resources:
         result = DescribeConfigsResult(
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
-            error_message=None,
         )
         response.results.append(result)
         try:
-            rows = _rows(resource, context)
+            if resource.resource_type == ResourceType.BROKER_LOGGER:
+                result.configs = _levels(resource, context)
+            else:
+                result.configs = [
+                    _told(row, synonyms=request.include_synonyms, doc=request.include_documentation)
+                    for row in _rows(resource, context)
+                ]
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
-        else:
-            result.configs = [
-                _told(row, synonyms=request.include_synonyms, doc=request.include_documentation)
-                for row in rows
-            ]
     return response
+
+
+def _levels(
+    resource: DescribeConfigsResource, context: Context
+) -> list[DescribeConfigsResourceResult]:
+    check_broker(resource.resource_name, context.node_id)
+    return [
+        DescribeConfigsResourceResult(
+            name=name, value=level, config_source=DYNAMIC_BROKER_LOGGER, documentation=None
+        )
+        for name, level in logger_levels().items()
+        if name in (resource.configuration_keys or (name,))
+    ]
 
 
 def _rows(resource: DescribeConfigsResource, context: Context) -> Iterable[Row]:
@@ -70,14 +95,10 @@ def _rows(resource: DescribeConfigsResource, context: Context) -> Iterable[Row]:
     if resource.resource_type == ResourceType.BROKER:
         if not name:
             return describe_broker_defaults(layers, names)
-        if name != str(context.node_id):
-            raise KafkaError(
-                ErrorCode.INVALID_REQUEST, f"this is broker {context.node_id}, asked for {name!r}"
-            )
+        check_broker(name, context.node_id)
         return describe_broker(layers, names)
-    raise KafkaError(
-        ErrorCode.INVALID_REQUEST, f"resource type {resource.resource_type} is not described"
-    )
+    kind = ResourceType(resource.resource_type).name
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"settings of type {kind} are not served yet")
 
 
 def _told(row: Row, *, synonyms: bool, doc: bool) -> DescribeConfigsResourceResult:

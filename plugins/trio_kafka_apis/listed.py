@@ -18,9 +18,13 @@ LISTED: Final = (
     (22, "InitProducerId", 0, 5, "k22_init_producer_id"),
     (23, "OffsetForLeaderEpoch", 2, 4, "k23_offset_for_leader_epoch"),
     (32, "DescribeConfigs", 1, 4, "k32_describe_configs"),
+    (33, "AlterConfigs", 0, 2, "k33_alter_configs"),
     (37, "CreatePartitions", 0, 3, "k37_create_partitions"),
+    (44, "IncrementalAlterConfigs", 0, 1, "k44_incremental_alter_configs"),
+    (57, "UpdateFeatures", 0, 2, "k57_update_features"),
     (60, "DescribeCluster", 0, 2, "k60_describe_cluster"),
     (61, "DescribeProducers", 0, 0, "k61_describe_producers"),
+    (74, "ListConfigResources", 0, 1, "k74_list_config_resources"),
     (75, "DescribeTopicPartitions", 0, 0, "k75_describe_topic_partitions"),
     (10001, "DescribeTree", 0, 0, "k10001_describe_tree"),
 )

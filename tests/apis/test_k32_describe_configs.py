@@ -1,5 +1,6 @@
 """DescribeConfigs: values, where they come from, and what is not told."""
 
+import logging
 from collections.abc import Sequence
 
 import pytest
@@ -17,9 +18,9 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
 )
 from trio_kafka.testing.broker import ServedBroker
 
-TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
+TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
 # Sources, by their numbers.
-OF_TOPIC, OF_BROKER, OF_ALL_BROKERS, WRITTEN_DOWN, DEFAULT = 1, 2, 3, 4, 5
+OF_TOPIC, OF_BROKER, OF_ALL_BROKERS, WRITTEN_DOWN, DEFAULT, OF_LOGGER = 1, 2, 3, 4, 5, 6
 BOOLEAN, LONG, LIST = 1, 5, 7  # types (KIP-569)
 
 
@@ -41,7 +42,7 @@ async def describe(
 
 
 def rows(result: DescribeConfigsResult) -> dict[str, DescribeConfigsResourceResult]:
-    assert (result.error_code, result.error_message) == (0, None)
+    assert (result.error_code, result.error_message) == (0, "")
     return {row.name: row for row in result.configs}
 
 
@@ -175,8 +176,11 @@ async def test_all_brokers_together_have_what_was_set_for_them(autojump_clock: M
         (TOPIC, "a b", ErrorCode.INVALID_TOPIC_EXCEPTION, "want ASCII"),
         (TOPIC, "", ErrorCode.INVALID_TOPIC_EXCEPTION, "empty"),
         (BROKER, "2", ErrorCode.INVALID_REQUEST, "this is broker 1, asked for '2'"),
-        (BROKER, "x", ErrorCode.INVALID_REQUEST, "asked for 'x'"),
-        (8, "1", ErrorCode.INVALID_REQUEST, "resource type 8"),
+        (BROKER, "x", ErrorCode.INVALID_REQUEST, "the id of a broker is a number: 'x'"),
+        (LOGGER, "", ErrorCode.INVALID_REQUEST, "the id of a broker is a number: ''"),
+        (LOGGER, "2", ErrorCode.INVALID_REQUEST, "this is broker 1, asked for '2'"),
+        (16, "m", ErrorCode.INVALID_REQUEST, "CLIENT_METRICS are not served yet"),
+        (32, "g", ErrorCode.INVALID_REQUEST, "GROUP are not served yet"),
         (0, "", ErrorCode.INVALID_REQUEST, "resource type 0"),
         (99, "", ErrorCode.INVALID_REQUEST, "resource type 99"),
     ],
@@ -190,6 +194,40 @@ async def test_what_is_not_here_is_refused_with_its_reason(
     assert result.error_code == code
     assert message in (result.error_message or "")
     assert result.configs == []
+
+
+@pytest.mark.parametrize("version", stable(DescribeConfigsRequest))
+async def test_loggers_tell_from_which_level_on_they_are_heard(
+    autojump_clock: MockClock, version: int
+) -> None:
+    logger = logging.getLogger("trio_kafka.tests.describe")
+    logger.setLevel("ERROR")
+    try:
+        async with broker() as served:
+            everything = rows(await describe(served, LOGGER, "1", version=version))
+            named = await describe(served, LOGGER, "1", [logger.name, "none"], version=version)
+    finally:
+        logger.setLevel("NOTSET")
+
+    assert everything["root"].value in ("DEBUG", "INFO", "WARN")
+    assert everything["trio_kafka.tests"].value == everything["root"].value
+    assert [(one.name, one.value) for one in named.configs] == [(logger.name, "ERROR")]
+    for row in everything.values():
+        assert (row.config_source, row.config_type, row.synonyms) == (OF_LOGGER, 0, [])
+        assert (row.read_only, row.is_sensitive, row.documentation or None) == (False, False, None)
+
+
+async def test_a_type_that_nobody_knows_makes_the_whole_request_invalid(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        resources = [DescribeConfigsResource(BROKER, "1"), DescribeConfigsResource(99, "x")]
+        results = (await served.ask(DescribeConfigsRequest(resources), 4)).results
+
+    assert [(one.error_code, one.resource_type, one.resource_name) for one in results] == [
+        (ErrorCode.INVALID_REQUEST, BROKER, "1"),
+        (ErrorCode.INVALID_REQUEST, 99, "x"),
+    ]
 
 
 async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(

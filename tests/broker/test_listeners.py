@@ -16,14 +16,14 @@ def test_listeners_are_those_of_the_settings_in_their_order() -> None:
         config_of(
             {
                 **TWO,
-                "num.network.threads": "5",
                 "socket.request.max.bytes": "1000",
                 "socket.listen.backlog.size": "9",
                 "socket.send.buffer.bytes": "-1",
                 "socket.receive.buffer.bytes": "4096",
                 "connections.max.idle.ms": "1500",
             }
-        )
+        ),
+        processors=5,
     )
 
     assert (one.name, one.host, one.port) == ("ONE", "", 0)
@@ -34,7 +34,7 @@ def test_listeners_are_those_of_the_settings_in_their_order() -> None:
 
 
 def test_idle_connections_may_stay_for_ever() -> None:
-    (listener,) = listener_settings(config_of({"connections.max.idle.ms": "-1"}))
+    (listener,) = listener_settings(config_of({"connections.max.idle.ms": "-1"}), 3)
 
     assert listener.idle_s == inf
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.broker.kit import config_of
+from trio_kafka.broker.effective import EffectiveConfig
 from trio_kafka.broker.settings import controller_rules, metadata_log_config, settings_of_topic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
@@ -22,7 +23,7 @@ def image_with(settings, before: MetadataImage | None = None) -> MetadataImage:
 
 
 def test_a_topics_setting_goes_over_the_brokers_and_that_over_all_brokers_and_the_files() -> None:
-    of_topic = settings_of_topic(config_of({"log.retention.ms": "1000"}))
+    of_topic = settings_of_topic(EffectiveConfig(config_of({"log.retention.ms": "1000"})))
     image = MetadataImage()
     found = [of_topic(image, "t").retention_ms]
 
@@ -36,7 +37,7 @@ def test_a_topics_setting_goes_over_the_brokers_and_that_over_all_brokers_and_th
 
 
 def test_a_value_in_the_metadata_that_is_refused_counts_as_not_set(caplog) -> None:
-    of_topic = settings_of_topic(config_of({"log.retention.ms": "1000"}))
+    of_topic = settings_of_topic(EffectiveConfig(config_of({"log.retention.ms": "1000"})))
 
     for settings in ({TOPIC: {"retention.ms": "soon"}}, {BROKER: {"log.retention.ms": "soon"}}):
         assert of_topic(image_with(settings), "t").retention_ms == 1000
@@ -51,15 +52,16 @@ def test_a_value_in_the_metadata_that_is_refused_counts_as_not_set(caplog) -> No
     ("kind", "values", "code"),
     [
         (ResourceType.TOPIC, {"retention.ms": "soon"}, ErrorCode.INVALID_CONFIG),
-        (ResourceType.BROKER, {"log.retention.ms": "soon"}, ErrorCode.INVALID_CONFIG),
-        (ResourceType.GROUP, {"a": "b"}, ErrorCode.INVALID_REQUEST),
+        (ResourceType.BROKER, {"log.retention.ms": "soon"}, ErrorCode.INVALID_REQUEST),
+        (ResourceType.BROKER, {"num.partitions": "2"}, ErrorCode.INVALID_REQUEST),
+        (ResourceType.BROKER, {"num.io.threads": "17"}, ErrorCode.INVALID_REQUEST),
     ],
 )
 async def test_settings_that_cannot_be_in_force_are_refused(world, kind, values, code) -> None:
     rules = controller_rules(config_of(), world)
 
     with pytest.raises(KafkaError) as caught:
-        rules.validate(kind, "t", values)
+        rules.validate(kind, "1", values, MetadataImage())
 
     assert caught.value.code is code
 
@@ -67,8 +69,29 @@ async def test_settings_that_cannot_be_in_force_are_refused(world, kind, values,
 async def test_good_settings_are_not_refused(world) -> None:
     rules = controller_rules(config_of(), world)
 
-    rules.validate(ResourceType.TOPIC, "t", {"retention.ms": "5"})
-    rules.validate(ResourceType.BROKER, "1", {"log.retention.ms": "5"})
+    rules.validate(ResourceType.TOPIC, "t", {"retention.ms": "5"}, MetadataImage())
+    rules.validate(ResourceType.BROKER, "1", {"log.retention.ms": "5"}, MetadataImage())
+
+
+async def test_a_change_is_judged_by_what_is_in_force_before_it(world) -> None:
+    rules = controller_rules(config_of({"num.io.threads": "8"}), world)
+    more = image_with({COMMON: {"num.io.threads": "16"}})
+
+    rules.validate(ResourceType.BROKER, "1", {"num.io.threads": "32"}, more)
+    with pytest.raises(KafkaError):
+        rules.validate(ResourceType.BROKER, "1", {"num.io.threads": "32"}, MetadataImage())
+
+
+async def test_lists_begin_with_what_the_files_say_of_topics_and_kafkas_default_of_brokers(
+    world,
+) -> None:
+    lists = controller_rules(config_of({"log.cleanup.policy": "compact"}), world).lists
+
+    assert lists(ResourceType.TOPIC, "cleanup.policy") == "compact"
+    assert lists(ResourceType.BROKER, "log.cleanup.policy") == "delete"
+    assert lists(ResourceType.TOPIC, "leader.replication.throttled.replicas") == ""
+    for kind, name in ((ResourceType.TOPIC, "retention.ms"), (ResourceType.BROKER, "no.such")):
+        assert lists(kind, name) is None
 
 
 async def test_the_controller_decides_by_the_brokers_settings(world) -> None:
@@ -88,8 +111,6 @@ async def test_the_controller_decides_by_the_brokers_settings(world) -> None:
     assert (settings.num_partitions, settings.default_replication_factor) == (7, 2)
     assert (settings.min_insync_replicas, settings.delete_topic_enable) == (2, False)
     assert settings.broker_session_timeout_ms == 12340
-    assert "cleanup.policy" in rules.lists
-    assert "retention.ms" not in rules.lists
 
 
 def test_the_metadata_log_has_settings_of_its_own() -> None:

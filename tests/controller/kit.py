@@ -26,11 +26,18 @@ from trio_kafka.model import NodeId
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.world.protocols import World
 
-LISTS = frozenset({"cleanup.policy"})
+
+def lists(kind: ResourceType, name: str) -> str | None:
+    """The one list; it begins with "delete"."""
+    del kind
+    return "delete" if name == "cleanup.policy" else None
 
 
-def validate(kind: ResourceType, name: str, values: Mapping[str, str]) -> None:
+def validate(
+    kind: ResourceType, name: str, values: Mapping[str, str], image: MetadataImage
+) -> None:
     """The one bad value is "bad"."""
+    del image
     for key, value in values.items():
         if value == "bad":
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"{kind.name} {name}: {key} is bad")
@@ -94,7 +101,7 @@ async def running_controller(
     rules = Rules(
         settings=settings or ControllerSettings(),
         validate=validate,
-        lists=LISTS,
+        lists=lists,
         chance=Chance(choose=world.random.randrange, random_bytes=world.random_bytes),
     )
     me = ControllerRegistration(id=ONE, incarnation_id=world.random_bytes(16), features=SUPPORTED)

@@ -3,12 +3,13 @@
 import pytest
 from attrs import evolve
 
-from tests.controller.kit import LISTS, broker, image_of, validate
+from tests.controller.kit import broker, image_of, lists, validate
 from trio_kafka.controller.configs import (
     ConfigChange,
     Operation,
     alter_configs,
     config_records,
+    elr_safety_records,
     new_topic_configs,
     set_configs,
 )
@@ -49,7 +50,7 @@ def test_single_changes_leave_the_rest() -> None:
         ConfigChange("b", Operation.SET, "2"),
     ]
 
-    made = alter_configs(image(a="1", b="2"), T, changes, validate, LISTS)
+    made = alter_configs(image(a="1", b="2"), T, changes, validate, lists)
 
     assert changed(made.records) == {"a": None, "c": "3"}
 
@@ -68,7 +69,7 @@ def test_lists_are_changed_item_by_item(
 ) -> None:
     change = ConfigChange("cleanup.policy", operation, value)
 
-    made = alter_configs(image(cleanup_policy="delete"), T, [change], validate, LISTS)
+    made = alter_configs(image(cleanup_policy="delete"), T, [change], validate, lists)
 
     assert changed(made.records) == ({} if result is None else {"cleanup.policy": result})
 
@@ -77,9 +78,16 @@ def test_lists_are_changed_item_by_item(
     ("resource", "changes", "code"),
     [
         ((2, "z"), [], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        ((4, "7"), [], ErrorCode.INVALID_REQUEST),
+        ((2, "z"), [ConfigChange("a", Operation.SET, "bad")], ErrorCode.INVALID_CONFIG),
+        ((2, "a b"), [], ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ((2, ""), [], ErrorCode.INVALID_REQUEST),
+        ((4, "7"), [], ErrorCode.BROKER_ID_NOT_REGISTERED),
         ((4, "x"), [], ErrorCode.INVALID_REQUEST),
-        ((9, "x"), [], ErrorCode.INVALID_REQUEST),
+        ((4, "-1"), [], ErrorCode.INVALID_REQUEST),
+        ((16, "x"), [], ErrorCode.INVALID_REQUEST),
+        ((32, "x"), [], ErrorCode.INVALID_REQUEST),
+        (T, [ConfigChange("a", Operation.SET, "x" * 32768)], ErrorCode.INVALID_CONFIG),
+        (T, [ConfigChange("cleanup.policy", Operation.APPEND, None)], ErrorCode.INVALID_CONFIG),
         (T, [ConfigChange("a", Operation.APPEND, "x")], ErrorCode.INVALID_CONFIG),
         (T, [ConfigChange("a", Operation.SET, "bad")], ErrorCode.INVALID_CONFIG),
         (T, [ConfigChange("a", Operation.SET, None)], ErrorCode.INVALID_CONFIG),
@@ -88,7 +96,7 @@ def test_lists_are_changed_item_by_item(
 )
 def test_what_cannot_be_is_refused(resource, changes, code: ErrorCode) -> None:
     with pytest.raises(KafkaError) as caught:
-        alter_configs(image(), resource, changes, validate, LISTS)
+        alter_configs(image(), resource, changes, validate, lists)
 
     assert caught.value.code is code
 
@@ -103,7 +111,77 @@ def test_a_new_min_insync_replicas_clears_who_was_eligible() -> None:
     assert len(node) == 1
 
 
-def test_a_new_topics_settings_have_values() -> None:
-    assert new_topic_configs("t", {"a": "1"}, validate) == {"a": "1"}
+def test_a_value_may_be_as_long_as_a_string_of_the_protocol() -> None:
+    change = ConfigChange("a", Operation.SET, "x" * 32767)
+
+    assert alter_configs(image(), T, [change], validate, lists).records
+
+
+def test_a_list_that_is_not_set_begins_with_what_is_there_without_it() -> None:
+    more = ConfigChange("cleanup.policy", Operation.APPEND, " compact,delete")
+    less = ConfigChange("cleanup.policy", Operation.SUBTRACT, "delete,none")
+
+    appended = alter_configs(image(), T, [more], validate, lists)
+    subtracted = alter_configs(image(), T, [less], validate, lists)
+
+    assert changed(appended.records) == {"cleanup.policy": "delete,compact"}
+    assert changed(subtracted.records) == {"cleanup.policy": ""}
+
+
+def test_appending_nothing_is_an_item_without_a_name() -> None:
+    change = ConfigChange("cleanup.policy", Operation.APPEND, "")
+
+    made = alter_configs(image(), T, [change], validate, lists)
+
+    assert changed(made.records) == {"cleanup.policy": "delete,"}  # which is no value of it
+
+
+def test_a_brokers_settings_are_written_also_where_they_stay() -> None:
+    before = evolve(image(), configs=image().configs.changed({(4, "1"): {"a": "1"}}))
+    same = ConfigChange("a", Operation.SET, "1")
+    nothing = ConfigChange("b", Operation.DELETE)
+
+    assert not alter_configs(image(a="1"), T, [same, nothing], validate, lists).records
+    one = alter_configs(before, (4, "1"), [same, nothing], validate, lists)
+    whole = set_configs(before, (4, "1"), {"a": "1"}, validate)
+
+    assert changed(one.records) == {"a": "1", "b": None}
+    assert changed(whole.records) == {"a": "1"}
+
+
+def test_min_insync_replicas_is_one_for_all_brokers_where_replicas_are_eligible() -> None:
+    name = "min.insync.replicas"
+    plain = image_of(broker(1), elr=0)
+
+    for resource, value in (((4, "1"), "2"), ((4, "1"), None), ((4, ""), None)):
+        operation = Operation.DELETE if value is None else Operation.SET
+        changes = [ConfigChange(name, operation, value)]
+        with pytest.raises(KafkaError) as caught:
+            alter_configs(image(), resource, changes, validate, lists)
+        assert caught.value.code is ErrorCode.INVALID_CONFIG
+        assert alter_configs(plain, resource, changes, validate, lists).records
+    everywhere = evolve(image(), configs=image().configs.changed({(4, ""): {name: "2"}}))
     with pytest.raises(KafkaError):
-        new_topic_configs("t", {"a": None}, validate)
+        set_configs(everywhere, (4, ""), {}, validate)
+    more = [ConfigChange(name, Operation.SET, "3")]
+    assert alter_configs(everywhere, (4, ""), more, validate, lists).records
+
+
+def test_eligible_replicas_begin_with_one_min_insync_replicas_for_all() -> None:
+    name = "min.insync.replicas"
+    own = evolve(image(), configs=image().configs.changed({(4, "1"): {name: "2", "a": "1"}}))
+    done = evolve(image(), configs=image().configs.changed({(4, ""): {name: "2"}}))
+
+    records = list(elr_safety_records(own, 3))
+
+    assert [(one.resource_type, one.resource_name, one.value) for one in records] == [
+        (4, "", "3"),
+        (4, "1", None),
+    ]
+    assert list(elr_safety_records(done, 3)) == []
+
+
+def test_a_new_topics_settings_have_values() -> None:
+    assert new_topic_configs("t", {"a": "1"}, validate, image()) == {"a": "1"}
+    with pytest.raises(KafkaError):
+        new_topic_configs("t", {"a": None}, validate, image())

@@ -4,50 +4,147 @@ import pytest
 from attrs import evolve
 
 from tests.controller.kit import broker, image_of
-from trio_kafka.controller.features import (
-    FeatureChange,
-    Upgrade,
-    supported_features,
-    update_feature,
-)
+from trio_kafka.controller.features import FeatureChange, Levels, Upgrade, update_features
+from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.metadata.image import VersionRange
+from trio_kafka.metadata.features import SUPPORTED
+from trio_kafka.metadata.image import ControllerRegistration, MetadataImage, VersionRange
+from trio_kafka.model import NodeId
+from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
+
+ELR = "eligible.leader.replicas.version"
+SHARE = "share.version"
+MV = "metadata.version"
+
+
+def levels(image: MetadataImage | None = None, kraft: int = 1) -> Levels:
+    return Levels(image=image or image_of(broker(1)), kraft=kraft, me=NodeId(1))
+
+
+def at(**features: int) -> MetadataImage:
+    """A cluster at these levels; `_` in a name stands for `.`."""
+    named = {name.replace("_", "."): level for name, level in features.items()}
+    return evolve(image_of(broker(1)), features={MV: 33, **named})
+
+
+def update(found: Levels, *changes: FeatureChange) -> list[tuple[str, object]]:
+    """The records of a change: names and values."""
+    settings = ControllerSettings(min_insync_replicas=2)
+    made = update_features(found, changes, settings).records
+    return [
+        (one.name, one.feature_level if isinstance(one, FeatureLevelRecord) else one.value)
+        for one in made
+    ]
+
+
+def refusal(found: Levels, *changes: FeatureChange) -> str:
+    with pytest.raises(KafkaError) as caught:
+        update(found, *changes)
+    assert caught.value.code is ErrorCode.INVALID_UPDATE_VERSION
+    return caught.value.message or ""
 
 
 def test_a_level_that_every_node_supports_is_set() -> None:
-    made = update_feature(image_of(broker(1)), FeatureChange("share.version", 2))
-
-    assert (made.records[0].name, made.records[0].feature_level) == ("share.version", 2)
-    assert supported_features()["share.version"] == VersionRange(0, 2)
+    assert update(levels(), FeatureChange(SHARE, 2)) == [(SHARE, 2)]
 
 
 def test_the_present_level_needs_no_record() -> None:
-    assert not update_feature(image_of(broker(1)), FeatureChange("metadata.version", 33)).records
+    assert update(levels(), FeatureChange(MV, 33), FeatureChange("kraft.version", 1)) == []
+    assert update(levels(), FeatureChange(MV, 33, Upgrade.SAFE_DOWNGRADE)) == []
 
 
-def test_a_downgrade_must_be_asked_for() -> None:
-    image = evolve(image_of(broker(1)), features={"metadata.version": 33, "share.version": 2})
-    down = FeatureChange("share.version", 1, Upgrade.SAFE_DOWNGRADE)
+@pytest.mark.parametrize("upgrade", [Upgrade.SAFE_DOWNGRADE, Upgrade.UNSAFE_DOWNGRADE])
+def test_a_downgrade_must_be_asked_for(upgrade: Upgrade) -> None:
+    found = levels(at(share_version=2))
 
-    assert update_feature(image, down).records
+    assert update(found, FeatureChange(SHARE, 1, upgrade)) == [(SHARE, 1)]
+    assert update(found, FeatureChange(SHARE, 0, upgrade)) == [(SHARE, 0)]
+    assert "ask for" in refusal(found, FeatureChange(SHARE, 1))
+
+
+def test_a_downgrade_does_not_go_up() -> None:
+    assert "no downgrade" in refusal(levels(), FeatureChange(SHARE, 1, Upgrade.SAFE_DOWNGRADE))
+
+
+def test_a_type_of_upgrade_that_nobody_knows_is_refused() -> None:
+    assert [Upgrade.of(number) for number in (-1, 0, 1, 2, 3, 4)] == [0, 0, 1, 2, 3, 0]
+    assert "type" in refusal(levels(), FeatureChange(SHARE, 1, Upgrade.UNKNOWN))
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "reason"),
     [
-        FeatureChange("share.version", 3),
-        FeatureChange("none.version", 1),
-        FeatureChange("kraft.version", 1),
-        FeatureChange("metadata.version", 20),
-        FeatureChange("metadata.version", 20, Upgrade.SAFE_DOWNGRADE),
-        FeatureChange("share.version", 1, Upgrade.SAFE_DOWNGRADE),
-        FeatureChange("group.version", 1),
+        (FeatureChange(SHARE, 3), "controller 1 supports 0 to 2"),
+        (FeatureChange(SHARE, -1), "not negative"),
+        (FeatureChange("none.version", 1), "controller 1 does not know"),
+        (FeatureChange("", 1), "controller 1 does not know"),
+        (FeatureChange(MV, 6, Upgrade.UNSAFE_DOWNGRADE), "7 to 33"),
+        (FeatureChange(MV, 34), "7 to 33"),
+        (FeatureChange("kraft.version", 0, Upgrade.SAFE_DOWNGRADE), "never lowered"),
+        (FeatureChange("kraft.version", 2), "0 to 1"),
     ],
 )
-def test_what_cannot_be_is_refused(change: FeatureChange) -> None:
-    old = evolve(broker(1), features={"share.version": VersionRange(0, 2)})
+def test_what_this_software_cannot_do_is_refused(change: FeatureChange, reason: str) -> None:
+    assert reason in refusal(levels(), change)
 
-    with pytest.raises(KafkaError) as caught:
-        update_feature(image_of(old), change)
 
-    assert caught.value.code is ErrorCode.INVALID_UPDATE_VERSION
+def test_the_voters_of_a_static_quorum_are_not_written_down() -> None:
+    found = levels(kraft=0)
+
+    assert update(found, FeatureChange("kraft.version", 0)) == []
+    assert "cannot be changed yet" in refusal(found, FeatureChange("kraft.version", 1))
+
+
+def test_every_broker_must_support_a_level() -> None:
+    old = evolve(broker(2), features={MV: SUPPORTED[MV], SHARE: VersionRange(0, 1)})
+    found = levels(image_of(broker(1), old))
+
+    assert update(found, FeatureChange(SHARE, 1)) == [(SHARE, 1)]
+    assert "broker 2 supports 0 to 1" in refusal(found, FeatureChange(SHARE, 2))
+    assert "broker 2" in refusal(found, FeatureChange("group.version", 1))
+
+
+def test_every_controller_must_support_a_level_once_they_register() -> None:
+    old = ControllerRegistration(id=NodeId(2), incarnation_id=bytes(16))
+    me = ControllerRegistration(id=NodeId(1), incarnation_id=bytes(16))  # of an older life
+    new = evolve(image_of(broker(1)), controllers={NodeId(1): me, NodeId(2): old})
+    before = evolve(new, features={MV: 14})
+
+    assert "controller 2" in refusal(levels(new), FeatureChange(SHARE, 1))
+    assert update(levels(before), FeatureChange(SHARE, 1)) == [(SHARE, 1)]
+
+
+def test_metadata_goes_down_only_where_no_record_is_lost() -> None:
+    down, anyhow = Upgrade.SAFE_DOWNGRADE, Upgrade.UNSAFE_DOWNGRADE
+    same = levels(at(metadata_version=29))
+
+    assert update(same, FeatureChange(MV, 23, down)) == [(MV, 23)]
+    assert "might be lost" in refusal(same, FeatureChange(MV, 22, down))
+    assert "unsafe downgrade is not" in refusal(same, FeatureChange(MV, 22, anyhow))
+    assert "ask for" in refusal(same, FeatureChange(MV, 28))
+    assert "might be lost" in refusal(levels(), FeatureChange(MV, 32, down))
+    assert update(levels(at(metadata_version=20)), FeatureChange(MV, 33)) == [(MV, 33)]
+
+
+def test_what_a_level_depends_on_must_be_in_use_or_come_with_it() -> None:
+    old = levels(at(metadata_version=22))
+    up = FeatureChange(MV, 23)
+
+    assert f"needs {MV} 23, which is 22" in refusal(old, FeatureChange(ELR, 1))
+    for changes in ((up, FeatureChange(ELR, 1)), (FeatureChange(ELR, 1), up)):
+        assert set(update(old, *changes)) == {("min.insync.replicas", "2"), (MV, 23), (ELR, 1)}
+
+
+def test_eligible_replicas_come_with_one_min_insync_replicas_for_all() -> None:
+    found = levels(at())
+
+    assert update(found, FeatureChange(ELR, 1)) == [("min.insync.replicas", "2"), (ELR, 1)]
+    assert update(levels(), FeatureChange(ELR, 1)) == []
+    assert update(levels(), FeatureChange(ELR, 0, Upgrade.SAFE_DOWNGRADE)) == [(ELR, 0)]
+
+
+def test_one_that_is_refused_refuses_all_and_the_later_of_two_counts() -> None:
+    found = levels(at(share_version=1))
+
+    assert "nosuch" in refusal(found, FeatureChange(SHARE, 2), FeatureChange("nosuch", 1))
+    assert update(found, FeatureChange(SHARE, 9), FeatureChange(SHARE, 2)) == [(SHARE, 2)]

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from trio_kafka.metadata.features import SUPPORTED
+from trio_kafka.metadata.features import KRAFT_VERSION, SUPPORTED
 from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.metadata.source import MetadataSource
 
 _RANGES: Final = {name: (levels.low, levels.high) for name, levels in SUPPORTED.items()}
 
@@ -12,10 +13,9 @@ _RANGES: Final = {name: (levels.low, levels.high) for name, levels in SUPPORTED.
 class ClusterFeatures:
     """Implements `requests.parts.Features`."""
 
-    def __init__(self, metadata: MetadataCache) -> None:
+    def __init__(self, metadata: MetadataCache, source: MetadataSource) -> None:
         self._metadata = metadata
-        self._last: Mapping[str, int] | None = None
-        self._epoch = -1
+        self._source = source
 
     @property
     def supported(self) -> Mapping[str, tuple[int, int]]:
@@ -24,14 +24,11 @@ class ClusterFeatures:
 
     @property
     def finalized(self) -> Mapping[str, int]:
-        """The levels of the cluster."""
-        return {name: level for name, level in self._metadata.image.features.items() if level}
+        """The levels of the cluster, of those features that are in use."""
+        levels = {**self._metadata.image.features, KRAFT_VERSION: self._source.kraft_version}
+        return {name: level for name, level in levels.items() if level}
 
     @property
     def epoch(self) -> int:
-        """The offset at which the levels were first seen as they are; -1: none yet."""
-        image = self._metadata.image
-        if image.features is not self._last:
-            self._last = image.features
-            self._epoch = image.offset if image.features else -1
-        return self._epoch
+        """The offset of the last record of the metadata that are known here; -1: none yet."""
+        return self._metadata.image.offset - 1

@@ -1,5 +1,6 @@
 """The broker's periodic jobs, by Kafka's names; none ticks where there is nothing to do."""
 
+from collections.abc import Callable
 from functools import partial
 
 from trio_kafka.config.broker import BrokerConfig
@@ -10,8 +11,16 @@ from trio_kafka.scheduler import Job, Scheduler
 _SOON_S = 1.0
 
 
-def add_jobs(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> None:
-    """Upkeep of the logs: retention, flush by time, checkpoints, deleted files, old producers."""
+def add_jobs(
+    scheduler: Scheduler,
+    config: BrokerConfig,
+    logs: LogManager,
+    current: Callable[[], BrokerConfig],
+) -> None:
+    """Upkeep of the logs: retention, flush by time, checkpoints, deleted files, old producers.
+
+    current: what is in force, of what may change while the broker runs.
+    """
     delay_s = config.log_initial_task_delay_ms / 1000
 
     async def retain() -> None:
@@ -37,7 +46,7 @@ def add_jobs(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> No
         )
 
     async def forget() -> None:
-        await forget_producers(logs, config.producer_id_expiration_ms)
+        await forget_producers(logs, current().producer_id_expiration_ms)
 
     scheduler.every(
         "PeriodicProducerExpirationCheck",
@@ -53,4 +62,4 @@ def add_jobs(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> No
             removal.arm(max(due_s, _SOON_S))
 
     removal = scheduler.every("kafka-delete-logs", 3600.0, remove, delay_s=delay_s)
-    logs.removal.on_added = lambda: removal.arm(config.log_segment_delete_delay_ms / 1000)
+    logs.removal.on_added = lambda: removal.arm(current().log_segment_delete_delay_ms / 1000)

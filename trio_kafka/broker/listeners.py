@@ -8,8 +8,8 @@ from trio_kafka.model import Endpoint
 from trio_kafka.network.settings import ListenerSettings
 
 
-def listener_settings(config: BrokerConfig) -> list[ListenerSettings]:
-    """The broker's listeners, in the order of the settings."""
+def listener_settings(config: BrokerConfig, processors: int) -> list[ListenerSettings]:
+    """The broker's listeners, in the order of the settings. processors: num.network.threads."""
     idle_ms = config.connections_max_idle_ms
     return [
         ListenerSettings(
@@ -17,7 +17,7 @@ def listener_settings(config: BrokerConfig) -> list[ListenerSettings]:
             security_protocol=listener.protocol.name,
             host=listener.endpoint.host,
             port=listener.endpoint.port,
-            processors=config.num_network_threads,
+            processors=processors,
             largest_frame=config.socket_request_max_bytes,
             idle_s=idle_ms / 1000 if idle_ms >= 0 else float("inf"),
             backlog=config.socket_listen_backlog_size,

@@ -16,6 +16,7 @@ from trio_kafka.broker.storage import Storage
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.directory import LogDirectory
+from trio_kafka.metadata.features import SUPPORTED
 from trio_kafka.metadata.image import ControllerRegistration, MetadataImage
 from trio_kafka.metadata.publisher import Loader, MetadataCache
 from trio_kafka.raft.driver import RaftDriver, open_quorum
@@ -63,7 +64,9 @@ async def load_metadata(site: Site, storage: Storage, raft: RaftDriver) -> Metad
 
 async def start_controller(site: Site, metadata: Metadata) -> Controller:
     """The active controller. LogDirError."""
-    me = ControllerRegistration(id=site.node_id, incarnation_id=site.world.random_bytes(16))
+    me = ControllerRegistration(
+        id=site.node_id, incarnation_id=site.world.random_bytes(16), features=SUPPORTED
+    )
     controller = Controller(
         metadata.raft,
         metadata.loader,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from trio_kafka.broker.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.broker.errors import listen_error
 from trio_kafka.broker.features import ClusterFeatures
 from trio_kafka.broker.lifecycle import Lifecycle
@@ -12,9 +13,12 @@ from trio_kafka.broker.settings import settings_of_topic
 from trio_kafka.broker.site import Site
 from trio_kafka.broker.tasks import only_leaf
 from trio_kafka.broker.topic_creation import TopicCreation
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.log.manager import LogManager
 from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.plane import Plane
@@ -29,7 +33,9 @@ from trio_kafka.requests.registry import Registry
 DATA_PLANE: Final = "plane data"
 
 
-def make_replicas(site: Site, logs: LogManager, timers: Timers) -> ReplicaManager:
+def make_replicas(
+    site: Site, logs: LogManager, timers: Timers, effective: EffectiveConfig
+) -> ReplicaManager:
     """The replicas of this broker; none before its `start`."""
     return ReplicaManager(
         site.world,
@@ -37,7 +43,7 @@ def make_replicas(site: Site, logs: LogManager, timers: Timers) -> ReplicaManage
         logs,
         timers,
         site.node,
-        settings_of=settings_of_topic(site.config),
+        settings_of=settings_of_topic(effective),
         session_slots=site.config.max_incremental_fetch_session_cache_slots,
         full_validation=site.config.trio_record_validation == "full",
     )
@@ -48,6 +54,7 @@ def make_parts(
     *,
     apis: Registry,
     controller: Controller,
+    source: MetadataSource,
     metadata: MetadataCache,
     replicas: ReplicaManager,
     lifecycle: Lifecycle,
@@ -58,8 +65,11 @@ def make_parts(
         apis=apis,
         node_id=site.node_id,
         cluster_id=metadata.image.cluster_id,
-        features=ClusterFeatures(metadata),
+        features=ClusterFeatures(metadata, source),
         config=site.config,
+        configs=ConfigAdmin(
+            site.node_id, controller, timeout_s=site.config.request_timeout_ms / 1000
+        ),
         controller=controller,
         metadata=metadata,
         producer_ids=ProducerIds(lifecycle.allocate_producer_ids, site.node),
@@ -69,7 +79,7 @@ def make_parts(
     )
 
 
-def make_plane(site: Site, parts: Parts) -> Plane:
+def make_plane(site: Site, parts: Parts, dynamic: DynamicSettings) -> Plane:
     """The data plane: not bound yet."""
     site.node.add("counters", "part", site.counters.figures)
     node = site.node.add(DATA_PLANE, "plane")
@@ -81,8 +91,9 @@ def make_plane(site: Site, parts: Parts) -> Plane:
         turn=turn,
         counters=site.counters,
         node=node,
-        size=site.config.num_io_threads,
+        size=dynamic.config.num_io_threads,
     )
+    dynamic.follow(lambda config: group.resize(config.num_io_threads))
     return Plane(
         "data",
         site.world,
@@ -95,11 +106,14 @@ def make_plane(site: Site, parts: Parts) -> Plane:
     )
 
 
-async def bind_plane(site: Site, plane: Plane) -> Sequence[Endpoint]:
-    """Bind the listeners; they accept nothing before `plane.open`. StartError."""
+async def bind_plane(site: Site, plane: Plane, current: BrokerConfig) -> Sequence[Endpoint]:
+    """Bind the listeners; they accept nothing before `plane.open`. StartError.
+
+    current: what is in force, of what may change while the broker runs.
+    """
     try:
         bound: Sequence[Endpoint] = await site.tasks.start(
-            DATA_PLANE, plane.run, listener_settings(site.config)
+            DATA_PLANE, plane.run, listener_settings(site.config, current.num_network_threads)
         )
     except (OSError, ExceptionGroup) as error:
         leaf = only_leaf(error)

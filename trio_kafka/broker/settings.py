@@ -3,16 +3,18 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from trio_kafka.broker.effective import EffectiveConfig
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.dynamic import Layers
+from trio_kafka.config.changes import check_broker_change
+from trio_kafka.config.dynamic import Layers, default_list, is_list
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import (
     TOPIC_SETTINGS,
     TopicConfig,
     topic_config,
+    topic_defaults,
     validate_topic_configs,
 )
-from trio_kafka.config.values import Kind
 from trio_kafka.controller.controller import Rules
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.topics import Chance
@@ -23,58 +25,46 @@ from trio_kafka.metadata.image import MetadataImage, ResourceType
 from trio_kafka.world.protocols import World
 
 _logger: Final = get_logger(__name__)
-LISTS: Final = frozenset(
-    name for name, setting in TOPIC_SETTINGS.items() if setting.kind is Kind.LIST
-)
 
 
-def settings_of_topic(config: BrokerConfig) -> Callable[[MetadataImage, str], TopicConfig]:
+def settings_of_topic(effective: EffectiveConfig) -> Callable[[MetadataImage, str], TopicConfig]:
     """What is in force for a topic of an image: its own settings over those of the broker.
 
     A value in the metadata that this software refuses counts as not set, and is logged.
     """
-    broker = str(config.node_id)
-    last: tuple[Mapping[str, str], Mapping[str, str], BrokerConfig] = {}, {}, config
-
-    def effective(image: MetadataImage) -> BrokerConfig:
-        nonlocal last
-        own = image.config(ResourceType.BROKER, broker)
-        common = image.config(ResourceType.BROKER, "")
-        if last[0] is not own or last[1] is not common:
-            try:
-                found = Layers(config=config, dynamic=own, dynamic_default=common).effective()
-            except ConfigError as error:
-                _logger.warning("broker settings in the metadata refused", reason=str(error))
-                found = config
-            last = own, common, found
-        return last[2]
 
     def of_topic(image: MetadataImage, topic: str) -> TopicConfig:
         given = image.config(ResourceType.TOPIC, topic)
         try:
-            return topic_config(given, effective(image))
+            return topic_config(given, effective.of(image))
         except ConfigError as error:
             _logger.warning("topic settings refused", topic=topic, reason=str(error))
-            return topic_config({}, effective(image))
+            return topic_config({}, effective.of(image))
 
     return of_topic
 
 
 def controller_rules(config: BrokerConfig, world: World) -> Rules:
     """What the controller decides by."""
+    effective = EffectiveConfig(config)
+    defaults = topic_defaults(config)
 
-    def validate(kind: ResourceType, name: str, values: Mapping[str, str]) -> None:
-        del name
+    def validate(
+        kind: ResourceType, name: str, values: Mapping[str, str], image: MetadataImage
+    ) -> None:
         if kind is ResourceType.TOPIC:
-            validate_topic_configs(values, config)
-            return
-        if kind is ResourceType.BROKER:
-            try:
-                Layers(config=config, dynamic=values).effective()
-            except ConfigError as error:
-                raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from error
-            return
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"settings of {kind.name} are not served")
+            validate_topic_configs(values, effective.of(image))
+        else:
+            _check_broker_change(effective.layers(image), values, per_broker=bool(name))
+
+    def lists(kind: ResourceType, name: str) -> str | None:
+        of_topic = kind is ResourceType.TOPIC
+        if not is_list(name, topic=of_topic):
+            return None
+        if of_topic:
+            setting = TOPIC_SETTINGS[name]
+            return setting.show(getattr(defaults, setting.field)) or ""
+        return default_list(name, topic=False)
 
     return Rules(
         settings=ControllerSettings(
@@ -85,9 +75,19 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
             broker_session_timeout_ms=config.broker_session_timeout_ms,
         ),
         validate=validate,
-        lists=LISTS,
+        lists=lists,
         chance=Chance(choose=world.random.randrange, random_bytes=world.random_bytes),
     )
+
+
+def _check_broker_change(layers: Layers, wanted: Mapping[str, str], *, per_broker: bool) -> None:
+    """Raises KafkaError(INVALID_REQUEST), as Kafka does for settings of brokers."""
+    try:
+        warnings = check_broker_change(layers, wanted, per_broker=per_broker)
+    except ConfigError as error:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
+    for warning in warnings:
+        _logger.warning("setting without effect", setting=warning)
 
 
 def metadata_log_config(config: BrokerConfig) -> LogConfig:

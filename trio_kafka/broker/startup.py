@@ -4,6 +4,7 @@ import trio
 from attrs import define, field
 
 from trio_kafka.broker.broker import Broker
+from trio_kafka.broker.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
@@ -73,11 +74,12 @@ class Start:
             )
         with steps.step("metadata"):
             metadata = await self._load_metadata(storage)
+        effective = EffectiveConfig(site.config)
         with steps.step("controller"):
             controller = await start_controller(site, metadata)
         with steps.step("log manager"):
-            await self._load_logs(logs, metadata)
-        replicas = self._replicas = make_replicas(site, logs, timers)
+            await self._load_logs(logs, metadata, effective)
+        replicas = self._replicas = make_replicas(site, logs, timers, effective)
         creation = TopicCreation(creator(controller), site.node)
         lifecycle = Lifecycle(
             site.node_id, site.world.random_bytes(16), controller, metadata.cache, site.node
@@ -86,21 +88,25 @@ class Start:
             site,
             apis=self.apis,
             controller=controller,
+            source=metadata.raft,
             metadata=metadata.cache,
             replicas=replicas,
             lifecycle=lifecycle,
             topic_creation=creation,
         )
-        plane = make_plane(site, parts)
+        # No checkpoint between these two: no image may come between.
+        dynamic = DynamicSettings(effective, metadata.cache.image)
+        metadata.loader.add(dynamic)
+        plane = make_plane(site, parts, dynamic)
         with steps.step("network"):
-            bound = await bind_plane(site, plane)
+            bound = await bind_plane(site, plane, dynamic.config)
             advertised = advertised_endpoints(site.config, bound, await self._host_name())
         with steps.step("replication"):
             await self._start_replicas(replicas, metadata)
         with steps.step("upkeep"):
             await start_snapshots(site, storage, metadata)
             await site.tasks.start("auto-topic-creation", creation.run)
-            add_jobs(scheduler, site.config, logs)
+            add_jobs(scheduler, site.config, logs, lambda: dynamic.config)
         with steps.step("registration"):
             await lifecycle.register(advertised, _directory_ids(logs), site.config.broker_rack)
         with steps.step("unfence"):
@@ -136,14 +142,16 @@ class Start:
         except LogDirError as error:
             raise storage_error(error) from error
 
-    async def _load_logs(self, logs: LogManager, metadata: Metadata) -> None:
+    async def _load_logs(
+        self, logs: LogManager, metadata: Metadata, effective: EffectiveConfig
+    ) -> None:
         """With the settings of the first image."""
-        image, of_topic = metadata.cache.image, settings_of_topic(self.site.config)
+        image, of_topic = metadata.cache.image, settings_of_topic(effective)
         try:
             await load_logs(
                 logs,
                 lambda at: log_config(of_topic(image, at.topic)),
-                delete_delay_ms=self.site.config.log_segment_delete_delay_ms,
+                delete_delay_ms=effective.of(image).log_segment_delete_delay_ms,
                 topic_id_of=lambda name: topic.id if (topic := image.topics.get(name)) else None,
             )
         except ExceptionGroup as error:

@@ -1,10 +1,13 @@
 """Settings of resources: set whole (AlterConfigs) or one by one (IncrementalAlterConfigs, KIP-339).
 
 What a value means and whether it is legal is known by who gives `Validator`; here is what changes.
+A broker's settings are written down also where they stay the same: that is how a broker is asked to
+read again what they point to. Source: KIP-226, KIP-339, KIP-966; Apache Kafka 4.4.0.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from typing import Final
 
 from attrs import frozen
 
@@ -12,18 +15,27 @@ from trio_kafka.controller.decision import Decision
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import ELR_VERSION
 from trio_kafka.metadata.image import ConfigResource, MetadataImage, ResourceType
+from trio_kafka.metadata.names import check_topic_name
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.topics import ClearElrRecord
 
-MIN_INSYNC_REPLICAS = "min.insync.replicas"
+MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+ALL_BROKERS: Final[ConfigResource] = (ResourceType.BROKER, "")
+LONGEST_VALUE: Final = 32767  # a string of the protocol is no longer
 
-Validator = Callable[[ResourceType, str, Mapping[str, str]], None]
-"""Called with everything that would be set for a resource. Raises KafkaError."""
+Validator = Callable[[ResourceType, str, Mapping[str, str], MetadataImage], None]
+"""Called with everything that would be set for a resource, and how things are before.
 
-ListSettings = frozenset[str]
-"""Names of the settings whose values are lists, to which APPEND and SUBTRACT apply."""
+Raises KafkaError.
+"""
+
+Lists = Callable[[ResourceType, str], str | None]
+"""What a setting of such a resource is where nothing sets it while brokers run; None: no list.
+
+APPEND and SUBTRACT apply to lists, and begin with that.
+"""
 
 
 class Operation(IntEnum):
@@ -51,9 +63,9 @@ def set_configs(
     validate: Validator,
 ) -> Decision[None]:
     """Let `values` be all that is set. Raises KafkaError."""
-    check_resource(image, resource)
-    wanted = _given(values)
-    return _change(image, resource, wanted, validate)
+    old = image.configs.get(resource, {})
+    gone = dict.fromkeys(name for name in old if name not in values)
+    return _change(image, resource, {**values, **gone}, validate)
 
 
 def alter_configs(
@@ -61,24 +73,23 @@ def alter_configs(
     resource: ConfigResource,
     changes: Sequence[ConfigChange],
     validate: Validator,
-    lists: ListSettings,
+    lists: Lists,
 ) -> Decision[None]:
     """Change settings one by one. Raises KafkaError: nothing of this resource changes then."""
-    check_resource(image, resource)
     if len({change.name for change in changes}) < len(changes):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "a setting is named twice")
-    wanted = dict(image.configs.get(resource, {}))
-    for change in changes:
-        _apply(wanted, change, lists)
+    old = image.configs.get(resource, {})
+    kind = ResourceType(resource[0])
+    wanted = {change.name: _applied(old, kind, change, lists) for change in changes}
     return _change(image, resource, wanted, validate)
 
 
 def new_topic_configs(
-    name: str, values: Mapping[str, str | None], validate: Validator
+    name: str, values: Mapping[str, str | None], validate: Validator, image: MetadataImage
 ) -> dict[str, str]:
     """The settings that a topic is created with. Raises KafkaError(INVALID_CONFIG)."""
-    wanted = _given(values)
-    validate(ResourceType.TOPIC, name, wanted)
+    wanted = {key: _text(key, value) for key, value in values.items()}
+    validate(ResourceType.TOPIC, name, wanted, image)
     return wanted
 
 
@@ -91,13 +102,23 @@ def config_records(
         ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
         for key, value in values.items()
     ]
-    elr = image.features.get(ELR_VERSION, 0) > 0
-    if elr and MIN_INSYNC_REPLICAS in values:
+    if _has_elr(image) and MIN_INSYNC_REPLICAS in values:
         if kind == ResourceType.TOPIC:
             records.append(ClearElrRecord(topic_name=name))
-        elif kind == ResourceType.BROKER and not name:
+        elif resource == ALL_BROKERS:
             records.append(ClearElrRecord())
     return records
+
+
+def elr_safety_records(image: MetadataImage, min_insync_replicas: int) -> Iterator[MetadataRecord]:
+    """What must be so where replicas are eligible to lead (KIP-966): all brokers have one and the
+    same min.insync.replicas, which stands in the log. min_insync_replicas: that of the files.
+    """
+    if MIN_INSYNC_REPLICAS not in image.configs.get(ALL_BROKERS, {}):
+        yield _min_insync_record("", str(min_insync_replicas))
+    for broker in map(str, image.brokers):
+        if MIN_INSYNC_REPLICAS in image.config(ResourceType.BROKER, broker):
+            yield _min_insync_record(broker, None)
 
 
 def check_resource(image: MetadataImage, resource: ConfigResource) -> None:
@@ -106,52 +127,98 @@ def check_resource(image: MetadataImage, resource: ConfigResource) -> None:
     if kind == ResourceType.TOPIC:
         if name not in image.topics:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-    elif kind == ResourceType.BROKER:
-        if name and not (
-            name.isascii() and name.isdecimal() and NodeId(int(name)) in image.brokers
-        ):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"no broker {name!r} is registered")
-    elif kind in (ResourceType.CLIENT_METRICS, ResourceType.GROUP):
+    elif kind == ResourceType.BROKER and name and NodeId(int(name)) not in image.brokers:
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"no broker {name} is registered")
+
+
+def check_name(resource: ConfigResource) -> None:
+    """Raises KafkaError for a name that no resource of that type can have."""
+    kind, name = resource
+    if kind == ResourceType.TOPIC:
         if not name:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "the resource has no name")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "topics have no settings in common")
+        check_topic_name(name)
+    elif kind == ResourceType.BROKER:
+        if name and not (name.isascii() and name.isdecimal()):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name!r} is no id of a broker")
     else:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"resource type {kind} has no settings here")
+        found = f"settings of type {ResourceType(kind).name} are not served yet"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
 
 
-def _given(values: Mapping[str, str | None]) -> dict[str, str]:
-    found = {name: value for name, value in values.items() if value is not None}
-    if len(found) < len(values):
-        missing = ", ".join(sorted(name for name in values if name not in found))
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"settings without a value: {missing}")
-    return found
-
-
-def _apply(wanted: dict[str, str], change: ConfigChange, lists: ListSettings) -> None:
+def _applied(
+    old: Mapping[str, str], kind: ResourceType, change: ConfigChange, lists: Lists
+) -> str | None:
+    """The value after a change; None: not set."""
     if change.operation is Operation.DELETE:
-        wanted.pop(change.name, None)
-        return
-    if change.value is None:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{change.name} is to be set to no value")
+        return None
+    value = _text(change.name, change.value)
     if change.operation is Operation.SET:
-        wanted[change.name] = change.value
-        return
-    if change.name not in lists:
+        return value
+    below = lists(kind, change.name)
+    if below is None:
         found = f"{change.name} is no list: {change.operation.name} does not apply"
         raise KafkaError(ErrorCode.INVALID_CONFIG, found)
-    items = [item for item in wanted.get(change.name, "").split(",") if item]
-    given = [item.strip() for item in change.value.split(",") if item.strip()]
+    items = [item for item in old.get(change.name, below).split(",") if item]
+    given = [item.strip() for item in value.split(",")]
     if change.operation is Operation.APPEND:
-        items += [item for item in given if item not in items]
+        items += [item for item in dict.fromkeys(given) if item not in items]
     else:
         items = [item for item in items if item not in given]
-    wanted[change.name] = ",".join(items)
+    return ",".join(items)
+
+
+def _text(name: str, value: str | None) -> str:
+    if value is None:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} is to be set to no value")
+    return value
 
 
 def _change(
-    image: MetadataImage, resource: ConfigResource, wanted: Mapping[str, str], validate: Validator
+    image: MetadataImage,
+    resource: ConfigResource,
+    changes: Mapping[str, str | None],
+    validate: Validator,
 ) -> Decision[None]:
-    validate(ResourceType(resource[0]), resource[1], wanted)
-    old = image.configs.get(resource, {})
-    changes: dict[str, str | None] = {name: None for name in old if name not in wanted}
-    changes.update((name, value) for name, value in wanted.items() if old.get(name) != value)
-    return Decision(None, config_records(image, resource, changes))
+    """Where `changes` is None for a name that is not set any more."""
+    kind, old = ResourceType(resource[0]), image.configs.get(resource, {})
+    check_name(resource)
+    _check_values(image, resource, changes)
+    after = {**old, **changes}
+    wanted = {name: value for name, value in after.items() if value is not None}
+    validate(kind, resource[1], wanted, image)
+    check_resource(image, resource)
+    always = kind is ResourceType.BROKER
+    written = {name: value for name, value in changes.items() if always or old.get(name) != value}
+    return Decision(None, config_records(image, resource, written))
+
+
+def _check_values(
+    image: MetadataImage, resource: ConfigResource, changes: Mapping[str, str | None]
+) -> None:
+    for name, value in changes.items():
+        if value is not None and len(value) > LONGEST_VALUE:
+            found = f"{name} has {len(value)} characters: want at most {LONGEST_VALUE}"
+            raise KafkaError(ErrorCode.INVALID_CONFIG, found)
+    if resource[0] != ResourceType.BROKER or not _has_elr(image):
+        return
+    if MIN_INSYNC_REPLICAS in changes:
+        if resource != ALL_BROKERS:
+            found = "is the same for all brokers while replicas are eligible to lead"
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} {found}")
+        if changes[MIN_INSYNC_REPLICAS] is None:
+            found = "must be set for all brokers while replicas are eligible to lead"
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} {found}")
+
+
+def _min_insync_record(broker: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(
+        resource_type=ResourceType.BROKER,
+        resource_name=broker,
+        name=MIN_INSYNC_REPLICAS,
+        value=value,
+    )
+
+
+def _has_elr(image: MetadataImage) -> bool:
+    return image.features.get(ELR_VERSION, 0) > 0

@@ -16,7 +16,7 @@ import trio
 from attrs import frozen
 
 from trio_kafka.controller import brokers, configs, features, producer_ids, topics
-from trio_kafka.controller.configs import ConfigChange, ListSettings, Validator
+from trio_kafka.controller.configs import ConfigChange, Lists, Validator
 from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.sessions import Sessions
 from trio_kafka.controller.settings import ControllerSettings
@@ -46,11 +46,11 @@ _NOT_ACTIVE: Final = "this node is not the active controller"
 
 @frozen(kw_only=True)
 class Rules:
-    """What decisions are given from outside. lists: the settings whose values are lists."""
+    """What decisions are given from outside. lists: what the settings that are lists begin with."""
 
     settings: ControllerSettings
     validate: Validator
-    lists: ListSettings
+    lists: Lists
     chance: topics.Chance
 
 
@@ -233,8 +233,10 @@ class Controller:
         """Change levels, all or none. Raises KafkaError."""
 
         def decide() -> Decision[None]:
-            made = [features.update_feature(self._present, change) for change in changes]
-            return Decision(None, [record for one in made for record in one.records])
+            levels = features.Levels(
+                image=self._present, kraft=self._source.kraft_version, me=self._me.id
+            )
+            return features.update_features(levels, changes, self._rules.settings)
 
         await self._one(decide, deadline, validate_only)
 

@@ -1,23 +1,49 @@
-"""Levels of features, for the whole cluster: changed when every node supports it (KIP-584)."""
+"""Levels of features, for the whole cluster: changed together or not at all (KIP-584).
 
-from collections.abc import Mapping
+A level is taken when this software and every node that is registered supports it, and what it
+depends on is in use. Going down must be asked for. Source: KIP-584, KIP-778, KIP-853, KIP-1022, and
+what Apache Kafka 4.4.0 answers.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
+from typing import Final
 
 from attrs import frozen
 
+from trio_kafka.controller.configs import elr_safety_records
 from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.metadata.features import KRAFT_VERSION, METADATA_VERSION, SUPPORTED, check_level
+from trio_kafka.metadata.features import (
+    ELR_VERSION,
+    KRAFT_VERSION,
+    METADATA_VERSION,
+    SUPPORTED,
+    has_controllers,
+    metadata_changed,
+    needed_levels,
+)
 from trio_kafka.metadata.image import MetadataImage, VersionRange
+from trio_kafka.metadata.source import MetadataRecord
+from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
+
+_NOT_SUPPORTED: Final = VersionRange(0, 0)
 
 
 class Upgrade(IntEnum):
-    """What a change may do (int8 on the wire)."""
+    """What a change may do (int8 on the wire); any other number is UNKNOWN."""
 
+    UNKNOWN = 0
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
     UNSAFE_DOWNGRADE = 3
+
+    @classmethod
+    def of(cls, number: int) -> "Upgrade":
+        """By its number on the wire."""
+        return cls(number) if number in list(cls) else cls.UNKNOWN
 
 
 @frozen
@@ -29,36 +55,96 @@ class FeatureChange:
     upgrade: Upgrade = Upgrade.UPGRADE
 
 
-def update_feature(image: MetadataImage, change: FeatureChange) -> Decision[None]:
-    """Change one. Raises KafkaError: INVALID_UPDATE_VERSION."""
-    check_level(change.name, change.level)
-    if change.name == KRAFT_VERSION:
-        raise _refused("kraft.version is changed by the quorum itself, which cannot do so yet")
-    old = image.features.get(change.name, 0)
+@frozen(kw_only=True)
+class Levels:
+    """What is decided on.
+
+    kraft: the kraft.version, which no record of the image has. me: the controller that decides.
+    """
+
+    image: MetadataImage
+    kraft: int
+    me: NodeId
+
+    def of(self, feature: str) -> int:
+        """The present level; 0: not in use."""
+        return self.kraft if feature == KRAFT_VERSION else self.image.features.get(feature, 0)
+
+
+def update_features(
+    levels: Levels, changes: Sequence[FeatureChange], settings: ControllerSettings
+) -> Decision[None]:
+    """Change all of them; of two changes of one feature the later counts.
+
+    Raises KafkaError(INVALID_UPDATE_VERSION) for the first one that cannot be.
+    """
+    wanted = {change.name: change for change in changes}
+    proposed = {name: change.level for name, change in wanted.items()}
+    records: list[MetadataRecord] = []
+    if levels.of(ELR_VERSION) == 0 and proposed.get(ELR_VERSION, 0) > 0:
+        # From here on who is eligible to lead depends on it: it changes by records only.
+        records += elr_safety_records(levels.image, settings.min_insync_replicas)
+    for change in wanted.values():
+        _check(levels, change)
+        _check_needs(levels, change, proposed)
+        if change.level != levels.of(change.name):
+            records.append(FeatureLevelRecord(name=change.name, feature_level=change.level))
+    return Decision(None, records)
+
+
+def _check(levels: Levels, change: FeatureChange) -> None:
+    if change.upgrade is Upgrade.UNKNOWN:
+        raise _refused(change, "the type of the upgrade is not known")
+    if change.level < 0:
+        raise _refused(change, "a level is not negative")
+    for node, supported in _nodes(levels, change.name):
+        if supported is None:
+            raise _refused(change, f"{node} does not know the feature")
+        if change.level not in supported:
+            raise _refused(change, f"{node} supports {supported.low} to {supported.high}")
+    old = levels.of(change.name)
     if change.level < old and change.upgrade is Upgrade.UPGRADE:
-        raise _refused(f"{change.name} is {old}: to lower it to {change.level} ask for a downgrade")
+        raise _refused(change, f"{old} is in use: ask for a safe or an unsafe downgrade")
     if change.level > old and change.upgrade is not Upgrade.UPGRADE:
-        raise _refused(f"{change.name} is {old}: {change.level} is no downgrade")
+        raise _refused(change, f"{old} is in use: that is no downgrade")
+    if change.name == KRAFT_VERSION and change.level < old:
+        raise _refused(change, f"{old} is in use, and this feature is never lowered")
+    if change.name == KRAFT_VERSION and change.level > old:
+        raise _refused(change, "the voters are a setting of each node, which cannot be changed yet")
     if change.name == METADATA_VERSION and change.level < old:
-        # Records that are written already may say what the older version cannot.
-        raise _refused(f"metadata.version cannot be lowered from {old} to {change.level}")
-    if change.level == old:
-        return Decision(None)
-    for kind, nodes in (("broker", image.brokers), ("controller", image.controllers)):
-        for node, registered in nodes.items():
-            if change.level and change.level not in _supported(registered.features, change.name):
-                raise _refused(f"{kind} {node} does not support {change.name} {change.level}")
-    return Decision(None, [FeatureLevelRecord(name=change.name, feature_level=change.level)])
+        _check_downgrade(change, old)
 
 
-def supported_features() -> Mapping[str, VersionRange]:
-    """What this software supports, as it registers itself."""
-    return SUPPORTED
+def _check_downgrade(change: FeatureChange, old: int) -> None:
+    """Records that are written already may say what the older version cannot."""
+    if not metadata_changed(change.level, old):
+        return
+    if change.upgrade is Upgrade.UNSAFE_DOWNGRADE:
+        raise _refused(change, f"{old} is in use: an unsafe downgrade is not supported")
+    raise _refused(change, f"{old} is in use: metadata of it might be lost")
 
 
-def _supported(features: Mapping[str, VersionRange], name: str) -> VersionRange:
-    return features.get(name, VersionRange(0, 0))
+def _check_needs(levels: Levels, change: FeatureChange, proposed: Mapping[str, int]) -> None:
+    for name, least in needed_levels(change.name, change.level).items():
+        found = proposed.get(name, levels.of(name))
+        if found < least:
+            raise _refused(change, f"it needs {name} {least}, which is {found}")
 
 
-def _refused(found: str) -> KafkaError:
+def _nodes(levels: Levels, feature: str) -> Iterator[tuple[str, VersionRange | None]]:
+    """Who must support it, and what they do; None: it is not even known there.
+
+    Before controllers register (KIP-919) nobody knows what the others support.
+    """
+    yield f"controller {levels.me}", SUPPORTED.get(feature)
+    for node, broker in levels.image.brokers.items():
+        yield f"broker {node}", broker.features.get(feature, _NOT_SUPPORTED)
+    if has_controllers(levels.of(METADATA_VERSION)):
+        for node, controller in levels.image.controllers.items():
+            if node != levels.me:
+                yield f"controller {node}", controller.features.get(feature, _NOT_SUPPORTED)
+
+
+def _refused(change: FeatureChange, reason: str) -> KafkaError:
+    found = f"{change.name} cannot be {change.level}: {reason}"
     return KafkaError(ErrorCode.INVALID_UPDATE_VERSION, found)

@@ -7,7 +7,7 @@ whoever reads sees all of them or none. Then every controller registers its new 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from trio_kafka.controller.configs import MIN_INSYNC_REPLICAS
+from trio_kafka.controller.configs import elr_safety_records
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.metadata.dump import controller_record
 from trio_kafka.metadata.features import (
@@ -17,9 +17,8 @@ from trio_kafka.metadata.features import (
     has_controllers,
     has_transactions,
 )
-from trio_kafka.metadata.image import ControllerRegistration, MetadataImage, ResourceType
+from trio_kafka.metadata.image import ControllerRegistration, MetadataImage
 from trio_kafka.metadata.source import MetadataRecord
-from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.transactions import (
     BeginTransactionRecord,
@@ -59,14 +58,7 @@ def _bootstrap(records: list[MetadataRecord], settings: ControllerSettings) -> l
     levels = {r.name: r.feature_level for r in records if isinstance(r, FeatureLevelRecord)}
     if levels.get(ELR_VERSION, 0):
         # Who is eligible to lead depends on it: from here on it changes by records only.
-        records.append(
-            ConfigRecord(
-                resource_type=ResourceType.BROKER,
-                resource_name="",
-                name=MIN_INSYNC_REPLICAS,
-                value=str(settings.min_insync_replicas),
-            )
-        )
+        records += elr_safety_records(MetadataImage(), settings.min_insync_replicas)
     if not has_transactions(level_in(records)):
         return records
     return [BeginTransactionRecord(name=_TRANSACTION), *records, EndTransactionRecord()]

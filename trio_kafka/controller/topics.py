@@ -86,7 +86,7 @@ def create_topic(
     if other is not None:
         found = f"topic {topic.name} collides with {other}: '.' and '_' are the same in metrics"
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
-    configs = new_topic_configs(topic.name, topic.configs, validate)
+    configs = new_topic_configs(topic.name, topic.configs, validate, image)
     replicas = _replicas(image, topic, settings, chance.choose)
     topic_id = new_topic_id(chance.random_bytes)
     records: list[MetadataRecord] = [TopicRecord(name=topic.name, topic_id=topic_id)]

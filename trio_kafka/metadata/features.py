@@ -4,7 +4,7 @@ written.
 Source: MetadataVersion and Feature of Apache Kafka 4.4.0; KIP-584, KIP-778, KIP-1022.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -49,6 +49,10 @@ _DEFAULTS: Final = {
     "streams.version": ((29, 1),),
     "transaction.version": ((24, 2),),
 }
+# What a level of a feature needs of others.
+_NEEDS: Final = {(ELR_VERSION, 1): {METADATA_VERSION: 23}}
+# The levels of metadata.version with which records came, or became able to say more.
+_CHANGED: Final = frozenset({8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
 _DIRECTORIES: Final = 17  # 3.7-IV2
 _TRANSACTIONS: Final = 13  # 3.6-IV1
 _ELR: Final = 23  # 4.0-IV1
@@ -91,6 +95,16 @@ def check_level(feature: str, level: int) -> None:
     if level not in supported:
         found = f"{feature} {level}: want {supported.low} to {supported.high}"
         raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, found)
+
+
+def needed_levels(feature: str, level: int) -> Mapping[str, int]:
+    """The least levels of other features, by name, that a level depends on."""
+    return _NEEDS.get((feature, level), {})
+
+
+def metadata_changed(low: int, high: int) -> bool:
+    """Can metadata written at `high` say what `low` cannot? Both are levels of metadata.version."""
+    return any(level in _CHANGED for level in range(low + 1, high + 1))
 
 
 def has_transactions(metadata_version: int) -> bool:

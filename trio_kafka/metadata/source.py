@@ -113,6 +113,10 @@ class MetadataSource(Protocol):
     def committed_offset(self) -> int:
         """The exclusive end of what is committed."""
 
+    @property
+    def kraft_version(self) -> int:
+        """The level of the feature that the log itself has (KIP-853); 0: not in use."""
+
     async def elect(self) -> int:
         """Wait until this node may append; the epoch in which it may."""
 

@@ -98,6 +98,10 @@ class RaftDriver:
     def committed_offset(self) -> int:
         return self._committed.value
 
+    @property
+    def kraft_version(self) -> int:
+        return self._voters.kraft_version
+
     async def elect(self) -> int:
         await self._elected.wait()
         return self._leading

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from attrs import Factory, define, field, frozen
 
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.publisher import MetadataCache
@@ -87,6 +88,7 @@ class Parts:
     cluster_id: str = ""
     features: Features = field(factory=StaticFeatures)
     config: BrokerConfig = missing("config")
+    configs: ConfigAdmin = missing("changes of settings")
     controller: Controller = missing("controller")
     metadata: MetadataCache = missing("metadata")
     producer_ids: ProducerIds = missing("producer ids")

@@ -82,6 +82,13 @@ class HandlerGroup:
                 self._start_one()
             task_status.started()
 
+    def resize(self, size: int) -> None:
+        """Let `num.io.threads` be another number: tasks come at once, and go when they are free."""
+        self.size = size
+        self.limiter.total_tokens = size
+        while self._nursery is not None and self.unparked < size:
+            self._start_one()
+
     # --- parking
 
     def one_parked(self) -> None:

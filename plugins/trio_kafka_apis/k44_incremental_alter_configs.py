@@ -1,0 +1,53 @@
+"""IncrementalAlterConfigs (key 44): change single settings of resources, leave the others.
+
+Waits until what changed is durable and every part of this broker obeys it. A broker's settings are
+changed through that broker; those of all brokers (name "") through any. Levels of loggers are this
+process's, change at once and are gone with it. Source: KIP-339, KIP-412.
+"""
+
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, ResourceChanges, api
+from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+
+@api(IncrementalAlterConfigsRequest)
+async def incremental_alter_configs(
+    request: IncrementalAlterConfigsRequest, context: Context
+) -> IncrementalAlterConfigsResponse:
+    errors = await context.parked(_alter, request, context)
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            _result(resource, error)
+            for resource, error in zip(request.resources, errors, strict=True)
+        ]
+    )
+
+
+async def _alter(
+    request: IncrementalAlterConfigsRequest, context: Context
+) -> list[KafkaError | None]:
+    wanted = [
+        ResourceChanges(
+            resource.resource_type,
+            resource.resource_name,
+            resource.configs,
+            [setting.config_operation for setting in resource.configs],
+        )
+        for resource in request.resources
+    ]
+    return await context.configs.alter(wanted, validate_only=request.validate_only)
+
+
+def _result(
+    resource: AlterConfigsResource, error: KafkaError | None
+) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(
+        error_code=ErrorCode.NONE if error is None else error.code,
+        error_message=None if error is None else error.message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )

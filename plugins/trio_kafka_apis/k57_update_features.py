@@ -1,0 +1,41 @@
+"""UpdateFeatures (key 57): let the cluster use other levels of features, all of them or none.
+
+Waits until the levels are durable and this broker has seen them, however short the request's
+timeout is, as in Kafka, but no longer than request.timeout.ms. Version 0's `allow_downgrade` is not
+heard, as in Kafka: who wants to go down says how, from version 1 on. A failure is told once for
+all; success for each feature up to version 1. Source: KIP-584, KIP-778, KIP-1022.
+"""
+
+import trio
+
+from trio_kafka.plugin import Context, FeatureChange, Upgrade, api
+from trio_kafka.protocol.messages.k57_update_features import (
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+
+@api(UpdateFeaturesRequest)
+async def update_features(
+    request: UpdateFeaturesRequest, context: Context
+) -> UpdateFeaturesResponse:
+    await context.parked(_update, request, context)
+    return UpdateFeaturesResponse(
+        error_message=None,
+        results=[
+            UpdatableFeatureResult(feature=update.feature, error_message=None)
+            for update in request.feature_updates
+        ],
+    )
+
+
+async def _update(request: UpdateFeaturesRequest, context: Context) -> None:
+    await context.controller.update_features(
+        [
+            FeatureChange(update.feature, update.max_version_level, Upgrade.of(update.upgrade_type))
+            for update in request.feature_updates
+        ],
+        deadline=trio.current_time() + context.config.request_timeout_ms / 1000,
+        validate_only=request.validate_only,
+    )

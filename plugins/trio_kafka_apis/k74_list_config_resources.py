@@ -1,0 +1,61 @@
+"""ListConfigResources (key 74): what there is that has settings, by type and name.
+
+Never waits. Version 0 knows of subscriptions to clients' metrics alone; version 1 has the type in
+each item, and is asked for types, none of them meaning all. A type that nobody knows is
+UNSUPPORTED_VERSION. Brokers are those that serve on the listener that is asked. Nothing has
+settings of the types CLIENT_METRICS and GROUP yet. Source: KIP-1000, KIP-1142.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, ResourceType, api, endpoints_on
+from trio_kafka.protocol.messages.k74_list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+# In the order in which they are told.
+TYPES: Final = (
+    ResourceType.GROUP,
+    ResourceType.CLIENT_METRICS,
+    ResourceType.BROKER_LOGGER,
+    ResourceType.BROKER,
+    ResourceType.TOPIC,
+)
+
+
+@api(ListConfigResourcesRequest)
+def list_config_resources(
+    request: ListConfigResourcesRequest, context: Context
+) -> ListConfigResourcesResponse:
+    if context.version == 0:
+        wanted = {int(ResourceType.CLIENT_METRICS)}
+    else:
+        wanted = set(request.resource_types or TYPES)
+    unknown = wanted - set(TYPES)
+    if unknown:
+        found = f"resource types {sorted(unknown)} are not known"
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, found)
+    return ListConfigResourcesResponse(
+        config_resources=[
+            ConfigResource(name, kind)
+            for kind in TYPES
+            if kind in wanted
+            for name in _names(kind, context)
+        ]
+    )
+
+
+def _names(kind: ResourceType, context: Context) -> Iterator[str]:
+    image = context.metadata.image
+    match kind:
+        case ResourceType.TOPIC:
+            yield from image.topics
+        case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
+            for broker in endpoints_on(image, context.listener):
+                if not broker.fenced:
+                    yield str(broker.node)
+        case _:
+            return

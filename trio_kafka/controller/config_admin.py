@@ -1,0 +1,166 @@
+"""Changes of settings as clients ask for them: checked here, then decided on by the controller.
+
+What a request gets wrong by itself is told for each resource before anything is decided: named
+twice, no value, another broker's settings. Levels of loggers are this process's own: they are
+changed here at once and written nowhere. Source: KIP-133, KIP-339, KIP-412; Apache Kafka 4.4.0.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import trio
+from attrs import frozen
+
+from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.controller.controller import Controller
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.levels import LEVELS, ROOT, has_logger, set_level
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.metadata.image import ConfigResource, ResourceType
+from trio_kafka.model import NodeId
+
+_logger: Final = get_logger(__name__)
+
+
+class Wanted(Protocol):
+    """One setting, as it came: an item of a request."""
+
+    name: str
+    value: str | None
+
+
+@frozen
+class ResourceChanges:
+    """What is wanted of one resource; kind is any number that came.
+
+    operations: of `settings`, position by position; None: these are all that it shall have.
+    """
+
+    kind: int
+    name: str
+    settings: Sequence[Wanted]
+    operations: Sequence[int] | None = None
+
+
+class ConfigAdmin:
+    """Of one broker: the settings of others are not changed through it.
+
+    timeout_s: how long a change may take until it is in force, as requests do not say.
+    """
+
+    def __init__(self, broker: NodeId, controller: Controller, timeout_s: float) -> None:
+        self._broker = broker
+        self._controller = controller
+        self._timeout_s = timeout_s
+
+    async def alter(
+        self, wanted: Sequence[ResourceChanges], *, validate_only: bool = False
+    ) -> list[KafkaError | None]:
+        """Change each resource for itself; why not, position by position."""
+        deadline = trio.current_time() + self._timeout_s
+        named = Counter((one.kind, one.name) for one in wanted)
+        found: list[KafkaError | None] = []
+        whole: dict[ConfigResource, dict[str, str | None]] = {}
+        single: dict[ConfigResource, list[ConfigChange]] = {}
+        for one in wanted:
+            at = (one.kind, one.name)
+            error = None
+            try:
+                if named[at] > 1:
+                    raise _invalid(f"{one.name!r} of type {one.kind} is named twice")
+                self._check(one)
+                if one.operations is None:
+                    whole[at] = {setting.name: setting.value for setting in one.settings}
+                elif one.kind == ResourceType.BROKER_LOGGER:
+                    _alter_loggers(_changes(one, one.operations), validate_only=validate_only)
+                else:
+                    single[at] = _changes(one, one.operations)
+            except KafkaError as refusal:
+                error = refusal
+            found.append(error)
+        decided = {
+            **await self._controller.set_configs(
+                whole, deadline=deadline, validate_only=validate_only
+            ),
+            **await self._controller.alter_configs(
+                single, deadline=deadline, validate_only=validate_only
+            ),
+        }
+        return [
+            error or decided.get((one.kind, one.name))
+            for one, error in zip(wanted, found, strict=True)
+        ]
+
+    def _check(self, one: ResourceChanges) -> None:
+        names = [setting.name for setting in one.settings]
+        if len(set(names)) < len(names):
+            raise _invalid("a setting is named twice")
+        operations = one.operations or [Operation.SET] * len(names)
+        missing = [
+            setting.name
+            for setting, operation in zip(one.settings, operations, strict=True)
+            if setting.value is None and operation != Operation.DELETE
+        ]
+        if missing:
+            raise _invalid(f"settings without a value: {', '.join(missing)}")
+        loggers = one.kind == ResourceType.BROKER_LOGGER and one.operations is not None
+        if loggers or (one.kind == ResourceType.BROKER and one.name):
+            check_broker(one.name, self._broker)
+        elif one.kind not in _SERVED:
+            raise _invalid(f"resource type {one.kind} has no settings that can be changed so")
+
+
+def check_broker(name: str, broker: NodeId) -> None:
+    """Raises KafkaError(INVALID_REQUEST) if that is not the id of this broker."""
+    digits = name.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS):
+        raise _invalid(f"the id of a broker is a number: {name!r}")
+    if int(name) != broker:
+        raise _invalid(f"this is broker {broker}, asked for {name!r}")
+
+
+_SERVED: Final = (
+    ResourceType.TOPIC,
+    ResourceType.BROKER,
+    ResourceType.CLIENT_METRICS,
+    ResourceType.GROUP,
+)
+_DIGITS: Final = 10  # of an int32
+
+
+def _changes(one: ResourceChanges, operations: Sequence[int]) -> list[ConfigChange]:
+    """Raises KafkaError for an operation that nobody knows."""
+    unknown = [number for number in operations if number not in list(Operation)]
+    if unknown:
+        raise _invalid(f"operation {unknown[0]} is not known")
+    return [
+        ConfigChange(setting.name, Operation(operation), setting.value)
+        for setting, operation in zip(one.settings, operations, strict=True)
+    ]
+
+
+def _alter_loggers(changes: Sequence[ConfigChange], *, validate_only: bool) -> None:
+    """All of them, or none. Raises KafkaError."""
+    for change in changes:
+        _check_logger(change)
+    for change in changes if not validate_only else ():
+        level = change.value if change.operation is Operation.SET else None
+        set_level(change.name, level)
+        _logger.warning("level of a logger changed", changed=change.name, to=level or "")
+
+
+def _check_logger(change: ConfigChange) -> None:
+    if change.operation not in (Operation.SET, Operation.DELETE):
+        raise _invalid(f"{change.operation.name} does not apply to loggers")
+    if not has_logger(change.name):
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"no logger {change.name}")
+    if change.operation is Operation.SET and change.value not in LEVELS:
+        found = f"{change.name}: {change.value!r} is none of {', '.join(LEVELS)}"
+        raise KafkaError(ErrorCode.INVALID_CONFIG, found)
+    if change.operation is Operation.DELETE and change.name == ROOT:
+        raise _invalid(f"{ROOT} has no logger above it: it keeps its level")
+
+
+def _invalid(reason: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, reason)
