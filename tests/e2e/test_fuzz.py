@@ -1,0 +1,170 @@
+"""Frames of every API and version, whole and broken, against a broker process: nothing of them
+stays, and an honest client is served all the while.
+
+A failure names its burst, `SEED NUMBER`: `python -m tests.e2e.fuzz HOST:PORT SEED NUMBER` sends it
+again.
+"""
+
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.clients import new_topic
+from tests.e2e.frames import HARMS, Sent, request_classes
+from tests.e2e.fuzz import Fuzzer, frames_of, make_burst
+from tests.e2e.witness import resident_bytes, witness
+from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
+from trio_kafka.testing.processes import BrokerProcess, broker_process
+from trio_kafka.testing.scripted_client import request_frame
+
+Size = Callable[[int, int], int]
+Tree = list[tuple[str, str, dict[str, str]]]  # kind, name and figures
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+MIB = 1 << 20
+SETTINGS = ("fetch.max.bytes=65536", "socket.request.max.bytes=1048576", "num.partitions=2")
+# What holds or waits: each of these has left, or is as it was, when the clients have.
+LASTING = {"broker", "plane", "nursery", "task", "channel", "limiter", "purgatory", "selector"}
+# Of a partition whose directory is slow just then, which the machine decides, not a client.
+QUEUE = re.compile(r"(t|fuzz)-\w+-\d+")
+REASONS = ("left", "bad-frame", "unknown-api", "undecodable", "forbidden")
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
+    with broker_process(tmp_path, *SETTINGS) as broker:
+        yield broker
+        assert broker.stop() == 0
+
+
+def read_tree(broker: BrokerProcess) -> Tree:
+    request = DescribeTreeRequest()
+    asked = Sent(
+        key=10001, version=0, correlation=0, data=request_frame(request, 0), request=request
+    )
+    with socket.create_connection(broker.address, 10) as connection:
+        connection.sendall(asked.data)
+        with connection.makefile("rb") as answers:
+            rows = asked.read(next(frames_of(answers))).rows
+    return [
+        (row.kind, row.name, {one.name: one.value for one in row.figures})
+        for row in rows
+        if not QUEUE.fullmatch(row.name)
+    ]
+
+
+def total(tree: Tree, kind: str, figure: str) -> int:
+    """Of all nodes of a kind that have this figure."""
+    return sum(int(figures[figure]) for k, _, figures in tree if k == kind and figure in figures)
+
+
+def lasting(tree: Tree) -> list[tuple[str, str]]:
+    """Kinds and names: no more of them after than before."""
+    return sorted((kind, name) for kind, name, _ in tree if kind in LASTING)
+
+
+def quiet_tree(broker: BrokerProcess) -> Tree:
+    """The tree when nobody but who asks for it is connected, and nothing waits.
+
+    AssertionError if that is not so within 10 s: a peer that left is seen a little later.
+    """
+    end = time.monotonic() + 10
+    while True:
+        tree = read_tree(broker)
+        left = {
+            "connections": sum(kind == "connection" for kind, _, _ in tree) - 1,
+            "parked requests": total(tree, "nursery", "parked"),
+            "handlers": total(tree, "nursery", "tasks") - total(tree, "nursery", "size"),
+            "in a purgatory": total(tree, "purgatory", "waiting"),
+            "in a channel": total(tree, "channel", "depth"),
+            "borrowed": total(tree, "limiter", "borrowed") - 1,
+            "waiting for room": total(tree, "selector", "waiting_for_room"),
+            "timers": total([one for one in tree if one[1] == "timers"], "job", "waiting"),
+        }
+        if not any(left.values()):
+            return tree
+        assert time.monotonic() < end, left
+        time.sleep(0.05)  # nothing tells another process
+
+
+def sockets_of(broker: BrokerProcess) -> int:
+    places = Path(f"/proc/{broker.process.pid}/fd").iterdir()
+    return sum(os.readlink(place).startswith("socket:") for place in places)
+
+
+def counters_of(tree: Tree) -> dict[str, int]:
+    (found,) = [figures for _, name, figures in tree if name == "counters"]
+    return {name: int(value) for name, value in found.items()}
+
+
+def test_whatever_comes_nothing_hangs_breaks_or_stays(broker: BrokerProcess, size: Size) -> None:
+    topic, seed, bursts = new_topic(broker), 1, size(2000, 200_000)
+    fuzzer = Fuzzer(broker.address)
+
+    with witness(broker, topic):
+        fuzzer.run(seed, range(bursts // 10))  # what is kept is kept from here on
+        before, sockets = read_tree(broker), sockets_of(broker)
+        grown = -resident_bytes(broker)
+        fuzzer.run(seed, range(bursts // 10, bursts))
+        grown += resident_bytes(broker)
+        assert sockets_of(broker) <= sockets + 1  # one that has left may not be closed yet
+
+    after = quiet_tree(broker)
+    print(f"{fuzzer.frames} frames, {fuzzer.answers} whole answers: {grown / MIB:.1f} MiB more")
+    print(fuzzer.errors)
+    assert broker.process.poll() is None
+    assert lasting(after) == lasting(before)
+    assert grown < size(16, 64) * MIB
+    check_counters(after)
+    check_log(broker)
+
+
+def check_counters(tree: Tree) -> None:
+    """Every connection that has ended is counted once, with its reason."""
+    counters = counters_of(tree)
+    closed = {
+        name.removeprefix("connections_closed.PLAINTEXT."): value
+        for name, value in counters.items()
+        if name.startswith("connections_closed.")
+    }
+    print(closed)
+    assert closed.keys() >= set(REASONS)
+    assert sum(closed.values()) == total(tree, "selector", "accepted") - 1
+    assert closed.get("no-error-answer", 0) == 0
+
+
+def check_log(broker: BrokerProcess) -> None:
+    """A line for each connection that did not leave in order, and nothing that went wrong."""
+    with broker.log.open(errors="replace") as lines:
+        for line in lines:
+            assert "Traceback" not in line
+            assert " ERROR " not in line
+            if "connection closed" in line:
+                assert "peer=" in line
+                assert "reason=" in line
+
+
+def test_bursts_are_the_same_again_and_name_every_api_and_harm(
+    shared_broker: BrokerProcess,
+) -> None:
+    served: dict[int, tuple[int, int]] = Fuzzer(shared_broker.address)._served
+    assert set(served) <= set(request_classes())
+
+    def frames(number: int) -> list[Any]:
+        return list(make_burst(7, number, served, [bytes(16)] * 12).sent)
+
+    said = {(one.key, one.version) for number in range(4000) for one in frames(number)}
+    assert said == {
+        (key, version)
+        for key, (first, last) in served.items()
+        for version in range(first if key else 3, last + 1)  # Produce 0 to 2: listed, not served
+    }
+    assert [str(one.request) for one in frames(5)] == [str(one.request) for one in frames(5)]
+    assert len(set(HARMS)) == 10
