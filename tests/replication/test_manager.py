@@ -429,3 +429,23 @@ async def test_settings_of_the_broker_reach_every_topic(world) -> None:
 
     for partition in cluster.replicas.partitions:
         assert partition.settings.limits.max_message_bytes == 70
+
+
+async def test_settings_are_taken_over_in_steps_of_a_hundred_partitions(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={number: state(1) for number in range(201)}, u={0: state(1)})
+    delta = MetadataDelta(cluster.image)
+    delta.config((ResourceType.TOPIC, "t")).update({"max.message.bytes": "70"})
+    image = delta.apply(cluster.image.offset + 1, 1, 0)
+    limits = {
+        partition.at: partition.settings.limits.max_message_bytes
+        for partition in cluster.replicas.partitions
+    }
+
+    done = []
+    for _ in cluster.replicas.publish(delta, image):
+        settings = [partition.settings for partition in cluster.replicas.partitions]
+        done.append(sum(one.limits.max_message_bytes == 70 for one in settings))
+
+    assert 70 not in limits.values()
+    assert done == [100, 200, 201]

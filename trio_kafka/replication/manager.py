@@ -40,6 +40,7 @@ from trio_kafka.world.protocols import World
 T = TypeVar("T")
 TopicSettings = Callable[[MetadataImage, str], TopicConfig]
 COLD_WAIT_S: Final = 1.0  # how long bytes may take from the disk, whatever a fetch says
+_CONFIGURED: Final = 100  # partitions that take over settings without letting others run
 SYNC_WAIT_S: Final = 30.0  # how long the disk may take to sync, whatever a produce says
 _logger: Final = get_logger(__name__)
 
@@ -239,7 +240,7 @@ class ReplicaManager:
                 yield
         for topic in delta.topics.values():
             yield from self._follow(topic)
-        self._follow_settings(delta)
+        yield from self._follow_settings(delta)
 
     def _follow(self, topic: TopicDelta) -> Iterator[None]:
         config: TopicConfig | None = None
@@ -258,25 +259,32 @@ class ReplicaManager:
             else:
                 known.update(state)
 
-    def _follow_settings(self, delta: MetadataDelta) -> None:
+    def _follow_settings(self, delta: MetadataDelta) -> Iterator[None]:
+        """In steps of at most `_CONFIGURED` partitions of one topic."""
         if any(kind == ResourceType.BROKER for kind, _ in delta.configs):
-            for partition in self.partitions:
-                self._configure(partition)
-            return
-        for kind, name in delta.configs:
-            topic = self.image.topics.get(name) if kind == ResourceType.TOPIC else None
-            for number in topic.partitions if topic is not None else ():
-                found = self._partitions.get((name, number))
-                if found is not None:
-                    self._configure(found)
+            topics = list(dict.fromkeys(partition.at.topic for partition in self.partitions))
+        else:
+            topics = [name for kind, name in delta.configs if kind == ResourceType.TOPIC]
+        for name in topics:
+            image = self.image.topics.get(name)
+            if image is not None:
+                yield from self._configure(name, list(image.partitions))
 
-    def _configure(self, partition: Partition) -> None:
-        topic = self._settings_of(self.image, partition.at.topic)
-        partition.settings = partition_settings(topic, full_validation=self._full_validation)
-        if partition.log is not None:
-            partition.log.config = log_config(topic)
-        partition.advance()
-        self._changed(partition)
+    def _configure(self, topic: str, numbers: Sequence[int]) -> Iterator[None]:
+        config = self._settings_of(self.image, topic)
+        settings = partition_settings(config, full_validation=self._full_validation)
+        of_log = log_config(config)
+        for start in range(0, len(numbers), _CONFIGURED):
+            for number in numbers[start : start + _CONFIGURED]:
+                partition = self._partitions.get((topic, number))
+                if partition is None:
+                    continue
+                partition.settings = settings
+                if partition.log is not None:
+                    partition.log.config = of_log
+                partition.advance()
+                self._changed(partition)
+            yield
 
     # Partitions
 
