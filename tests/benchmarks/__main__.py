@@ -3,7 +3,9 @@
 Both brokers run; a row is measured on one and the other in turn, after runs that do not count
 (a JVM compiles what is hot). A figure is the best of its runs. CPU is that of the server process
 and its descendants. The last column says how many times worse the first broker is than the last:
-1 is equal, below 1 is better.
+1 is equal, below 1 is better. Beside it stands what a figure is held to: `must` and `aim`, as many
+times the other broker's or in the figure's unit. The exit status is 0 whatever they say, and 1 with
+--check where a `must` was missed or could not be judged.
 """
 
 import argparse
@@ -18,9 +20,16 @@ from tempfile import TemporaryDirectory
 from attrs import asdict
 
 from tests.benchmarks import table
+from tests.benchmarks.bounds import Verdict
 from tests.benchmarks.brokers import COMMANDS, running, started
 from tests.benchmarks.figures import Figure, Figures, best
-from tests.benchmarks.rows.registry import NotApplicableError, Row, Target, chosen_rows
+from tests.benchmarks.rows.registry import (
+    Measure,
+    NotApplicableError,
+    Row,
+    Target,
+    chosen_rows,
+)
 
 Result = Mapping[str, Figure] | str
 
@@ -33,6 +42,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("rows", nargs="*", metavar="ROW", help="names, * as in the shell (all)")
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
+    parser.add_argument("--check", action="store_true", help="fail where a must is not met")
     parser.add_argument(
         "--broker",
         action="append",
@@ -72,17 +82,33 @@ def main(arguments: list[str]) -> int:
         ]
         titles = [broker.name for broker in brokers]
         report: dict[str, dict[str, Result]] = {}
+        verdicts: dict[str, list[Verdict]] = {}
         print(f"load before: {os.getloadavg()[0]:.2f}", table.header(titles), sep="\n", flush=True)
         for name, row in rows.items():
-            report[name] = measure(row, targets, chosen.warm_ups, chosen.repetitions)
-            print(table.render(name, titles, report[name]), flush=True)
+            report[name] = measure(row.measure, targets, chosen.warm_ups, chosen.repetitions)
+            verdicts[name] = judge(row, titles, report[name])
+            print(table.render(name, titles, report[name], verdicts[name]), flush=True)
+        print(table.summary(verdicts), flush=True)
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=1, default=asdict))
     results = [result for row in report.values() for result in row.values()]
-    return int(any(isinstance(result, str) and result.startswith("failed") for result in results))
+    failed = any(isinstance(result, str) and result.startswith("failed") for result in results)
+    unmet = not all(verdict.must_is_met for judged in verdicts.values() for verdict in judged)
+    return int(failed or (chosen.check and unmet))
 
 
-def measure(row: Row, targets: list[Target], warm_ups: int, repetitions: int) -> dict[str, Result]:
+def judge(row: Row, brokers: list[str], results: Mapping[str, Result]) -> list[Verdict]:
+    """The first broker's figures, held to the bounds of the row; the last one is the other."""
+    ours, theirs = (
+        {} if isinstance(result, str) else result
+        for result in (results[brokers[0]], results[brokers[-1]] if len(brokers) > 1 else "none")
+    )
+    return [bound.judge(ours, theirs) for bound in row.bounds]
+
+
+def measure(
+    row: Measure, targets: list[Target], warm_ups: int, repetitions: int
+) -> dict[str, Result]:
     """The best figures of each broker, or why there are none; the others go on."""
     runs: dict[str, list[Figures]] = {target.broker.name: [] for target in targets}
     reasons: dict[str, str] = {}

@@ -48,11 +48,16 @@ class Broker:
 
 
 @contextmanager
-def started(name: str, directory: Path) -> Iterator[Broker]:
-    """A broker of COMMANDS, with data of its own, until the block ends."""
+def started(name: str, directory: Path, *settings: str) -> Iterator[Broker]:
+    """A broker of COMMANDS, with data of its own, until the block ends.
+
+    settings: NAME=VALUE, beside those of all.
+    """
 
     def start(where: Path) -> AbstractContextManager[BrokerProcess]:
-        return broker_process(where, *SETTINGS, command=COMMANDS[name], start_timeout_s=120)
+        return broker_process(
+            where, *SETTINGS, *settings, command=COMMANDS[name], start_timeout_s=120
+        )
 
     with start(directory / name) as broker:
         yield Broker(name, broker.address, Server(broker.process.pid), start)

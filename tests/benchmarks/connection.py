@@ -4,7 +4,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from trio_kafka.testing.processes import Address
@@ -56,20 +56,21 @@ def connect(address: Address, largest: int = _LARGEST) -> Iterator[Connection]:
 
 
 def keep_asking(
-    sockets: list[socket.socket], request: bytes, answer_size: int, depth: int, seconds: float
+    asked: Iterable[tuple[socket.socket, bytes]], answer_size: int, depth: int, seconds: float
 ) -> int:
     """Send `depth` requests on each connection, again when all are answered; the number of answers.
 
+    asked: connections, each with its request.
     Every answer must have the same size, length included; what they say is for others to check.
     """
-    burst, due = request * depth, answer_size * depth
+    due = answer_size * depth
     buffer = bytearray(1 << 20)
-    by_key = {each.fileno(): each for each in sockets}
+    by_key = {each.fileno(): (each, request * depth) for each, request in asked}
     unread = dict.fromkeys(by_key, due)
     answered, waiting = 0, len(by_key)
     end = time.perf_counter() + seconds
     with select.epoll() as poll:
-        for key, each in by_key.items():
+        for key, (each, burst) in by_key.items():
             poll.register(key, select.EPOLLIN)
             each.sendall(burst)
         while waiting:
@@ -77,7 +78,8 @@ def keep_asking(
             if not ready:
                 raise TimeoutError(f"no answer for {_SILENCE_S} s")
             for key, _ in ready:
-                received = by_key[key].recv_into(buffer)
+                each, burst = by_key[key]
+                received = each.recv_into(buffer)
                 if not received:
                     raise ConnectionError("closed by the broker")
                 unread[key] -= received
@@ -88,7 +90,7 @@ def keep_asking(
                 answered += depth
                 if time.perf_counter() < end:
                     unread[key] = due
-                    by_key[key].sendall(burst)
+                    each.sendall(burst)
                 else:
                     waiting -= 1
     return answered

@@ -6,8 +6,8 @@ position in an answer is a sum. Sizes in bytes.
 
 import struct
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from crc32c import crc32c
 
@@ -16,6 +16,11 @@ FETCH: Final = 1
 METADATA: Final = 3
 API_VERSIONS: Final = 18
 _CORRELATION: Final = 7
+_PRODUCED: Final = 30  # a partition in an answer to Produce 7
+_BATCH_HEAD: Final = 27  # bytes of a batch up to its last offset
+NO_SESSION: Final = 0
+FIRST_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1  # ends the session that the request names
 
 
 def string(text: str) -> bytes:
@@ -52,15 +57,25 @@ def record_batch(values: Sequence[bytes]) -> bytes:
     return struct.pack(">qi", 0, len(head) + len(checked)) + head + checked
 
 
-def produce_request(topic: str, batch: bytes, acks: int) -> bytes:
-    """Produce 7 of one batch to partition 0."""
+def produce_request(
+    topic: str, batch: bytes, acks: int, partitions: int = 1, first: int = 0
+) -> bytes:
+    """Produce 7 of one batch to each of `partitions` partitions, from number `first` on."""
     head = struct.pack(">hhii", -1, acks, 30_000, 1) + string(topic)
-    return frame(PRODUCE, 7, head + struct.pack(">iii", 1, 0, len(batch)) + batch)
+    numbers = range(first, first + partitions)
+    data = [struct.pack(">ii", number, len(batch)) + batch for number in numbers]
+    return frame(PRODUCE, 7, head + struct.pack(">i", partitions) + b"".join(data))
 
 
 def produce_error(topic: str, answer: memoryview) -> int:
-    """The error code in an answer to `produce_request`."""
-    return int(struct.unpack_from(">h", answer, 4 + 4 + 2 + len(topic) + 4 + 4)[0])
+    """The first error code of a partition in an answer to `produce_request`, or 0."""
+    first = 4 + 4 + 2 + len(topic) + 4
+    (count,) = struct.unpack_from(">i", answer, first - 4)
+    for at in range(first, first + _PRODUCED * count, _PRODUCED):
+        (error,) = struct.unpack_from(">h", answer, at + 4)
+        if error:
+            return int(error)
+    return 0
 
 
 def fetch_request(topic: str, offset: int, size: int) -> bytes:
@@ -75,6 +90,62 @@ def fetch_answer(topic: str, answer: memoryview) -> tuple[int, int, int]:
     error, high, _, aborted = struct.unpack_from(">hqqi", answer, fixed)
     (size,) = struct.unpack_from(">i", answer, fixed + 22 + 16 * max(aborted, 0))
     return error, high, size
+
+
+def poll_request(
+    topic: str,
+    wanted: Iterable[tuple[int, int]],
+    *,
+    session_id: int = NO_SESSION,
+    epoch: int = FINAL_EPOCH,
+    wait_ms: int = 0,
+    partition_size: int = 1 << 20,
+) -> bytes:
+    """Fetch 7 of (partition, offset) pairs, with or without a session (KIP-227).
+
+    Waits up to `wait_ms` for one byte. partition_size: at most so much of each, but one batch in
+    any case.
+    """
+    parts = [struct.pack(">iqqi", number, at, -1, partition_size) for number, at in wanted]
+    head = struct.pack(">iiiibii", -1, wait_ms, 1, 1 << 30, 0, session_id, epoch)
+    named = string(topic) + struct.pack(">i", len(parts)) + b"".join(parts)
+    topics = struct.pack(">i", 1) + named if parts else struct.pack(">i", 0)
+    return frame(FETCH, 7, head + topics + struct.pack(">i", 0))
+
+
+class Polled(NamedTuple):
+    """An answer to `poll_request`. error: of the request, or of the first partition that it names.
+    partitions: how many it names. partition, records: the first one, its bytes.
+    """
+
+    error: int
+    session_id: int
+    partitions: int = 0
+    partition: int = -1
+    records: bytes | memoryview = b""
+
+
+def poll_answer(topic: str, answer: memoryview) -> Polled:
+    """What an answer to `poll_request` says first; its records are a view of it."""
+    error, session_id, topics = struct.unpack_from(">hii", answer, 8)
+    if error or not topics:
+        return Polled(error, session_id)
+    at = 18 + 2 + len(topic)
+    count, number, error, *_, aborted = struct.unpack_from(">iihqqqi", answer, at)
+    at += 38 + 16 * max(aborted, 0)
+    (size,) = struct.unpack_from(">i", answer, at)
+    return Polled(error, session_id, count, number, answer[at + 4 : at + 4 + max(size, 0)])
+
+
+def next_offset(records: bytes | memoryview) -> int | None:
+    """The offset after the last whole batch; None: there is none."""
+    found, at = None, 0
+    while len(records) - at >= _BATCH_HEAD:
+        base, length, _, _, _, _, last = struct.unpack_from(">qiibIhi", records, at)
+        at += 12 + length
+        if at <= len(records):
+            found = base + last + 1
+    return found
 
 
 def metadata_request(topic: str) -> bytes:

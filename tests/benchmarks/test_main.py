@@ -1,11 +1,20 @@
+import socket
 from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.__main__ import main, measure
+from tests.benchmarks.__main__ import judge, main, measure
+from tests.benchmarks.bounds import Verdict, at_most, times_other
 from tests.benchmarks.brokers import Broker, running
 from tests.benchmarks.figures import Figure
-from tests.benchmarks.rows.registry import NotApplicableError, Target, all_rows, chosen_rows, row
+from tests.benchmarks.rows.registry import (
+    NotApplicableError,
+    Row,
+    Target,
+    all_rows,
+    chosen_rows,
+    row,
+)
 from tests.benchmarks.server import Server
 
 
@@ -15,7 +24,7 @@ def target(name: str) -> Target:
 
 
 def test_rows_are_found_by_name_and_by_pattern() -> None:
-    assert {"start", "idle-2000", "produce-small-50x8"} <= set(all_rows())
+    assert {"start", "idle-5000", "produce-small-50x8"} <= set(all_rows())
     assert set(chosen_rows(["raw-*", "start"])) == {
         "start",
         "raw-100B-16kB",
@@ -64,6 +73,68 @@ def test_a_broker_that_fails_is_not_asked_again_and_the_other_goes_on() -> None:
         "a": "failed: ConnectionError: gone",
         "b": "not measured: it runs already",
     }
+
+
+def test_the_first_broker_is_held_to_the_bounds_and_the_last_is_the_other() -> None:
+    bound = times_other("CPU", must=1, aim=0.5)
+    row = Row(measure=lambda _: {}, bounds=(bound,))
+    results = {name: {"CPU": Figure(value, "µs")} for name, value in (("a", 3), ("b", 9), ("c", 4))}
+
+    assert judge(row, ["a", "b", "c"], results) == [Verdict(bound, 0.75)]
+    assert judge(row, ["a"], results) == [Verdict(bound, None)]
+    assert judge(row, ["a", "c"], {**results, "c": "failed: boom"}) == [Verdict(bound, None)]
+
+
+@pytest.mark.parametrize(
+    ("must", "arguments", "status"),
+    [(1000, [], 0), (0.5, [], 0), (1000, ["--check"], 0), (0.5, ["--check"], 1)],
+)
+def test_only_a_check_fails_where_a_bound_is_missed(
+    must: float,
+    arguments: list[str],
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bound = at_most("CPU", must=must, aim=0.1)
+    one = Row(measure=lambda _: {"CPU": Figure(7, "µs")}, bounds=(bound,))
+    monkeypatch.setattr("tests.benchmarks.__main__.chosen_rows", lambda _: {"one": one})
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        broker = f"a=127.0.0.1:{listener.getsockname()[1]}"
+
+        assert main([*arguments, "--broker", broker]) == status
+
+    assert ("missed: 7, must 0.5" in capsys.readouterr().out) is (must == 0.5)
+
+
+def test_a_check_fails_where_a_bound_could_not_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = times_other("CPU", must=1000, aim=1)  # and there is one broker only
+    one = Row(measure=lambda _: {"CPU": Figure(7, "µs")}, bounds=(bound,))
+    monkeypatch.setattr("tests.benchmarks.__main__.chosen_rows", lambda _: {"one": one})
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        broker = f"a=127.0.0.1:{listener.getsockname()[1]}"
+
+        assert main(["--broker", broker]) == 0
+        assert main(["--check", "--broker", broker]) == 1
+
+
+def test_a_row_that_fails_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Target) -> dict[str, Figure]:
+        raise ConnectionError("gone")
+
+    monkeypatch.setattr(
+        "tests.benchmarks.__main__.chosen_rows", lambda _: {"one": Row(measure=fail)}
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert main(["--broker", f"a=127.0.0.1:{listener.getsockname()[1]}"]) == 1
+
+
+def test_each_bound_is_of_another_figure_of_its_row() -> None:
+    for name, each in all_rows().items():
+        bounds = [bound.figure for bound in each.bounds]
+
+        assert len(bounds) == len(set(bounds)), name
+        assert all(bound.aim <= bound.must for bound in each.bounds), name
 
 
 def test_the_rows_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,23 @@ import pytest
 from crc32c import crc32c
 
 from tests.benchmarks import protocol
+from trio_kafka.protocol.compiler import decoder, to_bytes
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from trio_kafka.protocol.messages.k01_fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+
+HEADER = 4 + 2 + 2 + 4 + 2 + len("bench")
+CORRELATION = b"\0\0\0\7"
 
 
 def test_a_batch_has_the_layout_of_magic_2() -> None:
@@ -38,3 +55,87 @@ def test_positions_in_answers_are_those_of_their_versions() -> None:
 
     assert protocol.produce_error("t", memoryview(produce)) == 35
     assert protocol.fetch_answer("t", memoryview(fetch)) == (0, 9, 1234)
+
+
+def test_a_produce_request_names_its_partitions_each_with_the_batch() -> None:
+    batch = protocol.record_batch([b"a"])
+
+    frame = protocol.produce_request("t", batch, acks=1, partitions=3, first=5)
+
+    request, end = decoder(ProduceRequest, 7)(memoryview(frame), HEADER)
+    assert end == len(frame)
+    parts = request.topic_data[0].partition_data
+    assert [(part.index, bytes(part.records)) for part in parts] == [
+        (5, batch),
+        (6, batch),
+        (7, batch),
+    ]
+    assert (request.acks, request.topic_data[0].name) == (1, "t")
+
+
+@pytest.mark.parametrize("codes", [[0], [0, 0, 35], [3, 0, 35], [0, 0, 0]])
+def test_the_first_error_of_any_partition_is_found(codes: list[int]) -> None:
+    parts = [PartitionProduceResponse(n, code) for n, code in enumerate(codes)]
+    response = ProduceResponse([TopicProduceResponse("topic", partition_responses=parts)])
+
+    answer = memoryview(CORRELATION + to_bytes(response, 7))
+
+    assert protocol.produce_error("topic", answer) == next(filter(None, codes), 0)
+
+
+def test_a_poll_names_its_session_and_what_changed() -> None:
+    frame = protocol.poll_request(
+        "t", [(3, 40), (4, 0)], session_id=9, epoch=2, wait_ms=77, partition_size=1
+    )
+
+    request, end = decoder(FetchRequest, 7)(memoryview(frame), HEADER)
+    assert end == len(frame)
+    assert (request.session_id, request.session_epoch) == (9, 2)
+    assert (request.max_wait_ms, request.min_bytes) == (77, 1)
+    (topic,) = request.topics
+    wanted = [
+        (one.partition, one.fetch_offset, one.partition_max_bytes) for one in topic.partitions
+    ]
+    assert (topic.topic, wanted) == ("t", [(3, 40, 1), (4, 0, 1)])
+    assert request.forgotten_topics_data == []
+
+
+def test_a_poll_of_nothing_new_names_no_topic() -> None:
+    frame = protocol.poll_request("t", [], session_id=9, epoch=protocol.FINAL_EPOCH)
+
+    request, _ = decoder(FetchRequest, 7)(memoryview(frame), HEADER)
+
+    assert (request.topics, request.session_epoch) == ([], -1)
+
+
+@pytest.mark.parametrize("aborted", [None, [], [AbortedTransaction(1, 2)]])
+def test_an_answer_to_a_poll_says_what_it_names_first(
+    aborted: list[AbortedTransaction] | None,
+) -> None:
+    first = PartitionData(8, 6, 70, 60, 50, aborted_transactions=aborted, records=b"records")
+    topic = FetchableTopicResponse("topic", partitions=[first, PartitionData(9)])
+
+    polled = protocol.poll_answer("topic", memoryview(to_fetch_answer(0, topic)))
+
+    assert polled == (6, 12, 2, 8, b"records")
+
+
+def test_an_answer_to_a_poll_may_name_nothing() -> None:
+    assert protocol.poll_answer("t", memoryview(to_fetch_answer(0))) == (0, 12, 0, -1, b"")
+    assert protocol.poll_answer("t", memoryview(to_fetch_answer(70))).error == 70
+
+
+def to_fetch_answer(error: int, *topics: FetchableTopicResponse) -> bytes:
+    response = FetchResponse(error_code=error, session_id=12, responses=list(topics))
+    return CORRELATION + to_bytes(response, 7)
+
+
+def test_the_next_offset_is_that_after_the_last_whole_batch() -> None:
+    two, one = protocol.record_batch([b"a", b"b"]), bytearray(protocol.record_batch([b"c"]))
+    one[:8] = (2).to_bytes(8)
+
+    assert protocol.next_offset(b"") is None
+    assert protocol.next_offset(two[:-1]) is None
+    assert protocol.next_offset(two) == 2
+    assert protocol.next_offset(two + bytes(one[:-1])) == 2
+    assert protocol.next_offset(memoryview(two + bytes(one))) == 3

@@ -1,4 +1,5 @@
 from tests.benchmarks import table
+from tests.benchmarks.bounds import at_most, times_other, times_own
 from tests.benchmarks.figures import Figure, rate
 
 
@@ -29,3 +30,53 @@ def test_numbers_have_three_digits_that_count() -> None:
     shown = [table.number(value) for value in (0.1234, 12.34, 999.6, 1234, 45_678, 7_654_321)]
 
     assert shown == ["0.123", "12.3", "1e+03", "1234", "45.7 k", "7.65 M"]
+
+
+OURS = {"CPU": Figure(12.0, "µs"), "CPU of 10": Figure(10.0, "µs"), "RSS": Figure(80, "MB")}
+THEIRS = {"CPU": Figure(10.0, "µs"), "RSS": Figure(400, "MB")}
+
+
+def test_a_bound_stands_beside_its_figure_with_met_or_missed() -> None:
+    bounds = [times_other("CPU", must=1.5, aim=1), at_most("RSS", must=70, aim=50)]
+    verdicts = [bound.judge(OURS, THEIRS) for bound in bounds]
+
+    text = table.render("row", ["a", "b"], {"a": OURS, "b": THEIRS}, verdicts)
+
+    _, cpu, other, rss = text.splitlines()
+    assert cpu.endswith("  1.20  must 1.5 met, aim 1 missed")
+    assert other.endswith(" -")
+    assert rss.endswith("  0.20  must 70 missed, aim 50 missed")
+
+
+def test_a_bound_on_the_row_itself_shows_what_was_compared() -> None:
+    verdict = times_own("CPU", "CPU of 10", must=2, aim=1.2).judge(OURS, THEIRS)
+
+    assert table.show_verdict(verdict) == "1.20 times 'CPU of 10': must 2 met, aim 1.2 met"
+
+
+def test_a_bound_without_figures_is_shown_as_not_judged() -> None:
+    verdict = times_other("CPU", must=1.5, aim=1).judge({}, {})
+
+    lines = table.render("row", ["a"], {"a": "failed: boom"}, [verdict]).splitlines()
+
+    assert [line.split() for line in lines] == [
+        ["row"],
+        ["CPU", "-", "must", "1.5,", "aim", "1:", "not", "judged"],
+        ["a:", "failed:", "boom"],
+    ]
+
+
+def test_the_summary_counts_and_names_what_is_not_met() -> None:
+    one = [times_other("CPU", must=1.5, aim=1), at_most("RSS", must=70, aim=50)]
+    other = [times_other("p50", must=2, aim=1)]
+    verdicts = {
+        "one": [bound.judge(OURS, THEIRS) for bound in one],
+        "other": [bound.judge(OURS, THEIRS) for bound in other],
+    }
+
+    assert table.summary(verdicts).splitlines() == [
+        "bounds: 1 of 3 met, 0 of 3 aims met",
+        "  one, RSS: missed: 80, must 70",
+        "  other, p50: not judged",
+    ]
+    assert table.summary({"row": []}) == "bounds: none"

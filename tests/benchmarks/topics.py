@@ -1,14 +1,18 @@
 """Topics of one row, with librdkafka: created before it, deleted after it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
+from typing import Final
 from uuid import uuid4
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
-_UP_WITHIN_S = 10
+_UP_WITHIN_S: Final = 30
+_DONE_WITHIN_S: Final = 60  # a thousand partitions on a slow disk
+NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def client_settings(bootstrap: str, **more: object) -> dict[str, object]:
@@ -17,39 +21,43 @@ def client_settings(bootstrap: str, **more: object) -> dict[str, object]:
 
 
 @contextmanager
-def temporary_topic(bootstrap: str) -> Iterator[str]:
-    """A topic of one partition that has a leader, gone with its data when the block ends."""
+def temporary_topic(
+    bootstrap: str, partitions: int = 1, settings: Mapping[str, str] = NO_SETTINGS
+) -> Iterator[str]:
+    """A topic whose partitions have their leader, gone with its data when the block ends."""
     name = f"bench-{uuid4().hex[:12]}"
     admin = AdminClient(client_settings(bootstrap))
-    admin.create_topics([NewTopic(name, 1, 1)])[name].result(20)
+    wanted = NewTopic(name, partitions, 1, config=dict(settings))
+    admin.create_topics([wanted])[name].result(_DONE_WITHIN_S)
     try:
-        _wait_for_leader(bootstrap, name)
+        _wait_for_leaders(admin, name, partitions)
         yield name
     finally:
         # A broker that cannot delete keeps its data: its row has been measured.
         with suppress(KafkaException):
-            admin.delete_topics([name])[name].result(20)
+            admin.delete_topics([name])[name].result(_DONE_WITHIN_S)
 
 
-def _wait_for_leader(bootstrap: str, topic: str) -> None:
-    """Until the partition answers: a topic is created before it is led."""
+def _wait_for_leaders(admin: AdminClient, topic: str, partitions: int) -> None:
+    """Until every partition answers: a topic is created before it is led."""
+    wanted = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(partitions)}
     end = time.monotonic() + _UP_WITHIN_S
     while True:
-        try:
-            watermarks(bootstrap, topic)
-        except KafkaException:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.02)
-        else:
+        # An error that was raised would keep this frame, and so the client and its threads.
+        errors = [answer.exception(20) for answer in admin.list_offsets(wanted).values()]
+        error = next(filter(None, errors), None)
+        if error is None:
             return
+        if time.monotonic() > end:
+            raise error
+        time.sleep(0.02)
 
 
-def watermarks(bootstrap: str, topic: str) -> tuple[int, int]:
-    """First offset and high watermark of partition 0."""
+def watermarks(bootstrap: str, topic: str, partition: int = 0) -> tuple[int, int]:
+    """First offset and high watermark of a partition."""
     consumer = Consumer(client_settings(bootstrap, **{"group.id": "bench"}))
     try:
-        low, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=20)
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=20)
     finally:
         consumer.close()
     return low, high

@@ -1,29 +1,39 @@
 """Ready-made batches, written and read without looking at records: what the server can move."""
 
 import time
+from functools import partial
 from random import Random
+from typing import Final
 
 from tests.benchmarks import protocol
+from tests.benchmarks.bounds import times_other
 from tests.benchmarks.connection import connect
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.rows.registry import Target, row
 from tests.benchmarks.text import text_like_logs
 from tests.benchmarks.topics import watermarks
 
-_IN_FLIGHT = 5
+IN_FLIGHT: Final = 5
+PRODUCE: Final = partial(times_other, "produce, server CPU")
+FETCH: Final = times_other("fetch, server CPU", must=1.15, aim=0.95)
 
 
-@row("raw-100B-16kB", value_size=100, batch_size=16_000)
-@row("raw-100B-900kB", value_size=100, batch_size=900_000)
-@row("raw-10KiB-900kB", value_size=10_240, batch_size=900_000)
+@row("raw-100B-16kB", PRODUCE(must=0.9, aim=0.6), FETCH, value_size=100, batch_size=16_000)
+@row("raw-100B-900kB", PRODUCE(must=0.5, aim=0.42), FETCH, value_size=100, batch_size=900_000)
+@row("raw-10KiB-900kB", PRODUCE(must=0.7, aim=0.6), FETCH, value_size=10_240, batch_size=900_000)
 def raw(target: Target, value_size: int, batch_size: int) -> Figures:
-    random = Random(4)
-    values = [text_like_logs(value_size, random) for _ in range(64)]
-    records = batch_size // (value_size + 8)
-    batch = protocol.record_batch([values[n % 64] for n in range(records)])
+    batch, records = make_batch(value_size, batch_size)
     with target.topic() as topic:
         produced = produce(target, topic, batch)
         return {**produced, **fetch(target, topic, batch, records)}
+
+
+def make_batch(value_size: int, batch_size: int) -> tuple[bytes, int]:
+    """A batch of about that many bytes, and how many records it has."""
+    random = Random(4)
+    values = [text_like_logs(value_size, random) for _ in range(64)]
+    records = batch_size // (value_size + 8)
+    return protocol.record_batch([values[n % 64] for n in range(records)]), records
 
 
 def produce(target: Target, topic: str, batch: bytes) -> Figures:
@@ -34,7 +44,7 @@ def produce(target: Target, topic: str, batch: bytes) -> Figures:
         end = time.perf_counter() + target.seconds
         while True:
             more = time.perf_counter() < end and sent * len(batch) < target.limit
-            if more and sent - answered < _IN_FLIGHT:
+            if more and sent - answered < IN_FLIGHT:
                 connection.send(request)
                 sent += 1
             elif answered < sent:

@@ -1,17 +1,24 @@
-"""Rows by name: functions from a Target to Figures, found in the modules beside this one."""
+"""Rows by name: functions from a Target to Figures, found in the modules beside this one.
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+Each is declared with what its figures are held to; nothing else knows these bounds.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from fnmatch import fnmatch
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from tests.benchmarks.bounds import Bound
 from tests.benchmarks.brokers import Broker
 from tests.benchmarks.figures import Figures, Meter
-from tests.benchmarks.topics import temporary_topic
+from tests.benchmarks.server import Server
+from tests.benchmarks.topics import NO_SETTINGS, temporary_topic
 
 
 @frozen(kw_only=True)
@@ -26,11 +33,35 @@ class Target:
     def meter(self) -> Meter:
         return Meter(self.broker.server)
 
-    def topic(self) -> AbstractContextManager[str]:
-        return temporary_topic(self.broker.bootstrap)
+    def topic(
+        self, partitions: int = 1, settings: Mapping[str, str] = NO_SETTINGS
+    ) -> AbstractContextManager[str]:
+        return temporary_topic(self.broker.bootstrap, partitions, settings)
+
+    @contextmanager
+    def fresh(self) -> "Iterator[Target]":
+        """A broker of this kind that has served nobody yet. NotApplicableError."""
+        if self.broker.start is None:
+            raise NotApplicableError("it runs already")
+        with (
+            TemporaryDirectory(dir=self.directory) as directory,
+            self.broker.start(Path(directory)) as started,
+        ):
+            server = Server(started.process.pid)
+            yield evolve(self, broker=Broker(self.broker.name, started.address, server))
 
 
-Row = Callable[[Target], Figures]
+Measure = Callable[[Target], Figures]
+
+
+@frozen(kw_only=True)
+class Row:
+    """What measures one broker, and what its figures are held to."""
+
+    measure: Measure
+    bounds: tuple[Bound, ...] = ()
+
+
 _ROWS: dict[str, Row] = {}
 
 
@@ -38,13 +69,15 @@ class NotApplicableError(Exception):
     """This row cannot be measured for this broker."""
 
 
-def row(name: str, **arguments: Any) -> Callable[[Callable[..., Figures]], Callable[..., Figures]]:
+def row(
+    name: str, *bounds: Bound, **arguments: Any
+) -> Callable[[Callable[..., Figures]], Callable[..., Figures]]:
     """Make `measure(target, **arguments)` the row `name`; may be repeated with other arguments."""
 
     def register(measure: Callable[..., Figures]) -> Callable[..., Figures]:
         if name in _ROWS:
             raise ValueError(f"two rows are named {name!r}")
-        _ROWS[name] = lambda target: measure(target, **arguments)
+        _ROWS[name] = Row(measure=partial(measure, **arguments), bounds=bounds)
         return measure
 
     return register
@@ -64,7 +97,7 @@ def chosen_rows(patterns: list[str]) -> dict[str, Row]:
         if not any(fnmatch(name, pattern) for name in rows):
             raise ValueError(f"no row matches {pattern!r}")
     return {
-        name: measure
-        for name, measure in rows.items()
+        name: each
+        for name, each in rows.items()
         if not patterns or any(fnmatch(name, pattern) for pattern in patterns)
     }

@@ -4,12 +4,17 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.benchmarks.bounds import at_most, times_other
 from tests.benchmarks.figures import Figure, Figures
 from tests.benchmarks.rows.registry import NotApplicableError, Target, row
 from tests.benchmarks.server import Server
 
 
-@row("start")
+@row(
+    "start",
+    times_other("CPU to first answer", must=0.2, aim=0.12),
+    at_most("RSS", must=70, aim=50),
+)
 def start(target: Target) -> Figures:
     if target.broker.start is None:
         raise NotApplicableError("it runs already")

@@ -1,0 +1,164 @@
+"""Rows in small, on this broker: that they ask what they say, not what it costs."""
+
+from collections.abc import Iterator
+
+import pytest
+from attrs import evolve
+
+from tests.benchmarks.bounds import Bound
+from tests.benchmarks.brokers import started
+from tests.benchmarks.connection import connect
+from tests.benchmarks.rows import beside, idle, memory, sessions, small
+from tests.benchmarks.rows.registry import NotApplicableError, Target, all_rows
+from tests.benchmarks.topics import temporary_topic, watermarks
+from tests.benchmarks.tree import figures_of, longest_turn_ms, rows_of
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    directory = tmp_path_factory.mktemp("rows")
+    with started("trio-kafka", directory) as broker:
+        yield Target(broker=broker, seconds=0.1, limit=2_000_000, directory=directory)
+
+
+def bounds(name: str) -> tuple[Bound, ...]:
+    return all_rows()[name].bounds
+
+
+def test_a_produce_to_many_partitions_writes_to_all(target: Target) -> None:
+    figures = small.produce_many(target, partitions=7)
+
+    assert figures["server CPU"].value > 0
+    assert {bound.figure for bound in bounds("produce-100-partitions")} <= set(figures)
+
+
+def test_polls_of_sessions_are_measured_by_size(target: Target) -> None:
+    figures = sessions.fetch_session(target, sizes=(2, 20))
+
+    assert set(figures) == {
+        "2 partitions, read",
+        "20 partitions, read",
+        "2 partitions, woken",
+        "20 partitions, woken",
+    }
+    assert all(figure.value > 0 for figure in figures.values())
+    assert open_sessions(target) == 0
+
+
+def test_a_session_refuses_news_of_another_partition(target: Target) -> None:
+    with target.topic(3) as topic, connect(target.broker.address) as connection:
+        session = sessions.Session(connection, topic, [0, 0, 0])
+        connection.call(sessions.one_record(topic, 2))
+        session.ask(1, 0)
+
+        with pytest.raises(ValueError, match="want bytes of partition 1 alone"):
+            session.answer(1)
+        session.end()
+
+
+def open_sessions(target: Target) -> int:
+    (row,) = rows_of(target.broker.address, "replica-manager/fetch-sessions")
+    return int(figures_of(row)["sessions"] or 0)
+
+
+def test_idle_connections_are_held_at_the_same_time(target: Target) -> None:
+    with idle.held(target.broker.address, 30) as connections:
+        assert len({each.getsockname() for each in connections}) == 30
+
+    figures = idle.idle(target, count=30)
+
+    assert {bound.figure for bound in bounds("idle-5000")} <= set(figures)
+
+
+def test_a_connection_that_the_broker_closes_is_no_idle_one(target: Target) -> None:
+    with (
+        pytest.raises(ConnectionError, match="closed while it was idle"),
+        idle.held(target.broker.address, 2) as connections,
+    ):
+        connections[1].sendall(b"\xff" * 4)  # a frame of negative size: it is closed for that
+        connections[1].settimeout(10)
+        connections[1].recv(1)
+
+
+def test_long_polls_are_parked_and_polled(target: Target) -> None:
+    figures = idle.parked(target, partitions=12, polls=4)
+
+    assert figures["polled"].value > 0
+    assert {bound.figure for bound in bounds("idle-parked")} <= set(figures)
+
+
+def test_a_poll_that_ends_at_once_is_not_parked(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idle, "_PARKED_MS", 0)
+
+    with pytest.raises(ConnectionError, match="a poll is not parked"):
+        idle.parked(target, partitions=2, polls=2)
+
+
+def test_latency_is_measured_while_another_process_writes(target: Target) -> None:
+    figures = beside.latency_beside_produce(evolve(target, seconds=0.3), mb_s=20)
+
+    assert 0 < figures["p50"].value <= figures["p99"].value <= figures["p99.9"].value
+    assert 0 < figures["produce"].value < 30
+    assert any(name.startswith("longest turn") for name in figures)
+    assert {bound.figure for bound in bounds("latency-beside-produce")} <= set(figures)
+
+
+def test_every_request_that_was_sent_on_time_is_counted(target: Target) -> None:
+    took = beside.ask_on_time(target.broker.address, 0.01, 0.2)
+
+    assert len(took) == 20
+    assert min(took) > 0
+
+
+def test_a_writer_that_fails_is_told(target: Target) -> None:
+    with (
+        pytest.raises(ConnectionError, match="the writer ended early"),
+        beside.writing(target.broker.address, "no-such-topic", b"no batch", 1e6),
+    ):
+        pass
+
+
+def test_memory_after_load_is_that_of_a_fresh_broker(target: Target) -> None:
+    figures = memory.rss_after_load(target)
+
+    assert 20 < figures["RSS"].value < 500
+    assert {bound.figure for bound in bounds("rss-after-load")} <= set(figures)
+
+
+def test_a_fresh_broker_is_another_one(target: Target) -> None:
+    with target.fresh() as fresh:
+        assert fresh.broker.address != target.broker.address
+        assert fresh.broker.server.pid != target.broker.server.pid
+
+
+def test_a_broker_that_runs_already_has_no_fresh_one(target: Target) -> None:
+    running = evolve(target, broker=evolve(target.broker, start=None))
+
+    with pytest.raises(NotApplicableError), running.fresh():
+        pass
+
+
+def test_a_topic_has_its_partitions_and_settings_and_is_gone_afterwards(target: Target) -> None:
+    bootstrap = target.broker.bootstrap
+
+    with temporary_topic(bootstrap, 5, {"retention.bytes": "1"}) as topic:
+        assert watermarks(bootstrap, topic, 4) == (0, 0)
+        assert partitions(target) == 5
+
+    assert partitions(target) == 0
+
+
+def partitions(target: Target) -> int:
+    figures = figures_of(rows_of(target.broker.address, "replica-manager")[0])
+    return int(figures["partitions"] or 0)
+
+
+def test_the_longest_turn_is_read_from_the_tree(target: Target) -> None:
+    longest = longest_turn_ms(target.broker.address)
+
+    assert longest is not None
+    assert longest > 0

@@ -1,0 +1,107 @@
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks import soak
+from tests.benchmarks.brokers import Broker, started
+from tests.benchmarks.server import Server
+from tests.benchmarks.soak import Load, Minute, observe, running_load, verdict
+from tests.benchmarks.topics import temporary_topic
+
+
+@pytest.mark.parametrize(
+    ("last", "met"), [(100, True), (110, True), (90, True), (111, False), (89, False)]
+)
+def test_memory_at_the_end_is_held_to_that_of_the_fifth_minute(last: float, met: bool) -> None:
+    rss = {1: 10, 4: 50, 5: 100, 6: 900, 7: last}
+
+    judged, text = verdict(rss)
+
+    assert judged is met
+    assert f"{last / 100:.3f} times" in text
+    assert ("met" if met else "missed") in text
+
+
+@pytest.mark.parametrize("minutes", [0, 1, 5])
+def test_a_short_run_is_not_judged(minutes: int) -> None:
+    judged, text = verdict({minute: 100 * minute for minute in range(1, minutes + 1)})
+
+    assert judged
+    assert "not judged" in text
+
+
+def test_a_minute_is_one_line() -> None:
+    minute = Minute(7, 61.24e6, 0.5, {"connection": 9, "Fetch.waiting": 2})
+
+    words = " ".join(str(minute).split())
+    assert words == "7 min 61.2 MB 0.50 cores connection 9 Fetch.waiting 2"
+
+
+def test_a_part_that_fails_stops_all_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(load: Load, topic: str) -> None:
+        raise ValueError(f"{topic} is gone")
+
+    def wait(load: Load, topic: str) -> None:
+        load.stop.wait(20)
+
+    monkeypatch.setattr(soak, "PARTS", (wait, fail))
+    load = Load(Broker("a", ("127.0.0.1", 1), Server(1)))
+
+    with running_load(load, "t"):
+        assert load.stop.wait(20)
+        assert list(observe(load, 3)) == []
+
+    assert load.errors == ["fail: ValueError: t is gone"]
+
+
+def test_paced_work_ends_when_it_is_stopped() -> None:
+    load = Load(Broker("a", ("127.0.0.1", 1), Server(1)))
+    numbers = load.paced(0.001)
+
+    assert [next(numbers), next(numbers)] == [0, 1]
+    load.stop.set()
+    assert list(numbers) == []
+
+
+@pytest.mark.slow
+def test_every_part_of_the_load_does_its_work(tmp_path: Path) -> None:
+    with started("trio-kafka", tmp_path, soak.RETENTION_CHECK) as broker:
+        load = Load(broker)
+        with (
+            temporary_topic(broker.bootstrap, 1, soak.KEPT) as topic,
+            running_load(load, topic),
+        ):
+            minutes = list(observe(load, 2, minute_s=2))
+
+    assert load.errors == []
+    assert [minute.number for minute in minutes] == [1, 2]
+    assert all(minute.rss > 20e6 and minute.cores > 0 for minute in minutes)
+    assert minutes[0].counts["selector"] > 0
+    assert minutes[0].counts["Fetch.waiting"] >= 0
+    assert all(
+        load.done[what] > 0
+        for what in (
+            "large produce",
+            "small produce",
+            "poll",
+            "metadata, versions",
+            "connections",
+            "wide produce",
+            "wide poll",
+            "topics",
+        )
+    )
+
+
+@pytest.mark.slow
+def test_a_short_soak_prints_its_minutes_and_what_was_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(soak, "observe", lambda load, minutes: observe(load, minutes, 0.5))
+
+    assert soak.main(["--minutes", "2", "--directory", str(tmp_path)]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[:2]] == [["1", "min"], ["2", "min"]]
+    assert "small produce" in lines[2]
+    assert "not judged" in lines[-1]
