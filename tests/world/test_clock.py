@@ -176,3 +176,23 @@ def test_trio_asks_the_clock_how_long_to_sleep_only_when_no_task_can_run():
     trio.run(main, clock=Watched(virtual=True))
 
     assert asked.count(False) == 2
+
+
+def test_a_wait_of_the_thread_is_counted():
+    waits = SkippingClock().waits
+    assert waits is not None
+    before = waits()
+
+    for _ in range(100):  # the other may be quicker than the wait for it
+        lock = threading.Lock()
+        lock.acquire()
+        other = threading.Thread(target=lock.release)
+        other.start()
+        lock.acquire()
+        other.join()
+
+    assert waits() > before
+
+
+def test_virtual_time_passes_only_where_somebody_waits():
+    assert SkippingClock(virtual=True).waits is None

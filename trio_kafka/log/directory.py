@@ -40,7 +40,7 @@ class LogDirectory:
     def __init__(self, world: World, root: Directory, on_offline: Callable[[], None]) -> None:
         self.root = root
         self.path = root.path
-        self.pace = Pace(world.clock.elapsed)
+        self.pace = Pace(world.clock.elapsed, world.clock.waits)
         self.logs: dict[TopicPartition, Log] = {}
         self.offline: LogDirError | None = None
         self.clean = False

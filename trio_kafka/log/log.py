@@ -230,7 +230,9 @@ class Log:
         self._write(records, headers, self.now_ms())
 
     def _write(self, records: memoryview, headers: Sequence[BatchHeader], now_ms: int) -> None:
-        elapsed = self._elapsed
+        elapsed, pace = self._elapsed, self.pace
+        if pace.suspect:
+            pace.watch()
         began = elapsed()
         try:
             segment = self.segment_for(records, headers, now_ms)
@@ -239,7 +241,7 @@ class Log:
             self.fail(error)
         ended = elapsed()
         if ended - began > LONG_APPEND_S:
-            self.pace.took_long(began, ended)
+            pace.held_up(began, ended)
         self.wrote(segment, start, records, headers)
 
     def segment_for(

@@ -1,8 +1,10 @@
-"""Is a directory slow? An append that took long says so, for a while.
+"""Is a directory slow? An append that took long, because it waited, says so for a while.
 
 Appends block the loop; on a disk that stalls they belong into a thread. One Pace for each
-directory. What a thread takes is longer by its wait for a token and for the interpreter (5 ms where
-the loop is busy), so that it takes more of it to say "slow" again.
+directory. On a busy machine an append also takes long because others have the processor, which no
+thread would change: so the first long append of a while makes the directory suspect only, and
+whether the next ones wait is counted. What a thread takes is longer by its wait for a token and for
+the interpreter (5 ms where the loop is busy), so that it takes more of it to say "slow" again.
 """
 
 from collections.abc import Callable
@@ -11,19 +13,40 @@ from typing import Final
 LONG_APPEND_S: Final = 0.005
 LONG_IN_THREAD_S: Final = 0.025
 SLOW_FOR_S: Final = 1.0
+SUSPECT_FOR_S: Final = 10.0
 
 
 class Pace:
-    """What the appends to one directory cost. elapsed: World's clock that is never skipped.
+    """What the appends to one directory cost.
 
+    elapsed: World's clock that is never skipped. waits: its count of what a thread waited for;
+        None: whatever takes long has waited.
+    suspect: call `watch` before the next append.
     calm: not slow, and no append waits for a thread: nobody need look further. queues: how many
     partitions have appends that wait.
     """
 
-    __slots__ = ("calm", "elapsed", "long_appends", "longest_s", "queues", "slow_until")
+    __slots__ = (
+        "_suspect_until",
+        "_waited",
+        "_waits",
+        "calm",
+        "elapsed",
+        "long_appends",
+        "longest_s",
+        "queues",
+        "slow_until",
+        "suspect",
+    )
 
-    def __init__(self, elapsed: Callable[[], float]) -> None:
+    def __init__(
+        self, elapsed: Callable[[], float], waits: Callable[[], int] | None = None
+    ) -> None:
         self.elapsed = elapsed
+        self.suspect = False
+        self._waits = waits
+        self._waited: int | None = None  # how often, before the append that is watched
+        self._suspect_until = float("-inf")
         self.calm = True
         self.queues = 0
         self.long_appends = 0
@@ -35,8 +58,25 @@ class Pace:
         """A long append was less than a second ago."""
         return self.elapsed() < self.slow_until
 
+    def watch(self) -> None:
+        """An append of this thread begins, to a directory that is suspect."""
+        if self._waits is None or self.elapsed() >= self._suspect_until:
+            self.suspect = False
+            self._waited = None
+        else:
+            self._waited = self._waits()
+
+    def held_up(self, began: float, ended: float) -> None:
+        """An append held this thread for longer than LONG_APPEND_S: by the disk, or by others."""
+        waits = self._waits
+        if waits is None or (self._waited is not None and waits() != self._waited):
+            self.took_long(began, ended)
+        else:
+            self.suspect = True
+            self._suspect_until = ended + SUSPECT_FOR_S
+
     def took_long(self, began: float, ended: float) -> None:
-        """An append took longer than LONG_APPEND_S, or LONG_IN_THREAD_S."""
+        """An append waited for longer than LONG_APPEND_S, or LONG_IN_THREAD_S."""
         self.calm = False
         self.long_appends += 1
         self.longest_s = max(self.longest_s, ended - began)

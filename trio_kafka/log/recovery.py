@@ -84,7 +84,7 @@ def create_log(
         epochs=LeaderEpochs(),
         producers=ProducerState(),
         unsynced=Unsynced(directory, parent),
-        pace=pace or Pace(world.clock.elapsed),
+        pace=pace or Pace(world.clock.elapsed, world.clock.waits),
     )
 
 
@@ -124,7 +124,7 @@ async def open_log(
         epochs=loader.epochs,
         producers=loader.producers,
         unsynced=Unsynced(directory, parent),
-        pace=pace or Pace(world.clock.elapsed),
+        pace=pace or Pace(world.clock.elapsed, world.clock.waits),
     )
     log.high_watermark = loader.known.high_watermark
     return log

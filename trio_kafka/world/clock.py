@@ -5,6 +5,7 @@ virtual time, `advance` and the verdict that everything is stuck need neither a 
 whose autojump is private; and stepping by `wait_all_tasks_blocked` never ends beside one busy task.
 """
 
+import resource
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,10 @@ _INF: Final = float("inf")
 
 class Deadlock(Exception):  # noqa: N818 - a verdict about the code under test
     """Everything waits, and nothing has a deadline."""
+
+
+def _waits() -> int:
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 
 class _Steps(trio.abc.Instrument):
@@ -37,6 +42,7 @@ class SkippingClock(trio.abc.Clock):
     wall: seconds since 1970. Follows the machine's, which may step back: what was skipped is shared
         between the two hands, not a reading.
     elapsed: for stamps and turn budgets. Never skipped by `advance`; virtual: the virtual time.
+    waits: see `protocols.Clock`; None in virtual time.
     stuck: called when no task can run and there is no deadline; None: Trio waits for I/O.
     in_flight: calls in threads and processes. Trio counts their tasks as parked, so no jump then.
     """
@@ -47,9 +53,11 @@ class SkippingClock(trio.abc.Clock):
         self.stuck: Callable[[], None] | None = None
         self.wall: Callable[[], float]
         self.elapsed: Callable[[], float]
+        self.waits: Callable[[], int] | None
         self._read = None if virtual else time.perf_counter
         self.wall = self._virtual_wall if virtual else self._machine_wall
         self.elapsed = self.current_time if virtual else time.perf_counter
+        self.waits = None if virtual else _waits
         self._goal = _INF if virtual else -_INF  # jump from deadline to deadline up to here
         self._steps = 0
         self._advancing: trio.lowlevel.Task | None = None

@@ -44,6 +44,12 @@ class Clock(Protocol):
     def elapsed(self) -> Callable[[], float]:
         """Seconds for stamps and turn budgets; never moved by `advance`."""
 
+    @property
+    def waits(self) -> Callable[[], int] | None:
+        """How often the calling thread has waited in the kernel, for a disk, a lock or an event. To
+        lose the processor is no wait. None: time passes only where somebody waits.
+        """
+
 
 class Socket(Protocol):
     """A connected stream that never blocks. `key` names it in selectors until it is closed."""

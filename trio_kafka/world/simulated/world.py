@@ -27,6 +27,7 @@ class SimulatedClock:
 
     def __init__(self) -> None:
         self.elapsed = trio.current_time
+        self.waits = None  # time passes only where somebody waits
 
     def wall(self) -> float:
         return EPOCH + trio.current_time()
