@@ -49,6 +49,7 @@ from trio_kafka.requests.context import Context
 from trio_kafka.requests.kept import Kept
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded
+from trio_kafka.requests.slices import Steps, in_slices, lazily, to_bytes_in_steps
 from trio_kafka.security.operations import OF_CLUSTER, OF_TOPIC
 
 __all__ = [
@@ -91,6 +92,7 @@ __all__ = [
     "ResourceType",
     "Row",
     "SessionPartition",
+    "Steps",
     "TopicId",
     "TopicImage",
     "TopicPartition",
@@ -109,12 +111,15 @@ __all__ = [
     "endpoint_on",
     "endpoints_on",
     "epoch_end",
+    "in_slices",
     "is_internal",
     "isolation_of",
+    "lazily",
     "logger_levels",
     "message_of",
     "offline_replicas",
     "search_offset",
     "special_offset",
     "to_bytes",
+    "to_bytes_in_steps",
 ]

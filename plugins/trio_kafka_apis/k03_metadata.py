@@ -1,12 +1,13 @@
 """Metadata (key 3): the brokers, and who leads which partition.
 
 Never waits. Anybody may ask. Answers are kept as bytes, by what was asked, until the metadata
-change. A topic that does not exist is asked for from the controller, where client and settings let
-it, and answered with UNKNOWN_TOPIC_OR_PARTITION until it is there: clients ask again. Brokers are
-named by their address on the listener that the request came through; one that has none there is
-left out.
+change; what is not there yet is made in steps, as a cluster may have 100,000 partitions. A topic
+that does not exist is asked for from the controller, where client and settings let it, and answered
+with UNKNOWN_TOPIC_OR_PARTITION until it is there: clients ask again. Brokers are named by their
+address on the listener that the request came through; one that has none there is left out.
 """
 
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 from trio_kafka.plugin import (
@@ -22,16 +23,20 @@ from trio_kafka.plugin import (
     MetadataImage,
     NodeId,
     PartitionState,
+    Steps,
     TopicId,
     TopicImage,
     api,
     check_topic_name,
     endpoints_on,
+    in_slices,
     is_internal,
-    to_bytes,
+    lazily,
+    to_bytes_in_steps,
 )
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
+    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -40,12 +45,33 @@ from trio_kafka.protocol.messages.k03_metadata import (
 
 Names = tuple[str | TopicId, ...] | None  # None: all topics
 
+STEP: Final = 50  # topics that are looked at in one go
+NOT_ASKED: Final = -(1 << 31)
 _kept: Final = Kept()
 
 
 @api(MetadataRequest)
-def metadata(request: MetadataRequest, context: Context) -> Encoded:
-    wanted = _wanted(request, context.version)
+def metadata(request: MetadataRequest, context: Context) -> Encoded | Steps[Encoded]:
+    if request.topics is None or (context.version == 0 and not request.topics):
+        return _answer(None, request, context)
+    if len(request.topics) > STEP:
+        return _answer_many(request.topics, request, context)
+    return _answer(tuple(dict.fromkeys(_named(request.topics, context))), request, context)
+
+
+def _answer_many(
+    topics: list[MetadataRequestTopic], request: MetadataRequest, context: Context
+) -> Steps[Encoded]:
+    wanted: dict[str | TopicId, None] = {}
+    for some in in_slices(topics, STEP):
+        wanted |= dict.fromkeys(_named(some, context))
+        yield
+    answer = _answer(tuple(wanted), request, context)
+    return answer if isinstance(answer, Encoded) else (yield from answer)
+
+
+def _answer(wanted: Names, request: MetadataRequest, context: Context) -> Encoded | Steps[Encoded]:
+    """The answer that is kept, or the steps that make it."""
     image = context.metadata.image
     asked = (
         context.version,
@@ -55,20 +81,32 @@ def metadata(request: MetadataRequest, context: Context) -> Encoded:
         request.include_topic_authorized_operations,
     )
     answer = _kept.get(context.apis, image, asked)
-    if answer is None:
-        response, missing = _describe(request, wanted, image, context)
-        answer = Encoded(to_bytes(response, context.version))
-        if not missing:
-            _kept.put(context.apis, image, asked, answer)
+    return answer or _make(asked, wanted, request, image, context)
+
+
+def _make(
+    asked: Hashable,
+    wanted: Names,
+    request: MetadataRequest,
+    image: MetadataImage,
+    context: Context,
+) -> Steps[Encoded]:
+    unknown = yield from _unknown(wanted or (), image)
+    missing = [name for name in unknown if isinstance(name, str) and _may_be_created(name)]
+    if missing and request.allow_auto_topic_creation and context.config.auto_create_topics_enable:
+        context.topic_creation.want(missing)
+    response = _describe(request, wanted, image, context)
+    answer = Encoded((yield from to_bytes_in_steps(response, context.version)))
+    if not unknown:
+        _kept.put(context.apis, image, asked, answer)
     return answer
 
 
-def _wanted(request: MetadataRequest, version: int) -> Names:
+def _named(topics: list[MetadataRequestTopic], context: Context) -> list[str | TopicId]:
     """What the request names. Raises KafkaError(INVALID_REQUEST)."""
-    if request.topics is None or (version == 0 and not request.topics):
-        return None
+    version = context.version
     wanted: list[str | TopicId] = []
-    for topic in request.topics:
+    for topic in topics:
         if topic.topic_id != ZERO_TOPIC_ID:
             if version < 12:
                 raise KafkaError(
@@ -79,48 +117,45 @@ def _wanted(request: MetadataRequest, version: int) -> Names:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic has neither name nor id")
         else:
             wanted.append(topic.name)
-    return tuple(dict.fromkeys(wanted))
+    return wanted
+
+
+def _unknown(wanted: Sequence[str | TopicId], image: MetadataImage) -> Steps[list[str | TopicId]]:
+    """Those of the topics that do not exist (yet)."""
+    unknown: list[str | TopicId] = []
+    for some in in_slices(wanted, STEP):
+        unknown += [one for one in some if image.topic(one) is None]
+        yield
+    return unknown
 
 
 def _describe(
     request: MetadataRequest, wanted: Names, image: MetadataImage, context: Context
-) -> tuple[MetadataResponse, bool]:
-    """The answer, and whether a topic in it does not exist (yet)."""
-    listener, version = context.listener, context.version
-    brokers = _brokers(image, listener)
+) -> MetadataResponse:
+    """The answer; its topics are made when they are written."""
+    brokers = _brokers(image, context.listener)
     alive = {broker.node_id for broker in brokers}
-    topics: list[MetadataResponseTopic] = []
-    missing: list[str] = []
-    unknown = False
-    for name in sorted(image.topics) if wanted is None else wanted:
+    allowed = OF_TOPIC if request.include_topic_authorized_operations else NOT_ASKED
+
+    def describe(name: str | TopicId) -> MetadataResponseTopic:
         topic = image.topic(name)
         if topic is not None:
-            topics.append(_topic(topic, alive, version))
-            continue
-        unknown = True
+            return _topic(topic, alive, context.version, allowed)
         if isinstance(name, str):
-            topics.append(_unknown(name))
-            if topics[-1].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                missing.append(name)
-        else:
-            code = ErrorCode.UNKNOWN_TOPIC_ID
-            topics.append(MetadataResponseTopic(error_code=code, name=None, topic_id=name))
-    if missing and request.allow_auto_topic_creation and context.config.auto_create_topics_enable:
-        context.topic_creation.want(missing)
-    response = MetadataResponse(
+            return _no_topic(name)
+        code = ErrorCode.UNKNOWN_TOPIC_ID
+        return MetadataResponseTopic(error_code=code, name=None, topic_id=name)
+
+    return MetadataResponse(
         brokers=brokers,
         cluster_id=image.cluster_id,
         # Clients send to any broker what is for the controller: it is passed on.
         controller_id=context.node_id if context.node_id in alive else NO_NODE,
-        topics=topics,
+        topics=lazily(sorted(image.topics) if wanted is None else wanted, describe),
+        cluster_authorized_operations=(
+            OF_CLUSTER if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
     )
-    if request.include_topic_authorized_operations:
-        for one in topics:
-            if not one.error_code:
-                one.topic_authorized_operations = OF_TOPIC
-    if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = OF_CLUSTER
-    return response, unknown
 
 
 def _brokers(image: MetadataImage, listener: str) -> list[MetadataResponseBroker]:
@@ -131,7 +166,7 @@ def _brokers(image: MetadataImage, listener: str) -> list[MetadataResponseBroker
     ]
 
 
-def _unknown(name: str) -> MetadataResponseTopic:
+def _no_topic(name: str) -> MetadataResponseTopic:
     try:
         check_topic_name(name)
     except KafkaError as error:
@@ -143,15 +178,20 @@ def _unknown(name: str) -> MetadataResponseTopic:
     )
 
 
-def _topic(topic: TopicImage, alive: set[int], version: int) -> MetadataResponseTopic:
+def _may_be_created(name: str) -> bool:
+    return _no_topic(name).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _topic(topic: TopicImage, alive: set[int], version: int, allowed: int) -> MetadataResponseTopic:
+    def describe(number: int) -> MetadataResponsePartition:
+        return _partition(number, topic.partitions[number], alive, version)
+
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.id,
         is_internal=is_internal(topic.name),
-        partitions=[
-            _partition(number, state, alive, version)
-            for number, state in sorted(topic.partitions.items())
-        ],
+        partitions=lazily(range(len(topic.partitions)), describe),
+        topic_authorized_operations=allowed,
     )
 
 

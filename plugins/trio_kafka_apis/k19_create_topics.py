@@ -20,6 +20,7 @@ from trio_kafka.plugin import (
     ResourceType,
     api,
     describe_topic,
+    lazily,
 )
 from trio_kafka.protocol.messages.k19_create_topics import (
     CreatableTopic,
@@ -47,7 +48,7 @@ async def create_topics(request: CreateTopicsRequest, context: Context) -> Creat
             )
     made = await context.parked(_create, wanted, request, context)
     return CreateTopicsResponse(
-        topics=[_result(name, failed.get(name) or made[name], context) for name in named]
+        topics=lazily(named, lambda name: _result(name, failed.get(name) or made[name], context))
     )
 
 

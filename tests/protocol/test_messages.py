@@ -14,7 +14,13 @@ from tests.protocol.declared import (
     requests,
     versions,
 )
-from trio_kafka.protocol.compiler import decoder, encoder, to_bytes
+from trio_kafka.protocol.compiler import (
+    decoder,
+    decoder_in_steps,
+    encoder,
+    encoder_in_steps,
+    to_bytes,
+)
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.headers import (
@@ -86,6 +92,37 @@ def test_every_recorded_frame_is_decoded_and_encoded_to_the_same_bytes(
             behind = TRAILING.get(sample["n"], 0) if message_of(cls).kind == "request" else 0
             assert end == len(frame) - behind, (sample["n"], cls.__name__)
             assert head + b"".join(segments) == frame[:end], (sample["n"], cls.__name__)
+
+
+def run(steps: Any) -> tuple[int, Any]:
+    """How many pauses there were, and what came of it."""
+    pauses = 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return pauses, end.value
+        pauses += 1
+
+
+@pytest.mark.parametrize("key", sorted(requests()))
+def test_codecs_in_steps_do_the_same_as_those_in_one_go(key: int) -> None:
+    newest = {sample["version"]: sample for sample in SAMPLES if sample["key"] == key}
+    for version in {min(newest), max(newest)}:
+        for cls, frame, position, _ in bodies(newest[version]):
+            message, end = decoder(cls, version)(frame, position)
+            segments: list[bytes] = []
+            in_steps: list[bytes] = []
+            encoder(cls, version)(message, segments.append)
+
+            pauses, made = run(decoder_in_steps(cls, version)(frame, position))
+            assert made == (message, end)
+            written, _ = run(encoder_in_steps(cls, version)(message, in_steps.append))
+            assert in_steps == segments
+            assert written == pauses
+            if end > position:
+                with pytest.raises(DecodeError):
+                    run(decoder_in_steps(cls, version)(frame[: end - 1], position))
 
 
 def without_records(data: Any) -> Any:

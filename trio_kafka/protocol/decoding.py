@@ -3,12 +3,14 @@
 Straight-line code, loops inlined. Values of a fixed size that stand side by side are unpacked
 together, along with the first byte of the varint, or the length, that follows. `buf` is bytes or a
 memoryview of bytes; what is taken from it is copied, except `records`. Lengths are compared with
-what is left of `buf` before anything is made of them.
+what is left of `buf` before anything is made of them. Stepwise, it is a generator that pauses after
+each item of an array.
 """
 
 from typing import Any, Final
 
 from attrs import Factory, define
+from attrs import field as attribute
 
 from trio_kafka.protocol import primitives
 from trio_kafka.protocol.fields import FIXED, Field
@@ -29,6 +31,7 @@ class DecodeWriter:
 
     source: Source
     run: list[Neighbour] = Factory(list)
+    stepwise: bool = attribute(default=False, kw_only=True)
 
     def write(self, cls: type[Any]) -> None:
         """The whole body, up to its return."""
@@ -46,6 +49,8 @@ class DecodeWriter:
             source.add("view = buf if type(buf) is memoryview else memoryview(buf)", "")
         self._struct(cls, "message = {}")
         source.add("return message, pos", "")
+        if self.stepwise:
+            source.add("yield  # a generator, also where there is no array", "")
 
     def _struct(self, cls: type[Any], sink: Sink) -> None:
         """Read the fields of `cls`, then hand the instance to `sink`."""
@@ -191,6 +196,8 @@ class DecodeWriter:
                     self._value(of, item)
                     self._flush()
                     self.source.add(f"{append}({item})")
+                if self.stepwise:
+                    self.source.add("yield")
 
     def _struct_field(self, field: Field, target: str) -> None:
         if not self.source.null(field):

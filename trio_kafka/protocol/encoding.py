@@ -4,12 +4,14 @@ for each piece.
 Values of a fixed size that stand side by side are packed together, along with the length that
 follows. A struct made
 only of such values and of arrays of numbers is a row: one pack, whose Struct is kept by the lengths
-of the arrays. What stands in a `records` field is handed to `write` as it is.
+of the arrays. What stands in a `records` field is handed to `write` as it is. Stepwise, it is a
+generator that pauses after each item of an array.
 """
 
 from typing import Any, Final
 
 from attrs import Factory, define
+from attrs import field as attribute
 
 from trio_kafka.protocol import primitives
 from trio_kafka.protocol.fields import FIXED, Field
@@ -33,6 +35,7 @@ class EncodeWriter:
     source: Source
     run: list[Neighbour] = Factory(list)
     write_name: str = "write"
+    stepwise: bool = attribute(default=False, kw_only=True)
 
     def write(self, cls: type[Any]) -> None:
         """The whole body."""
@@ -48,6 +51,9 @@ class EncodeWriter:
         }
         self._struct(cls, "message")
         self._flush()
+        if self.stepwise:
+            self.source.add("return", "")
+            self.source.add("yield  # a generator, also where there is no array", "")
 
     def _struct(self, cls: type[Any], of: str) -> None:
         """Write the instance `of`, its last neighbours may wait in the run."""
@@ -218,7 +224,9 @@ class EncodeWriter:
             else:
                 self._struct(of.part, item)
             self._flush()
-            if not self.source.flexible and not self.source.smallest(of):
+            if self.stepwise:
+                self.source.add("yield")
+            elif not self.source.flexible and not self.source.smallest(of):
                 self.source.add("pass")
 
     def _numbers(self, of: Field, items: str) -> str:

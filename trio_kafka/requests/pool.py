@@ -3,11 +3,18 @@
 A plain handler never waits: it takes no token, and whoever has the request may call it. An async
 one runs in a handler task, under a token of the group's limiter (`num.io.threads`) and a cancel
 scope of its own. A request that fails gets its API's error answer; the group goes on.
+
+What is too much for one go is done in steps: a large request is read so, a large answer written so,
+and a plain handler may be a generator that pauses between parts of its work. Steps are taken at
+once as long as they are few; then a task takes the rest, under a token, a slice in each pass of the
+loop. The connection's next request waits meanwhile, so answers keep their order.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
-from typing import Any
+from types import GeneratorType
+from typing import Any, Final, TypeVar
 
 import trio
 
@@ -30,11 +37,15 @@ from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.parking import Parking
 from trio_kafka.requests.parts import Parts
-from trio_kafka.requests.replies import Route
+from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.requests.routes import API_VERSIONS, Routes
+from trio_kafka.requests.slices import LARGE, Steps, advance
 from trio_kafka.wire.server import code_of
 
+T = TypeVar("T")
 logger = get_logger(__name__)
+_AT_ONCE_S: Final = 0.0005  # of steps, before a task takes the rest
+_SLICE_S: Final = 0.0001  # of steps, in a pass whose budget is used up
 
 
 class HandlerGroup:
@@ -111,6 +122,9 @@ class HandlerGroup:
         if route is None:
             self._answer_unknown(request)
             return
+        if request.frame is not None and len(request.frame) > LARGE:
+            self._in_steps(request, self._serve_large(request, route))
+            return
         message = self._read(request, route)
         if message is None:
             return
@@ -120,6 +134,10 @@ class HandlerGroup:
                 self._watch(request, route, message, answer)
             elif answer is None:
                 request.respond(None)
+            elif type(answer) is Encoded:
+                request.respond(route.write(request.correlation, answer))
+            elif type(answer) is GeneratorType or route.is_large(answer):
+                self._in_steps(request, self._finish(request, route, message, answer))
             else:
                 request.respond(route.write(request.correlation, answer))
         except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
@@ -150,7 +168,7 @@ class HandlerGroup:
             self.unparked -= 1
 
     async def _perform_async(self, request: Request, route: Route) -> None:
-        message = self._read(request, route)
+        message = await self._all_of(self._read_large(request, route))
         if message is None:
             return
         with trio.CancelScope() as scope:
@@ -165,7 +183,7 @@ class HandlerGroup:
                 elif answer is None:
                     request.respond(None)
                 else:
-                    request.respond(route.write(request.correlation, answer))
+                    await self._all_of(self._finish(request, route, message, answer))
             except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
                 self._fail(request, route, message, error)
             finally:
@@ -185,6 +203,71 @@ class HandlerGroup:
         except (ProtocolError, UnicodeDecodeError) as error:
             request.refuse(items.UNDECODABLE, str(error))
             return None
+
+    # --- in steps
+
+    def _in_steps(self, request: Request, steps: Steps[None]) -> None:
+        """Take steps, a task those that are left."""
+        if advance(steps, self.elapsed, self.elapsed() + _AT_ONCE_S) is None:
+            self._tasks.start_soon(self._go_on, request, steps, name=f"{self._name}-slices")
+
+    async def _go_on(self, request: Request, steps: Steps[None]) -> None:
+        with closing(steps):
+            await self.limiter.acquire_on_behalf_of(request)
+            try:
+                await self._all_of(steps)
+            finally:
+                self.limiter.release_on_behalf_of(request)
+
+    async def _all_of(self, steps: Steps[T]) -> T:
+        """What steps give at their end; others run between slices of them."""
+        while True:
+            now = self.elapsed()
+            done = advance(steps, self.elapsed, max(self._turn.begin(), now + _SLICE_S))
+            if done is not None:
+                return done.value
+            await trio.lowlevel.checkpoint()
+
+    def _serve_large(self, request: Request, route: Route) -> Steps[None]:
+        """As `perform`, from the first byte to the answer."""
+        message = yield from self._read_large(request, route)
+        if message is None:
+            return
+        try:
+            answer = route.handler(message, Context(request, self._parts))
+        except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
+            self._fail(request, route, message, error)
+        else:
+            yield from self._finish(request, route, message, answer)
+
+    def _read_large(self, request: Request, route: Route) -> Steps[Any]:
+        """As `_read`, in steps where the frame is large."""
+        if request.frame is None or len(request.frame) <= LARGE:
+            return self._read(request, route)
+        try:
+            length = request.client_length
+            request.client_id = request.connection.client_id(request.frame, length)
+            return (yield from route.read_in_steps(request.frame, length))
+        except (ProtocolError, UnicodeDecodeError) as error:
+            request.refuse(items.UNDECODABLE, str(error))
+            return None
+
+    def _finish(self, request: Request, route: Route, message: Any, answer: Any) -> Steps[None]:
+        """Whatever a handler gave, to the response."""
+        try:
+            if type(answer) is GeneratorType:
+                answer = yield from answer
+            if type(answer) is Delayed:
+                self._watch(request, route, message, answer)
+            elif answer is None:
+                request.respond(None)
+            elif type(answer) is Encoded or not route.is_large(answer):
+                request.respond(route.write(request.correlation, answer))
+            else:
+                segments = yield from route.write_in_steps(request.correlation, answer)
+                request.respond(segments)
+        except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
+            self._fail(request, route, message, error)
 
     # --- what waits
 
@@ -208,7 +291,10 @@ class HandlerGroup:
             self._fail(request, route, message, answer)
         else:
             try:
-                request.respond(route.write(request.correlation, answer))
+                if route.is_large(answer):
+                    self._in_steps(request, self._finish(request, route, message, answer))
+                else:
+                    request.respond(route.write(request.correlation, answer))
             except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
                 self._fail(request, route, message, error)
 
@@ -264,12 +350,17 @@ class HandlerGroup:
 
     # --- tasks
 
-    def _start_one(self) -> None:
+    @property
+    def _tasks(self) -> trio.Nursery:
         if self._nursery is None:
             raise RuntimeError("the handler group does not run")
+        return self._nursery
+
+    def _start_one(self) -> None:
+        nursery = self._tasks
         self.unparked += 1
         self._started += 1
-        self._nursery.start_soon(self._serve, name=f"{self._name}-{self._started - 1}")
+        nursery.start_soon(self._serve, name=f"{self._name}-{self._started - 1}")
 
     def _figures(self) -> Figures:
         return {"size": self.size, "tasks": self.unparked, "parked": self.parked}

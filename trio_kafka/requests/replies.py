@@ -6,12 +6,14 @@ from typing import Any
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode
-from trio_kafka.protocol.compiler import decoder, encoder
+from trio_kafka.protocol.compiler import decoder, decoder_in_steps, encoder
 from trio_kafka.protocol.headers import request_header_version, response_header_version
 from trio_kafka.protocol.schema import message_of
+from trio_kafka.protocol.weight import weigher
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.error_answers import generic_error_answer
-from trio_kafka.wire.server import Segments, answer, body_position, small_answer
+from trio_kafka.requests.slices import Steps, coarse, encode_in_steps
+from trio_kafka.wire.server import JOINED, Segments, answer, body_position, small_answer
 
 
 @frozen
@@ -23,7 +25,10 @@ class Encoded:
 
 @frozen(kw_only=True)
 class Route:
-    """An API in a version. Codecs are compiled when the route is made."""
+    """An API in a version. Codecs are compiled when the route is made, those in steps on first use.
+
+    is_large: whether a response is to be written in steps.
+    """
 
     api: Api
     version: int
@@ -31,6 +36,7 @@ class Route:
     waits: bool
     decode: Callable[[memoryview, int], tuple[Any, int]]
     encode: Callable[[Any, Callable[[Any], object]], None]
+    is_large: Callable[[Any], bool]
     flexible_request: bool
     flexible_response: bool
 
@@ -46,9 +52,22 @@ class Route:
         carry.
         """
         if type(response) is Encoded:
+            if len(response.body) > JOINED:
+                return answer(correlation, (response.body,), flexible=self.flexible_response)
             return (small_answer(correlation, response.body, flexible=self.flexible_response),)
         parts: list[Any] = []
         self.encode(response, parts.append)
+        return answer(correlation, parts, flexible=self.flexible_response)
+
+    def read_in_steps(self, frame: memoryview, client_length: int) -> Steps[Any]:
+        """As `read`, of a large frame."""
+        position = body_position(frame, client_length, flexible=self.flexible_request)
+        decode = decoder_in_steps(self.api.request, self.version)
+        return (yield from coarse(decode(frame, position)))[0]
+
+    def write_in_steps(self, correlation: int, response: Any) -> Steps[Segments]:
+        """As `write`, of a large response."""
+        parts = yield from encode_in_steps(response, self.version)
         return answer(correlation, parts, flexible=self.flexible_response)
 
     def error(self, request: Any, code: ErrorCode, message: str | None) -> Any:
@@ -67,6 +86,7 @@ def make_route(api: Api, version: int) -> Route:
         waits=api.waits,
         decode=decoder(api.request, version),
         encode=encoder(api.response, version),
+        is_large=weigher(api.response),
         flexible_request=request_header_version(message_of(api.request), version) >= 2,
         flexible_response=response_header_version(message_of(api.response), version) >= 1,
     )

@@ -100,14 +100,14 @@ def answer(correlation: int, parts: Segments, *, flexible: bool) -> Segments:
             return (b"".join((head, *parts)),)
         except TypeError:  # a range of a file is among them
             pass
-    return _joined(head, parts)
+    return joined((head, *parts))
 
 
-def _joined(head: bytes, parts: Segments) -> Segments:
+def joined(parts: Segments) -> list[Any]:
     """What lies between ranges of files becomes one, as long as that is not large."""
     out: list[Any] = []
-    run: list[Any] = [head]
-    length = len(head)
+    run: list[Any] = []
+    length = 0
     for part in parts:
         if not isinstance(part, bytes | memoryview | bytearray):
             if run:

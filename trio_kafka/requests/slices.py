@@ -1,0 +1,106 @@
+"""Work on a request that is too much for one go: steps, between which others may run.
+
+A step takes some 10 µs. Whoever drives steps looks at the clock after each.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from itertools import islice, repeat
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
+
+from attrs import frozen
+
+from trio_kafka.protocol.compiler import encoder_in_steps
+from trio_kafka.wire.server import joined
+
+T = TypeVar("T")
+S = TypeVar("S")
+T_co = TypeVar("T_co", covariant=True)
+Steps = Generator[None, None, T]
+
+LARGE: Final = 64 << 10  # bytes of a request that is read in steps
+_ITEMS: Final = 16  # of an array, in one step
+_PIECES: Final = 2000  # that are joined when they are so many
+
+
+@frozen
+class Done(Generic[T]):
+    """What steps gave at their end."""
+
+    value: T
+
+
+def advance(steps: Steps[T], elapsed: Callable[[], float], ends: float) -> Done[T] | None:
+    """Go on until the end, or until `elapsed` has reached `ends`: then None. At least one step."""
+    try:
+        while True:
+            next(steps)
+            if elapsed() >= ends:
+                return None
+    except StopIteration as end:
+        return Done(end.value)
+
+
+def coarse(fine: Steps[T], items: int = _ITEMS) -> Steps[T]:
+    """The same work in fewer steps."""
+    try:
+        while True:
+            for _ in repeat(None, items):
+                next(fine)
+            yield
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]  # as the generator gave it
+    finally:
+        fine.close()
+
+
+def encode_in_steps(message: Any, version: int) -> Steps[list[Any]]:
+    """The segments of a message, as few as is cheap. Raises EncodeError.
+
+    Whoever gives up half way has to release what stands in the message, not here.
+    """
+    parts: list[Any] = []
+    pieces: list[Any] = []
+    for _ in coarse(encoder_in_steps(type(message), version)(message, pieces.append)):
+        if len(pieces) > _PIECES:
+            parts += joined(pieces)
+            pieces.clear()
+        yield
+    parts += joined(pieces)
+    return parts
+
+
+def to_bytes_in_steps(message: Any, version: int) -> Steps[bytes]:
+    """As `to_bytes`: the message has no file ranges."""
+    return b"".join((yield from encode_in_steps(message, version)))
+
+
+class Items(Sized, Iterable[T_co], Protocol[T_co]):
+    """What can be counted and walked."""
+
+
+def lazily(items: Items[S], make: Callable[[S], T]) -> list[T]:
+    """An array of an answer whose items are made when they are written: `make` of each of `items`.
+
+    For answers of many items: building and writing them is sliced alike, and all of them are never
+    in memory at once. Only good for being written; `items` must not change meanwhile.
+    """
+    return cast("list[T]", _Lazily(items, make))
+
+
+@frozen
+class _Lazily(Generic[S, T]):
+    _items: Items[S]
+    _make: Callable[[S], T]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._make, self._items)
+
+
+def in_slices(items: Iterable[T], size: int = 100) -> Iterator[list[T]]:
+    """The items in lists of `size`: a step each, for what takes about 0.1 µs."""
+    rest = iter(items)
+    while slice_ := list(islice(rest, size)):
+        yield slice_
