@@ -23,7 +23,7 @@ from trio_kafka.protocol.stored.metadata.topics import ClearElrRecord
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 ALL_BROKERS: Final[ConfigResource] = (ResourceType.BROKER, "")
-LONGEST_VALUE: Final = 32767  # a string of the protocol is no longer
+LONGEST_VALUE: Final = 32767  # bytes: a string of the protocol is no longer
 
 Validator = Callable[[ResourceType, str, Mapping[str, str], MetadataImage], None]
 """Called with everything that would be set for a resource, and how things are before.
@@ -197,8 +197,8 @@ def _check_values(
     image: MetadataImage, resource: ConfigResource, changes: Mapping[str, str | None]
 ) -> None:
     for name, value in changes.items():
-        if value is not None and len(value) > LONGEST_VALUE:
-            found = f"{name} has {len(value)} characters: want at most {LONGEST_VALUE}"
+        if value is not None and len(value.encode()) > LONGEST_VALUE:
+            found = f"{name} has {len(value.encode())} bytes: want at most {LONGEST_VALUE}"
             raise KafkaError(ErrorCode.INVALID_CONFIG, found)
     if resource[0] != ResourceType.BROKER or not _has_elr(image):
         return

@@ -1,0 +1,163 @@
+"""AlterConfigs: all settings of a resource at once."""
+
+import logging
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.configs import (
+    BROKER,
+    GROUP,
+    LOGGER,
+    METRICS,
+    SET,
+    TOPIC,
+    Setting,
+    alter,
+    own,
+    put,
+    results,
+    settings_of,
+    value,
+)
+from tests.apis.kit import broker, stable
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k33_alter_configs import AlterConfigsRequest
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.simulation import simulated_world
+
+RETENTION, SEGMENT = "retention.ms", "segment.bytes"
+LOG_RETENTION, LOG_SEGMENT = "log.retention.ms", "log.segment.bytes"
+OK = (0, None)
+CONFIG, REQUEST = ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("version", stable(AlterConfigsRequest))
+async def test_what_is_not_named_goes_back_in_every_version(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", configs={RETENTION: "1", SEGMENT: "2000000"})
+
+        async def after(*settings: Setting) -> dict[str, object]:
+            assert await put(served, TOPIC, "t", *settings, version=version) == OK
+            return await own(served, TOPIC, "t", [RETENTION, SEGMENT])
+
+        assert await after((RETENTION, "5")) == {RETENTION: "5"}
+        assert await after((SEGMENT, "3000000")) == {SEGMENT: "3000000"}
+        assert await after((SEGMENT, "3000000")) == {SEGMENT: "3000000"}
+        assert await after() == {}
+
+
+@pytest.mark.parametrize("version", stable(AlterConfigsRequest))
+@pytest.mark.parametrize("name", ["1", ""])
+async def test_a_brokers_settings_too(autojump_clock: MockClock, version: int, name: str) -> None:
+    both = [LOG_RETENTION, LOG_SEGMENT]
+    # What all brokers must have in common is not taken away.
+    always = [] if name else [("min.insync.replicas", "1")]
+    async with broker() as served:
+        await alter(served, BROKER, name, (LOG_RETENTION, SET, "9"), (LOG_SEGMENT, SET, "2000000"))
+        await served.create_topic("t")
+
+        assert await put(served, BROKER, name, (LOG_RETENTION, "6"), *always, version=version) == OK
+        assert await own(served, BROKER, name, both) == {LOG_RETENTION: "6"}
+        assert (await value(served, TOPIC, "t", RETENTION))[0] == "6"
+        assert await put(served, BROKER, name, *always, version=version) == OK
+        assert await own(served, BROKER, name, both) == {}
+
+
+@pytest.mark.parametrize("version", stable(AlterConfigsRequest))
+@pytest.mark.parametrize(
+    ("kind", "name", "settings", "code"),
+    [
+        (TOPIC, "t", [(RETENTION, None)], REQUEST),
+        (TOPIC, "t", [(RETENTION, "1"), (RETENTION, "1")], REQUEST),
+        (TOPIC, "t", [(RETENTION, "x")], CONFIG),
+        (TOPIC, "t", [("no.such", "1")], CONFIG),
+        (TOPIC, "unknown", [(RETENTION, "1")], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC, "unknown", [], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC, "a b", [], ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (TOPIC, "", [], REQUEST),
+        (BROKER, "1", [("num.partitions", "6")], REQUEST),
+        (BROKER, "1", [("no.such", "6")], REQUEST),
+        (BROKER, "2", [], REQUEST),
+        (BROKER, "x", [], REQUEST),
+        (BROKER, "", [], CONFIG),  # min.insync.replicas would go
+        (BROKER, "", [(LOG_RETENTION, "6")], CONFIG),
+        (LOGGER, "1", [("root", "INFO")], REQUEST),
+        (METRICS, "m", [("interval.ms", "1000")], REQUEST),
+        (GROUP, "g", [], REQUEST),
+        (99, "t", [], REQUEST),
+        (0, "", [], REQUEST),
+    ],
+)
+async def test_what_cannot_be_is_refused_and_nothing_of_it_is_done(
+    autojump_clock: MockClock,
+    version: int,
+    kind: int,
+    name: str,
+    settings: list[Setting],
+    code: ErrorCode,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", configs={RETENTION: "1"})
+        before = served.broker.metadata.image.configs, logging.getLogger().level
+        found, _ = await put(served, kind, name, *settings, version=version)
+        after = served.broker.metadata.image.configs, logging.getLogger().level
+
+    assert found == code
+    assert after == before
+
+
+@pytest.mark.parametrize("version", stable(AlterConfigsRequest))
+async def test_validation_says_what_would_be_and_does_nothing(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", configs={RETENTION: "1"})
+        before = served.broker.metadata.image.configs
+        found = [
+            (await put(served, TOPIC, "t", (RETENTION, text), version=version, validate_only=True))[
+                0
+            ]
+            for text in ("5", "x")
+        ]
+
+        assert found == [0, CONFIG]
+        assert served.broker.metadata.image.configs is before
+
+
+async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", configs={RETENTION: "1"})
+        await served.create_topic("u")
+        resources = [
+            settings_of(TOPIC, "u", (RETENTION, "7")),
+            settings_of(TOPIC, "t"),
+            settings_of(BROKER, "1", (LOG_RETENTION, "8")),
+            settings_of(TOPIC, "t"),
+            settings_of(LOGGER, "1"),
+        ]
+        answer = await served.ask(AlterConfigsRequest(resources), 2)
+
+        assert results(answer) == [
+            (0, TOPIC, "u"),
+            (REQUEST, TOPIC, "t"),  # is named twice
+            (0, BROKER, "1"),
+            (REQUEST, TOPIC, "t"),
+            (REQUEST, LOGGER, "1"),
+        ]
+        assert await own(served, TOPIC, "t", [RETENTION]) == {RETENTION: "1"}
+        assert await own(served, TOPIC, "u", [RETENTION]) == {RETENTION: "7"}
+        assert results(await served.ask(AlterConfigsRequest([]), 0)) == []
+
+
+async def test_a_restart_keeps_what_was_set(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with served_broker(world) as served:
+        await served.create_topic("t", configs={SEGMENT: "2000000"})
+        assert await put(served, TOPIC, "t", (RETENTION, "5")) == OK
+    async with served_broker(world) as served:
+        assert await own(served, TOPIC, "t", [RETENTION, SEGMENT]) == {RETENTION: "5"}

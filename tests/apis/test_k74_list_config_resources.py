@@ -1,0 +1,77 @@
+"""ListConfigResources: what there is that has settings."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.configs import BROKER, GROUP, LOGGER, METRICS, TOPIC
+from tests.apis.kit import TWO_LISTENERS, broker, lead_elsewhere
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k74_list_config_resources import (
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+
+def listed(answer: ListConfigResourcesResponse) -> list[tuple[int, str]]:
+    assert answer.error_code == 0
+    return [(one.resource_type, one.resource_name) for one in answer.config_resources]
+
+
+async def test_version_0_knows_of_client_metrics_alone(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        answer = await served.ask(ListConfigResourcesRequest(), 0)
+
+    assert listed(answer) == []  # nobody can subscribe to metrics yet
+
+
+async def test_no_type_is_every_type(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await served.create_topic("u")
+        answer = await served.ask(ListConfigResourcesRequest([]), 1)
+
+    assert listed(answer) == [(LOGGER, "1"), (BROKER, "1"), (TOPIC, "t"), (TOPIC, "u")]
+
+
+@pytest.mark.parametrize(
+    ("types", "found"),
+    [
+        ([TOPIC], [(TOPIC, "t")]),
+        ([BROKER], [(BROKER, "1")]),
+        ([LOGGER], [(LOGGER, "1")]),
+        ([METRICS], []),
+        ([GROUP], []),
+        ([TOPIC, BROKER, TOPIC], [(BROKER, "1"), (TOPIC, "t")]),
+    ],
+)
+async def test_types_are_told_that_are_asked_for(
+    autojump_clock: MockClock, types: list[int], found: list[tuple[int, str]]
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        answer = await served.ask(ListConfigResourcesRequest(list(types)), 1)
+
+    assert listed(answer) == found
+
+
+@pytest.mark.parametrize("types", [[0], [99], [-1], [TOPIC, 99]])
+async def test_a_type_that_nobody_knows_is_no_version_of_this(
+    autojump_clock: MockClock, types: list[int]
+) -> None:
+    async with broker() as served:
+        answer = await served.ask(ListConfigResourcesRequest(list(types)), 1)
+
+    assert (answer.error_code, answer.config_resources) == (ErrorCode.UNSUPPORTED_VERSION, [])
+
+
+async def test_brokers_are_those_that_serve_on_the_listener_that_is_asked(
+    autojump_clock: MockClock,
+) -> None:
+    ask = ListConfigResourcesRequest([BROKER])
+    async with broker(TWO_LISTENERS) as served, served.connect("TWO") as client:
+        await served.create_topic("t")
+        assert listed(await client.ask(ask, 1)) == [(BROKER, "1")]
+        await lead_elsewhere(served)  # broker 7 joins
+
+        assert sorted(listed(await client.ask(ask, 1))) == [(BROKER, "1"), (BROKER, "7")]
