@@ -175,6 +175,14 @@ class Purgatory:
             if not watchers:
                 del self.watchers[key]
 
+    def move(self, delayed: Delayed, keys: Sequence[Hashable]) -> None:
+        """Let an operation watch other keys from now on. It has just been looked at."""
+        for key in delayed.keys:
+            self.detach(key, delayed)
+        delayed.keys = keys
+        for key in keys:
+            self.attach(key, delayed)
+
     def mark(self, key: Hashable) -> None:
         """The state under `key` changed, or it was deleted. Completes nothing itself."""
         watchers = self.watchers.get(key)

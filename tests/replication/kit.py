@@ -166,8 +166,14 @@ async def open_cluster(
     cluster = Cluster(world, logs, replicas)
     if image is not None:
         cluster.image = image
-        replicas.start(image)
+        start(cluster)
     return cluster
+
+
+def start(cluster: Cluster) -> None:
+    """Take over the image, in all of its steps."""
+    for _ in cluster.replicas.start(cluster.image):
+        pass
 
 
 def park(delayed: Delayed) -> list:
@@ -180,8 +186,11 @@ def park(delayed: Delayed) -> list:
 LANE: list[Delayed] = []
 
 
-def serve() -> None:
-    """Look at whatever was marked."""
+def serve() -> int:
+    """Look at whatever was marked; how many were."""
+    looks = 0
     while LANE:
         delayed = LANE.pop(0)
         delayed.purgatory.look(delayed)
+        looks += 1
+    return looks

@@ -139,7 +139,7 @@ async def test_a_disk_error_takes_the_partition_offline(world) -> None:
     assert refused(partition, batch()) is ErrorCode.KAFKA_STORAGE_ERROR
     world.universe.fault = None
     assert refused(partition, batch()) is ErrorCode.KAFKA_STORAGE_ERROR
-    assert marks == [partition]
+    assert marks == [partition, partition.loss]
 
 
 async def test_the_broker_appends_its_own_batches_unchecked(world) -> None:

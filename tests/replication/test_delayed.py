@@ -149,10 +149,14 @@ async def test_what_is_queued_waits_for_its_turn_and_then_for_its_replicas(world
     item = queued()
     wait = ProduceWait([Produced(partition, item)])
     assert not wait.look()
-    assert wait.keys == [partition]
+    assert wait.keys == [item, partition.loss]
 
     item.result = append(partition, batch(2), acks=-1)
     assert wait.try_complete(False) is None
+    assert wait.had_turns
+    assert wait.keys == [partition]
+    assert wait.try_complete(False) is None
+    assert not wait.had_turns
     partition.follower_fetched(PEER, 2)
 
     (part,) = wait.try_complete(False)

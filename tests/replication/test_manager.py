@@ -194,6 +194,35 @@ async def test_the_first_published_image_is_taken_as_a_whole(world, autojump_clo
     assert names(world) == ["t-0", "u-0"]
 
 
+async def test_the_first_image_is_taken_over_in_steps_and_what_follows_comes_after_them(
+    world, autojump_clock
+) -> None:
+    before = await open_cluster(world)
+    before.change(t={number: state(1) for number in range(250)}, gone={0: state(1), 1: state(1)})
+    await before.logs.close()
+    before.replicas.publish = lambda *_: None
+    before.change(gone=None)
+
+    cluster = await open_cluster(world)
+    steps = cluster.replicas.start(before.image)
+    next(steps), next(steps), next(steps)  # two strays, then the first hundred
+
+    assert len(cluster.replicas.partitions) == 100
+    delta = MetadataDelta(before.image)
+    delta.delete_topic(delta.topic(before.topic_id("t")))
+    image = delta.apply(before.image.offset + 1, 0, 0)
+    published = cluster.replicas.publish(delta, image)
+    next(published)
+    assert len(cluster.replicas.partitions) == 200
+    assert list(steps) == []  # the last fifty
+    assert len(cluster.replicas.partitions) == 250
+    assert len(list(published)) == 250
+
+    assert cluster.replicas.partitions == ()
+    assert cluster.replicas.image is image
+    await cluster.logs.close()
+
+
 async def test_a_directory_that_fails_takes_its_partitions_offline(world, autojump_clock) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
     cluster.change(t={0: state(1), 1: state(1)})

@@ -44,7 +44,7 @@ async def test_a_failed_directory_is_a_storage_error_until_the_log_is_back(world
     partition.fail(LogDirError("/t-0", "EIO"))
 
     assert refused(partition) is ErrorCode.KAFKA_STORAGE_ERROR
-    assert marks == [partition]
+    assert marks == [partition, partition.loss]
     partition.open(log)
     assert partition.local_log() is log
 
@@ -55,7 +55,7 @@ async def test_a_deleted_partition_is_unknown(world) -> None:
     partition.delete()
 
     assert refused(partition) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert marks == [partition]
+    assert marks == [partition, partition.loss]
 
 
 async def test_alone_in_sync_everything_is_committed_at_once(world) -> None:

@@ -2,7 +2,7 @@ import pytest
 import trio
 
 from tests.replication import kit
-from tests.replication.kit import batch, open_cluster, state
+from tests.replication.kit import batch, open_cluster, park, serve, start, state
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.pace import SLOW_FOR_S
@@ -12,6 +12,7 @@ from trio_kafka.model import TopicPartition
 from trio_kafka.replication import append_queue, slow_appends
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.append_queue import Queued
+from trio_kafka.replication.delayed import Produced
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.testing.simulation import fault_on
@@ -353,7 +354,7 @@ async def test_the_brokers_own_batches_join_as_well(world, nursery, autojump_clo
 
 async def test_other_partitions_go_on(world, nursery, autojump_clock) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
-    cluster.replicas.start(cluster.image)
+    start(cluster)
     cluster.change(t={0: state(1), 1: state(1)})
     one, two = cluster.replicas.partitions
     await nursery.start(cluster.replicas.run)
@@ -371,3 +372,75 @@ async def test_other_partitions_go_on(world, nursery, autojump_clock) -> None:
     world.universe.fault = fault_on("none", None)
     await cluster.logs.close()
     nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+async def test_a_request_is_looked_at_for_its_own_turn_only(
+    world, nursery, autojump_clock, acks
+) -> None:
+    cluster = await open_cluster(world)
+    start(cluster)
+    cluster.change(t={0: state(1)})
+    (partition,) = cluster.replicas.partitions
+    await nursery.start(cluster.replicas.run)
+    make_slow(partition)
+    world.universe.fault = fault_on("append", 0.03, ".log")
+    for _ in range(20):
+        parts = [Produced(partition, append(partition, batch(), acks=acks))]
+        park(cluster.replicas.acknowledge(parts, list, 60.0, acks=acks))
+
+    looks = 0
+    while cluster.replicas.produce.waiting:
+        await trio.sleep(0.01)
+        looks += serve()
+
+    assert looks == 20
+    assert partition.log.end_offset == 20
+    world.universe.fault = fault_on("none", None)
+    await cluster.logs.close()
+
+
+async def test_after_its_turn_a_request_waits_for_the_replicas(
+    world, nursery, autojump_clock
+) -> None:
+    cluster = await open_cluster(world)
+    start(cluster)
+    cluster.change(t={0: state(1, 2)})
+    (partition,) = cluster.replicas.partitions
+    await nursery.start(cluster.replicas.run)
+    make_slow(partition)
+    parts = [Produced(partition, append(partition, batch(), acks=-1))]
+    done = park(cluster.replicas.acknowledge(parts, list, 60.0, acks=-1))
+    await cluster.replicas.slow_appends.wait_empty()
+    assert serve() == 1
+
+    partition.follower_fetched(kit.PEER, 1)
+    serve()
+
+    assert done == [parts]
+    assert cluster.replicas.produce.watched == 0
+    await cluster.logs.close()
+
+
+async def test_who_waits_for_a_turn_is_told_of_the_loss_of_the_partition(
+    world, nursery, autojump_clock
+) -> None:
+    cluster = await open_cluster(world)
+    start(cluster)
+    cluster.change(t={0: state(1)})
+    (partition,) = cluster.replicas.partitions
+    await nursery.start(cluster.replicas.run)
+    make_slow(partition)
+    world.universe.fault = fault_on("append", STALL_S, ".log")
+    done = []
+    for _ in range(2):
+        parts = [Produced(partition, append(partition, batch(), acks=1))]
+        done.append(park(cluster.replicas.acknowledge(parts, list, 60.0, acks=1)))
+
+    cluster.change(t=None)
+    serve()
+
+    codes = [one[0][0].result.code for one in done]
+    assert codes == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
+    await cluster.replicas.slow_appends.wait_empty()
+    await cluster.logs.close()

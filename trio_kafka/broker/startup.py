@@ -163,8 +163,10 @@ class Start:
 
     async def _start_replicas(self, replicas: ReplicaManager, metadata: Metadata) -> None:
         # No checkpoint between these two: no image may come between.
-        replicas.start(metadata.cache.image)
+        steps = replicas.start(metadata.cache.image)
         metadata.loader.add(replicas)
+        for _ in steps:
+            await trio.lowlevel.checkpoint()
         await self.site.tasks.start("replication", replicas.run)
 
     async def _host_name(self) -> str:

@@ -55,28 +55,43 @@ class Produced:
 class ProduceWait:
     """The parts of one Produce until each is acknowledged; for `purgatory.Delayed`."""
 
-    __slots__ = ("_waiting", "acks", "parts")
+    __slots__ = ("_waiting", "acks", "had_turns", "parts")
 
     def __init__(self, parts: Sequence[Produced], acks: int = ACKS_ALL) -> None:
         """parts: in the order of the request; those with an Appended wait for their replicas
         (acks=0: for nobody), those that are queued for their turn. Call `look` first."""
         self.parts = parts
         self.acks = acks
+        self.had_turns = False  # at the last look: what was queued is appended, `keys` are others
         self._waiting = parts
 
     @property
-    def keys(self) -> list[Partition]:
-        """What to watch: the partitions that were not acknowledged when `look` looked last."""
-        return [part.partition for part in self._waiting if part.partition is not None]
+    def keys(self) -> list[object]:
+        """What to watch: what was waited for when `look` looked last.
+
+        A partition for its replicas; the queued append for its turn, and the loss of its partition:
+        the turns of others are not its concern, however many there are.
+        """
+        keys: list[object] = []
+        for part in self._waiting:
+            if isinstance(part.result, Queued):
+                keys.append(part.result)
+            if part.partition is not None:
+                queued = isinstance(part.result, Queued)
+                keys.append(part.partition.loss if queued else part.partition)
+        return keys
 
     @property
     def is_local(self) -> bool:
         """Whether nothing but this broker's disk is waited for."""
-        return self.acks != ACKS_ALL or all(len(partition.isr) == 1 for partition in self.keys)
+        return self.acks != ACKS_ALL or all(
+            len(part.partition.isr) == 1 for part in self._waiting if part.partition is not None
+        )
 
     def look(self) -> bool:
         """Whether every part has its result."""
         waiting = []
+        self.had_turns = False
         for part in self._waiting:
             partition, result = part.partition, part.result
             if partition is None or isinstance(result, KafkaError):
@@ -88,6 +103,7 @@ class ProduceWait:
                         waiting.append(part)
                         continue
                     part.result = result = result.result
+                    self.had_turns = True
                 if isinstance(result, KafkaError) or self.acks == NO_ACKS:
                     continue
                 if not acknowledged(partition, result.last_offset + 1, self.acks):

@@ -18,9 +18,7 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.directory import LogDirectory
-from trio_kafka.log.log import Log
 from trio_kafka.log.manager import LogManager
-from trio_kafka.log.partition_metadata import format_id
 from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
 from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType
 from trio_kafka.model import NodeId, TopicId, TopicPartition
@@ -30,6 +28,7 @@ from trio_kafka.replication.cold import ColdReads
 from trio_kafka.replication.delayed import Produced, ProduceWait
 from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.place import log_of
 from trio_kafka.replication.read import Wanted
 from trio_kafka.replication.session_cache import SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
@@ -40,7 +39,7 @@ from trio_kafka.world.protocols import World
 T = TypeVar("T")
 TopicSettings = Callable[[MetadataImage, str], TopicConfig]
 COLD_WAIT_S: Final = 1.0  # how long bytes may take from the disk, whatever a fetch says
-_CONFIGURED: Final = 100  # partitions that take over settings without letting others run
+_A_STEP: Final = 100  # partitions that are looked at without letting others run
 SYNC_WAIT_S: Final = 30.0  # how long the disk may take to sync, whatever a produce says
 _logger: Final = get_logger(__name__)
 
@@ -78,6 +77,7 @@ class ReplicaManager:
         self.cold = ColdReads(self._node)
         self.slow_appends = SlowAppends(self._node)
         self._started = False
+        self._first_steps: Iterator[None] = iter(())
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
         self._nodes: dict[Partition, Node] = {}
 
@@ -195,11 +195,16 @@ class ReplicaManager:
 
         def try_complete(timed_out: bool) -> T | None:
             done = wait.try_complete(timed_out)
-            return None if done is None else make(done)
+            if done is not None:
+                return make(done)
+            if wait.had_turns:
+                self.produce.move(delayed, wait.keys)
+            return None
 
         wait_s = max(timeout_s, SYNC_WAIT_S) if wait.is_local else timeout_s
         deadline = trio.current_time() + wait_s
-        return Delayed(wait.keys, deadline, try_complete, purgatory=self.produce)
+        delayed = Delayed(wait.keys, deadline, try_complete, purgatory=self.produce)
+        return delayed
 
     def _resolve(self, key: FetchKey) -> Partition:
         found = self._partitions.get(key)
@@ -207,10 +212,16 @@ class ReplicaManager:
 
     # Following the metadata
 
-    def start(self, image: MetadataImage) -> None:
-        """Take over the first image: open what is here, make what is missing, set strays aside."""
+    def start(self, image: MetadataImage) -> Iterator[None]:
+        """Take over the first image, in steps: set strays aside, open what is here, make what is
+        missing. What is published before the last step takes the rest of them first.
+        """
         self._started = True
         self.image = image
+        self._first_steps = self._take_over(image)
+        return self._first_steps
+
+    def _take_over(self, image: MetadataImage) -> Iterator[None]:
         for log in self._logs.logs:
             topic = image.topics.get(log.partition.topic)
             state = image.partition(log.partition)
@@ -218,20 +229,27 @@ class ReplicaManager:
             if state is None or other_id or self._broker not in state.replicas:
                 _logger.warning("stray partition", partition=str(log.partition))
                 self._logs.make_stray(log.partition)
+                yield
+        opened = 0
         for topic in image.topics.values():
             config = self._settings_of(image, topic.name)
             for number, state in topic.partitions.items():
                 if self._broker in state.replicas:
                     at = TopicPartition(topic.name, number)
+                    is_missing = self._logs.get(at) is None
                     self._add(topic.id, at, state, config, new=False)
+                    opened += 1
+                    if is_missing or opened % _A_STEP == 0:
+                        yield
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
         """Take over what has changed, in steps of one log that is made or goes: files take their
         time. A partition whose step is to come is answered for as before, which clients retry.
         """
         if not self._started:
-            self.start(image)
+            yield from self.start(image)
             return
+        yield from self._first_steps
         before, self.image = self.image, image
         for name in delta.deleted_topics.values():
             gone = before.topics.get(name)
@@ -244,7 +262,7 @@ class ReplicaManager:
 
     def _follow(self, topic: TopicDelta) -> Iterator[None]:
         config: TopicConfig | None = None
-        for number in topic.changed:
+        for done, number in enumerate(topic.changed, 1):
             state = topic.partitions[number]
             at = TopicPartition(topic.name, number)
             known = self._partitions.get((topic.id, number))
@@ -258,9 +276,11 @@ class ReplicaManager:
                 yield
             else:
                 known.update(state)
+                if done % _A_STEP == 0:
+                    yield
 
     def _follow_settings(self, delta: MetadataDelta) -> Iterator[None]:
-        """In steps of at most `_CONFIGURED` partitions of one topic."""
+        """In steps of at most `_A_STEP` partitions of one topic."""
         if any(kind == ResourceType.BROKER for kind, _ in delta.configs):
             topics = list(dict.fromkeys(partition.at.topic for partition in self.partitions))
         else:
@@ -274,8 +294,8 @@ class ReplicaManager:
         config = self._settings_of(self.image, topic)
         settings = partition_settings(config, full_validation=self._full_validation)
         of_log = log_config(config)
-        for start in range(0, len(numbers), _CONFIGURED):
-            for number in numbers[start : start + _CONFIGURED]:
+        for start in range(0, len(numbers), _A_STEP):
+            for number in numbers[start : start + _A_STEP]:
                 partition = self._partitions.get((topic, number))
                 if partition is None:
                     continue
@@ -312,41 +332,10 @@ class ReplicaManager:
         self._partitions[at.topic, at.partition] = partition
         self._nodes[partition] = self._node.add(str(at), "part", partition.figures)
         try:
-            partition.open(self._log(partition, state, topic, new=new))
+            partition.open(log_of(self._logs, partition, state, log_config(topic), new=new))
         except LogDirError as error:
             _logger.warning("replica offline", partition=str(at), reason=str(error))
             partition.fail(error)
-
-    def _log(
-        self, partition: Partition, state: PartitionState, topic: TopicConfig, *, new: bool
-    ) -> Log:
-        at, config = partition.at, log_config(topic)
-        log = self._logs.get(at)
-        if log is None:
-            lost = self._offline_path()
-            if lost is not None and not new:
-                raise LogDirError(lost, f"is offline, and may hold {at}")
-            log = self._logs.create(at, partition.topic_id, config, self._directory(state))
-            log.wants_sync(log)
-        elif log.failed is not None:
-            raise LogDirError(log.failed.path, str(log.failed))
-        log.config = config
-        log.topic_id = partition.topic_id
-        return log
-
-    def _offline_path(self) -> str | None:
-        """A directory that could not be read, and may hold logs."""
-        lost = [one.path for one in self._logs.directories if one.offline]
-        return next(iter([*self._logs.offline_paths, *lost]), None)
-
-    def _directory(self, state: PartitionState) -> LogDirectory | None:
-        """The directory that the metadata say, where it is one of ours and online (KIP-858)."""
-        wanted = format_id(state.directory(self._broker))
-        for directory in self._logs.directories:
-            properties = directory.properties
-            if properties and properties.directory_id == wanted and not directory.offline:
-                return directory
-        return None
 
     def _remove(self, at: TopicPartition) -> None:
         partition = self._partitions.pop((at.topic, at.partition), None)
@@ -369,10 +358,11 @@ class ReplicaManager:
             if partition.at in directory.logs and partition.failed is None:
                 partition.fail(error)
 
-    def _changed(self, partition: Partition) -> None:
+    def _changed(self, key: object) -> None:
+        """key: a Partition, its `loss`, or an append of its queue that had its turn."""
         for purgatory in (self.produce, self.fetch):
-            if partition in purgatory.watchers:
-                purgatory.mark(partition)
+            if key in purgatory.watchers:
+                purgatory.mark(key)
 
     def figures(self) -> Figures:
         partitions = self.partitions

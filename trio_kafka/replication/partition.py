@@ -52,7 +52,8 @@ DEFAULT_SETTINGS: Final = PartitionSettings()
 class Partition:
     """leader_epoch, isr and replicas are those of the last image.
 
-    changed: called after each change of offsets. join_queue: see `SlowAppends.join`.
+    changed: called with the Partition after each change of offsets, with its `loss` where whoever
+    waits for anything else of it has waited in vain. join_queue: see `SlowAppends.join`.
     """
 
     __slots__ = (
@@ -67,6 +68,7 @@ class Partition:
         "leader",
         "leader_epoch",
         "log",
+        "loss",
         "node",
         "partition_epoch",
         "replicas",
@@ -81,7 +83,7 @@ class Partition:
         node: NodeId,
         state: PartitionState,
         *,
-        changed: Callable[["Partition"], None],
+        changed: Callable[[object], None],
         settings: PartitionSettings = DEFAULT_SETTINGS,
         join_queue: "JoinQueue | None" = None,
     ) -> None:
@@ -89,6 +91,7 @@ class Partition:
         self.at = at
         self.node = node
         self.changed = changed
+        self.loss = object()
         self.settings = settings
         self.join_queue = join_queue or _no_queue
         self.log: Log | None = None
@@ -127,7 +130,7 @@ class Partition:
             self.follower_ends.clear()
             self._begin_epoch()
         self.advance()
-        self.changed(self)
+        self._changed_for_all()
 
     def open(self, log: Log) -> None:
         """The log is there: the partition can be used."""
@@ -148,13 +151,17 @@ class Partition:
     def fail(self, error: LogDirError) -> None:
         """Its directory is offline: every use is answered with KAFKA_STORAGE_ERROR."""
         self.failed = error
-        self.changed(self)
+        self._changed_for_all()
 
     def delete(self) -> None:
         """It is no more; whoever waits for it gets an error."""
         self.deleted = True
         self.log = None
+        self._changed_for_all()
+
+    def _changed_for_all(self) -> None:
         self.changed(self)
+        self.changed(self.loss)
 
     def _became_durable(self) -> None:
         """A sync was waited for (`flush.messages`)."""

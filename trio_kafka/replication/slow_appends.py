@@ -122,18 +122,25 @@ class SlowAppends:
             while queue:
                 result = await self._write(partition, queue.first)
                 self._written += isinstance(result, Appended)
-                self._bytes -= queue.pop(result)
+                self._end_turn(partition, queue, result)
                 partition.advance()
                 partition.changed(partition)
         finally:
             refused = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker stops")
             while queue:
-                self._bytes -= queue.pop(refused)
-            partition.changed(partition)
+                self._end_turn(partition, queue, refused)
             del self._queues[partition]
             writing.pace.queues -= 1
             writing.node.remove()
             writing.empty.set()
+
+    def _end_turn(
+        self, partition: Partition, queue: AppendQueue, result: Appended | KafkaError
+    ) -> None:
+        """The first one's. Whoever waits for it is told, and nobody who is behind it."""
+        item = queue.first
+        self._bytes -= queue.pop(result)
+        partition.changed(item)
 
     @staticmethod
     async def _write(partition: Partition, item: Queued) -> Appended | KafkaError:
