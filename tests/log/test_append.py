@@ -32,3 +32,15 @@ def test_batches_without_a_producer_are_never_duplicates():
     assert check_producers(headers(batch()), producers) is None
     again = headers(batch(producer_id=1, producer_epoch=0, base_sequence=0))
     assert check_producers(again, producers).first_offset == 3
+
+
+def test_of_what_the_broker_itself_writes_only_the_epoch_is_checked():
+    producers = ProducerState()
+    producers.note(1, 3, 0, 0, first_offset=3, timestamp=0, transactional=False)
+
+    own = {"producer_id": 1, "base_sequence": -1}
+    assert check_producers(headers(batch(producer_epoch=3, **own)), producers) is None
+    old = headers(batch(producer_epoch=2, **own))
+    assert refused(check_producers, old, producers) is ErrorCode.INVALID_PRODUCER_EPOCH
+    marker = headers(batch(producer_epoch=2, control=True, **own))
+    assert check_producers(marker, producers) is None  # a coordinator's: `check_marker`

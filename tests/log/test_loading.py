@@ -2,7 +2,7 @@ import pytest
 import trio
 
 from tests.log.kit import append, batch, fill, sample
-from tests.log.managers import SMALL, T0, TOPIC_ID, format_directory, start, started
+from tests.log.managers import IDENTITY, SMALL, T0, TOPIC_ID, format_directory, start, started
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.identity import IdentityError
 from trio_kafka.log.loading import load_logs
@@ -84,3 +84,24 @@ async def test_two_logs_of_one_topic_are_refused(autojump_clock, world):
         await started(world, "/a", "/b")
 
     assert caught.group_contains(IdentityError, match="t-0 is in /[ab]/t-0 and in /[ab]/t-0")
+
+
+@pytest.mark.parametrize(
+    ("silent_ms", "known"), [(45_000, {2}), (90_000, {1, 2}), (15_000, set()), (None, {1, 2})]
+)
+async def test_producers_that_were_silent_are_not_loaded(autojump_clock, world, silent_ms, known):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    log = manager.create(T0, TOPIC_ID, SMALL)
+    now = manager.now_ms()
+    for producer, age in ((1, 60_000), (2, 30_000)):
+        sent = {"producer_id": producer, "producer_epoch": 0, "base_sequence": 0}
+        append(log, batch(timestamp=now - age, **sent))
+    await manager.close()
+
+    manager = LogManager(world, ["/data"], Node("broker", "broker"))
+    await manager.open()
+    await manager.identify(IDENTITY)
+    await load_logs(manager, lambda _: SMALL, producers_silent_ms=silent_ms)
+
+    assert {one.producer_id for one in manager.get(T0).producers} == known

@@ -92,6 +92,20 @@ async def test_a_repeated_batch_is_answered_as_the_first_time(autojump_clock, wo
     assert error(caught) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
+@pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
+async def test_a_repeated_batch_is_answered_with_the_time_of_the_first(autojump_clock, world, kind):
+    log = new_log(world, message_timestamp_type=kind)
+    sent = {"timestamp": 70, "producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
+    first = append(log, batch(3, **sent))
+    (noted,) = log.producers.get(5).batches
+
+    again = append(log, batch(3, **sent))
+
+    assert first.append_time_ms == (-1 if kind == "CreateTime" else noted.timestamp)
+    assert again.append_time_ms == noted.timestamp
+    assert kind == "LogAppendTime" or noted.timestamp == 72
+
+
 async def test_a_follower_takes_offsets_as_they_are_and_refuses_those_it_has(autojump_clock, world):
     log = new_log(world)
     content = batch(2, base_offset=10, leader_epoch=3)

@@ -2,7 +2,7 @@ import pytest
 
 from tests.log.kit import sample
 from trio_kafka.log.producer_snapshot import CorruptSnapshotError, decode, encode
-from trio_kafka.log.producer_state import ProducerState
+from trio_kafka.log.producer_state import NO_SEQUENCE, ProducedBatch, ProducerState
 
 SNAPSHOTS = [
     (archive, folder, name)
@@ -44,3 +44,25 @@ def test_every_damaged_byte_is_noticed():
     for size in range(len(content)):
         with pytest.raises(CorruptSnapshotError):
             decode(content[:size])
+
+
+@pytest.mark.parametrize(("sequence", "first"), [(1, (1 << 31) - 2), (7, 4), (3, 0)])
+def test_the_last_batch_is_known_again_across_the_last_sequence(sequence, first):
+    state = ProducerState()
+    state.note(5, 1, first, 3, first_offset=20, timestamp=8, transactional=False)
+
+    (producer,) = decode(encode(state))
+
+    assert producer.batches == [ProducedBatch(first, sequence, 23, 3, 8)]
+    assert producer.batches[0].first_offset == 20
+    assert (producer.epoch, producer.timestamp) == (1, 8)
+
+
+def test_a_last_batch_without_a_sequence_is_known_again():
+    state = ProducerState()
+    state.note(5, 1, NO_SEQUENCE, 2, first_offset=20, timestamp=8, transactional=True)
+
+    (producer,) = decode(encode(state))
+
+    assert producer.batches == [ProducedBatch(NO_SEQUENCE, NO_SEQUENCE, 22, 2, 8)]
+    assert producer.transaction_first_offset == 20

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.producer_state import ProducerState
+from trio_kafka.log.producer_state import NO_SEQUENCE, ProducerState
 
 LAST = (1 << 31) - 1
 
@@ -139,6 +139,25 @@ def test_producers_are_forgotten_by_time_but_not_within_a_transaction():
     state.expire(100)
 
     assert [producer.producer_id for producer in state] == [2]
+
+
+def test_what_the_broker_writes_for_a_producer_has_an_epoch_and_no_sequence():
+    state = ProducerState()
+    note(state, 4, epoch=2, delta=1, offset=0)
+
+    assert check(state, NO_SEQUENCE, epoch=2) is None
+    assert check(state, NO_SEQUENCE, epoch=3) is None
+    assert refused(state, NO_SEQUENCE, epoch=1) is ErrorCode.INVALID_PRODUCER_EPOCH
+    note(state, NO_SEQUENCE, epoch=2, delta=2, offset=7, timestamp=9, transactional=True)
+
+    (producer,) = state
+    assert (producer.last_sequence, producer.timestamp) == (NO_SEQUENCE, 9)
+    assert producer.batches[-1].last_offset == 9
+    assert producer.transaction_first_offset == 7
+    assert check(state, NO_SEQUENCE, epoch=2, delta=2, transactional=True) is None  # no repeat
+    assert refused(state, NO_SEQUENCE, epoch=2) is ErrorCode.INVALID_TXN_STATE
+    assert check(state, 0, epoch=2, transactional=True) is None
+    assert refused(state, 6, epoch=2, transactional=True) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(0, LAST))

@@ -153,6 +153,7 @@ class Start:
                 lambda at: log_config(of_topic(image, at.topic)),
                 delete_delay_ms=effective.of(image).log_segment_delete_delay_ms,
                 topic_id_of=lambda name: topic.id if (topic := image.topics.get(name)) else None,
+                producers_silent_ms=self.site.config.producer_id_expiration_ms,
             )
         except ExceptionGroup as error:
             leaf = only_leaf(error)

@@ -11,9 +11,9 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
 from trio_kafka.records.header import (
+    CONTROL,
     LENGTH_END,
     NO_PRODUCER_ID,
-    NO_SEQUENCE,
     TRANSACTIONAL,
     BatchHeader,
 )
@@ -22,7 +22,8 @@ from trio_kafka.records.header import (
 class Appended(NamedTuple):
     """Where batches are now. append_time_ms is -1 with create times.
 
-    duplicate: they were there already, appended before by the same producer.
+    duplicate: they were there already, appended before by the same producer; then append_time_ms is
+    the largest timestamp of what is there, with create times too, as in Kafka.
     """
 
     first_offset: int
@@ -51,7 +52,7 @@ def check_producers(
     Raises KafkaError as `ProducerState.check`.
     """
     for header in headers:
-        if header.producer_id == NO_PRODUCER_ID or header.base_sequence == NO_SEQUENCE:
+        if header.producer_id == NO_PRODUCER_ID or header.attributes & CONTROL:
             continue
         duplicate = producers.check(
             header.producer_id,

@@ -32,15 +32,18 @@ async def load_logs(
     *,
     delete_delay_ms: int = 60_000,
     topic_id_of: "Callable[[str], TopicId | None] | None" = None,
+    producers_silent_ms: int | None = None,
 ) -> None:
     """Load every partition of every directory.
 
+    producers_silent_ms: who was silent for so long is not taken over from a snapshot of producers.
     topic_id_of: the id that a name has now, None where it has none. It decides between two
         directories that have a partition of one name, which is what a power loss may leave of
         a topic that was deleted and made again elsewhere; the other one becomes a stray.
     Raises LogDirError where no directory is left, IdentityError for two of one topic.
     """
-    load = _Load(logs, config_of, delete_delay_ms, topic_id_of or _no_topic)
+    since = None if producers_silent_ms is None else logs.now_ms() - producers_silent_ms
+    load = _Load(logs, config_of, delete_delay_ms, topic_id_of or _no_topic, since)
     async with trio.open_nursery() as nursery:
         for directory in logs.online:
             nursery.start_soon(load.directory, directory, name=f"log-loading {directory.path}")
@@ -55,6 +58,7 @@ class _Load:
     config_of: Callable[[TopicPartition], LogConfig]
     delete_delay_ms: int
     topic_id_of: Callable[[str], TopicId | None]
+    silent_since: int | None
 
     async def directory(self, directory: LogDirectory) -> None:
         """All that is in it; an error takes it offline."""
@@ -88,6 +92,7 @@ class _Load:
             known=directory.known(partition),
             pace=directory.pace,
             files=self.logs.files,
+            silent_since=self.silent_since,
         )
         try:
             content = await read_file(folder, PARTITION_METADATA)

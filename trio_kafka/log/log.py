@@ -199,9 +199,12 @@ class Log:
         if headers[0].producer_id >= 0 or len(headers) > 1:
             repeated = check_producers(headers, self.producers)
         if repeated is not None:
-            time = repeated.timestamp if append_time else _NO_TIME
             return Appended(
-                repeated.first_offset, repeated.last_offset, time, self.start_offset, duplicate=True
+                repeated.first_offset,
+                repeated.last_offset,
+                repeated.timestamp,
+                self.start_offset,
+                duplicate=True,
             )
         first = offset = self.end_offset
         position = 0

@@ -12,7 +12,6 @@ from trio_kafka.records.batch import read_records
 from trio_kafka.records.header import (
     CONTROL,
     NO_PRODUCER_ID,
-    NO_SEQUENCE,
     TRANSACTIONAL,
     BatchHeader,
 )
@@ -35,16 +34,15 @@ def note_batch(
         return None
     if header.attributes & CONTROL:
         return _note_marker(producers, header, buffer, position)
-    if header.base_sequence != NO_SEQUENCE:
-        producers.note(
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            header.last_offset_delta,
-            first_offset=header.base_offset,
-            timestamp=header.max_timestamp,
-            transactional=bool(header.attributes & TRANSACTIONAL),
-        )
+    producers.note(
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        header.last_offset_delta,
+        first_offset=header.base_offset,
+        timestamp=header.max_timestamp,
+        transactional=bool(header.attributes & TRANSACTIONAL),
+    )
     return None
 
 

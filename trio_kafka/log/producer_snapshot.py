@@ -21,6 +21,7 @@ HEAD: Final = Struct(">hIi")
 ENTRY: Final = Struct(">qhiqiqiq")
 _VERSION: Final = 1
 _CRC_FROM: Final = 6
+NO_OFFSET: Final = -1
 _LAST_SEQUENCE: Final = (1 << 31) - 1
 
 
@@ -39,7 +40,7 @@ def encode(state: ProducerState) -> bytes:
                 producer.producer_id,
                 producer.epoch,
                 last.last_sequence if last else NO_SEQUENCE,
-                last.last_offset if last else -1,
+                last.last_offset if last else NO_OFFSET,
                 last.offset_delta if last else 0,
                 producer.timestamp,
                 producer.coordinator_epoch,
@@ -64,7 +65,9 @@ def decode(content: bytes) -> ProducerState:
     for row in ENTRY.iter_unpack(content[HEAD.size :]):
         producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, first = row
         batch = ProducedBatch(
-            first_sequence=(sequence - delta) & _LAST_SEQUENCE,
+            first_sequence=NO_SEQUENCE
+            if sequence == NO_SEQUENCE
+            else (sequence - delta) & _LAST_SEQUENCE,
             last_sequence=sequence,
             last_offset=offset,
             offset_delta=delta,
@@ -74,7 +77,7 @@ def decode(content: bytes) -> ProducerState:
             Producer(
                 producer_id=producer_id,
                 epoch=epoch,
-                batches=[batch] if sequence != NO_SEQUENCE else [],
+                batches=[batch] if offset != NO_OFFSET else [],
                 timestamp=timestamp,
                 coordinator_epoch=coordinator_epoch,
                 transaction_first_offset=None if first == -1 else first,

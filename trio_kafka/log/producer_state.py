@@ -2,8 +2,9 @@
 Pure.
 
 A batch of an idempotent producer is checked before it is written and noted afterwards. A producer
-that is not known, because it is new or its records are gone, may begin with any sequence. A
-repeated batch is answered like the first time. Batches that were accepted elsewhere (followers, the
+that is not known, because it is new or was silent for long, may begin with any sequence: so nobody
+is told UNKNOWN_PRODUCER_ID. A repeated batch is answered like the first time. What the broker
+itself writes for a producer has no sequence. Batches that were accepted elsewhere (followers, the
 log at start) are only noted.
 Source: KIP-98, KIP-185, KIP-360; Kafka's rules for sequences.
 """
@@ -93,9 +94,10 @@ class ProducerState:
     def check(
         self, producer_id: int, epoch: int, sequence: int, delta: int, *, transactional: bool
     ) -> ProducedBatch | None:
-        """May a client's batch be appended? The batch that it repeats, or None.
+        """May a batch of data be appended? The batch that it repeats, or None.
 
-        Raises KafkaError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
+        sequence: NO_SEQUENCE: of the broker's own batch only the epoch is checked. Raises
+        KafkaError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
         """
         producer = self._producers.get(producer_id)
         if producer is None:
@@ -103,16 +105,17 @@ class ProducerState:
         if epoch < producer.epoch:
             found = f"epoch {epoch} of producer {producer_id}, its latest is {producer.epoch}"
             raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, found)
-        if epoch == producer.epoch:
-            for batch in producer.batches:
-                if batch.first_sequence == sequence and batch.offset_delta == delta:
-                    return batch
-            want = (producer.last_sequence + 1) & _LAST_SEQUENCE
-        else:
-            want = sequence if producer.epoch == NO_EPOCH else 0
-        if sequence != want:
-            found = f"sequence {sequence} of producer {producer_id} in epoch {epoch}, want {want}"
-            raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, found)
+        if sequence != NO_SEQUENCE:
+            if epoch == producer.epoch:
+                for batch in producer.batches:
+                    if batch.first_sequence == sequence and batch.offset_delta == delta:
+                        return batch
+                want = (producer.last_sequence + 1) & _LAST_SEQUENCE
+            else:
+                want = sequence if producer.epoch == NO_EPOCH else 0
+            if sequence != want:
+                found = f"sequence {sequence} of producer {producer_id}, epoch {epoch}, want {want}"
+                raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, found)
         if producer.transaction_first_offset is not None and not transactional:
             found = f"a plain batch of producer {producer_id} within its transaction"
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, found)
@@ -129,7 +132,7 @@ class ProducerState:
         timestamp: int,
         transactional: bool,
     ) -> None:
-        """A batch of data was appended at `first_offset`."""
+        """A batch of data was appended at `first_offset`; sequence: NO_SEQUENCE: it has none."""
         producer = self._producers.get(producer_id)
         if producer is None:
             producer = self._producers[producer_id] = Producer(producer_id=producer_id)
@@ -139,7 +142,7 @@ class ProducerState:
         batches.append(
             ProducedBatch(
                 sequence,
-                (sequence + delta) & _LAST_SEQUENCE,
+                sequence if sequence == NO_SEQUENCE else (sequence + delta) & _LAST_SEQUENCE,
                 first_offset + delta,
                 delta,
                 timestamp,

@@ -3,6 +3,10 @@
 The newest usable snapshot, and the batches after it.
 """
 
+from collections.abc import Collection
+from typing import Final
+
+from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import read_file
 from trio_kafka.log.markers import note_batch
 from trio_kafka.log.names import SNAPSHOT, offset_file, parse_offset_file
@@ -16,7 +20,8 @@ from trio_kafka.log.segments import Segments
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory, File
 
-_WINDOW = 1 << 20
+_WINDOW: Final = 1 << 20
+_logger: Final = get_logger(__name__)
 
 
 def snapshots(directory: Directory) -> list[int]:
@@ -48,13 +53,34 @@ async def drop_snapshots(directory: Directory, above: int) -> None:
             await directory.unlink(offset_file(offset, SNAPSHOT))
 
 
+async def drop_strays(directory: Directory, bases: Collection[int]) -> None:
+    """Remove snapshots that no segment begins with: ends in order, of lives before, wrote them.
+
+    bases: where segments begin. The newest one stays if nothing begins behind it: the log ends
+    there.
+    """
+    strays = [offset for offset in snapshots(directory) if offset not in bases]
+    if strays and strays[-1] >= max(bases, default=0):
+        strays.pop()
+    for offset in strays:
+        await directory.unlink(offset_file(offset, SNAPSHOT))
+
+
 async def load_producers(
-    directory: Directory, segments: Segments, upto: int, end_offset: int, rebuilt: set[Segment]
+    directory: Directory,
+    segments: Segments,
+    upto: int,
+    end_offset: int,
+    rebuilt: set[Segment],
+    *,
+    silent_since: int | None = None,
 ) -> ProducerState:
     """The producers at `end_offset`.
 
     upto: no snapshot above it may be used. rebuilt: segments whose transaction index is filled.
-    A snapshot that is torn is passed over: the log itself knows more, but costs a scan.
+    silent_since: producers of a snapshot that wrote nothing after this time (ms) are forgotten;
+    those of the batches after it are not, as their repeated batches may still be on the way.
+    A snapshot that is torn is removed: the log itself knows more, but costs a scan.
     """
     producers, begin = ProducerState(), segments.first.base_offset
     for offset in reversed(snapshots(directory)):
@@ -63,9 +89,14 @@ async def load_producers(
         content = await read_file(directory, offset_file(offset, SNAPSHOT))
         try:
             producers, begin = decode(content or b""), offset
-            break
-        except CorruptSnapshotError:
+        except CorruptSnapshotError as error:
+            name = offset_file(offset, SNAPSHOT)
+            _logger.warning("snapshot removed", path=directory.path, name=name, reason=str(error))
+            await directory.unlink(name)
             continue
+        if silent_since is not None:
+            producers.expire(silent_since)
+        break
     if begin >= end_offset:
         return producers
     number = segments.floor(begin)

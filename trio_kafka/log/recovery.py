@@ -29,7 +29,7 @@ from trio_kafka.log.names import (
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.pace import Pace
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.producers import drop_snapshots, load_producers
+from trio_kafka.log.producers import drop_snapshots, drop_strays, load_producers
 from trio_kafka.log.reading import run_cold
 from trio_kafka.log.scan import BULK, walk
 from trio_kafka.log.segment import Segment
@@ -98,13 +98,16 @@ async def open_log(
     parent: Directory | None = None,
     pace: Pace | None = None,
     files: OpenFiles | None = None,
+    silent_since: int | None = None,
 ) -> Log:
     """The log in a directory, empty or not.
 
-    What `known` says is true, or says less. LogDirError.
+    What `known` says is true, or says less. silent_since: see `load_producers`. LogDirError.
     """
     known = known or Known()
-    loader = _Loader(world, directory, config, known, files or OpenFiles())
+    loader = _Loader(
+        world, directory, config, known, files or OpenFiles(), silent_since=silent_since
+    )
     try:
         await loader.load()
     except BaseException as error:
@@ -140,11 +143,14 @@ class _Loader:
         config: LogConfig,
         known: Known,
         files: OpenFiles,
+        *,
+        silent_since: int | None,
     ) -> None:
         self.directory = directory
         self.files = files
         self.config = config
         self.known = known
+        self.silent_since = silent_since
         self.now_ms = int(world.clock.wall() * 1000)
         self.start_offset = known.start_offset
         self.end_offset = 0
@@ -168,10 +174,16 @@ class _Loader:
         self.epochs.truncate_from_start(self.start_offset)
         self.epochs.truncate_from_end(self.end_offset)
         await drop_snapshots(self.directory, self.end_offset)
+        await drop_strays(self.directory, {segment.base_offset for segment in self.segments})
         upto = self.rebuilt[0].base_offset if self.rebuilt else self.end_offset
         rebuilt = set(self.rebuilt)
         self.producers = await load_producers(
-            self.directory, self.segments, upto, self.end_offset, rebuilt
+            self.directory,
+            self.segments,
+            upto,
+            self.end_offset,
+            rebuilt,
+            silent_since=self.silent_since,
         )
         await self._make_durable()
 
