@@ -18,13 +18,16 @@ from trio_kafka.protocol.messages.k37_create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+# The new count, and the replicas of each new partition; None: the controller chooses them.
+Growth = tuple[int, Sequence[Sequence[NodeId]] | None]
+
 
 @api(CreatePartitionsRequest)
 async def create_partitions(
     request: CreatePartitionsRequest, context: Context
 ) -> CreatePartitionsResponse:
     named = Counter(topic.name for topic in request.topics)
-    wanted = {
+    wanted: dict[str, Growth] = {
         topic.name: (topic.count, _assignments(topic))
         for topic in request.topics
         if named[topic.name] == 1
@@ -34,7 +37,7 @@ async def create_partitions(
 
 
 async def _create(
-    wanted: dict[str, tuple[int, Sequence[Sequence[NodeId]] | None]],
+    wanted: dict[str, Growth],
     request: CreatePartitionsRequest,
     context: Context,
 ) -> dict[str, KafkaError | None]:
@@ -46,7 +49,6 @@ async def _create(
 
 
 def _assignments(topic: CreatePartitionsTopic) -> list[list[NodeId]] | None:
-    """The replicas of each new partition; None: the controller chooses."""
     if topic.assignments is None:
         return None
     return [[NodeId(node) for node in one.broker_ids] for one in topic.assignments]
