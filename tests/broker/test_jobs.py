@@ -4,6 +4,8 @@ import trio
 
 from tests.broker.kit import APIS, config_of, content_of, fill, produce
 from trio_kafka.broker import running_broker
+from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.metadata.image import ResourceType
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication.append import append
 
@@ -60,6 +62,25 @@ async def test_producers_that_are_silent_are_forgotten(world, autojump_clock) ->
         await trio.sleep(55)
         assert len(partition.local_log().producers) == 1
         await trio.sleep(20)
+        assert len(partition.local_log().producers) == 0
+
+
+async def test_how_long_producers_are_kept_may_change_meanwhile(world, autojump_clock) -> None:
+    config = config_of({"producer.id.expiration.check.interval.ms": "10000"})
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        await fill(broker, partitions=1)
+        partition = broker.replicas.partition("t", 0)
+        records = [Record(timestamp=int(world.clock.wall() * 1000), value=b"value")]
+        batch = encode_batch(records, producer_id=7, producer_epoch=0, base_sequence=0)
+        append(partition, memoryview(bytearray(batch)), acks=1)
+        await trio.sleep(100)
+        assert len(partition.local_log().producers) == 1
+
+        change = ConfigChange("producer.id.expiration.ms", Operation.SET, "60000")
+        made = await broker.controller.alter_configs({(ResourceType.BROKER, ""): [change]})
+        assert set(made.values()) == {None}
+        await trio.sleep(20)
+
         assert len(partition.local_log().producers) == 0
 
 

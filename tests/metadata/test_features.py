@@ -12,6 +12,8 @@ from trio_kafka.metadata.features import (
     has_directories,
     has_transactions,
     level_of_release,
+    metadata_changed,
+    needed_levels,
     record_version,
 )
 from trio_kafka.protocol.stored.metadata.brokers import (
@@ -65,6 +67,22 @@ def test_gates_open_at_their_levels() -> None:
     assert (has_directories(16), has_directories(17)) == (False, True)
     assert (default_level("kraft.version", 20), default_level("kraft.version", 21)) == (0, 1)
     assert (default_level("share.version", 30), default_level("share.version", 31)) == (1, 2)
+
+
+def test_some_levels_bring_records_that_others_cannot_say() -> None:
+    changed = [level for level in range(8, LATEST_LEVEL + 1) if metadata_changed(level - 1, level)]
+
+    # Source: MetadataVersion of Apache Kafka 4.4.0, `didMetadataChange`.
+    assert changed == [8, 11, 13, 14, 15, 17, 23, 30, 32, 33]
+    assert metadata_changed(22, 29)
+    assert not metadata_changed(23, 29)
+    assert not metadata_changed(33, 33)
+
+
+def test_eligible_replicas_need_records_that_can_say_them() -> None:
+    assert needed_levels("eligible.leader.replicas.version", 1) == {"metadata.version": 23}
+    assert needed_levels("eligible.leader.replicas.version", 0) == {}
+    assert needed_levels("share.version", 2) == {}
 
 
 @pytest.mark.parametrize(("name", "level"), [("metadata.version", 34), ("no.version", 1)])

@@ -386,6 +386,51 @@ async def test_no_more_async_handlers_run_than_there_are_threads(
         assert plane.group.unparked == 3
 
 
+async def test_there_are_more_threads_at_once_and_fewer_when_they_are_free(
+    autojump_clock: MockClock,
+) -> None:
+    running, most = 0, 0
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await trio.sleep(1)
+        running -= 1
+        return WaitResponse()
+
+    async def run_many() -> int:
+        nonlocal most
+        most = 0
+        clients = [await connect(world.network, plane.endpoint) for _ in range(12)]
+        for client in clients:
+            await client.send(request_frame(WaitRequest(1), 0))
+        for client in clients:
+            await client.receive_answer(WaitResponse, 0)
+            client.close()
+        return most
+
+    world = simulated_world()
+    async with running_plane(world, [wait], threads=1) as plane:
+        assert await run_many() == 1
+        async with (
+            connected(world, plane.endpoint) as first,
+            connected(world, plane.endpoint) as second,
+        ):
+            for client in (first, second):
+                await client.send(request_frame(WaitRequest(1), 0))
+            await trio.sleep(0.5)
+            assert running == 1
+            plane.group.resize(4)
+            await trio.sleep(0.1)
+            assert running == 2  # the one that waited for a thread has one
+        assert await run_many() == 4
+        plane.group.resize(2)
+        assert await run_many() == 2
+        assert plane.group.unparked == 2
+
+
 async def test_a_client_id_is_the_handlers_to_see(autojump_clock: MockClock) -> None:
     @api(EchoRequest)
     def who(request: EchoRequest, context: Context) -> EchoResponse:

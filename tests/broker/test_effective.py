@@ -1,0 +1,91 @@
+"""What is in force of the broker's settings, and who is told."""
+
+import pytest
+
+from tests.broker.kit import config_of
+from trio_kafka.broker.effective import DynamicSettings, EffectiveConfig
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage, ResourceType
+
+OWN = (ResourceType.BROKER, "1")
+OTHER = (ResourceType.BROKER, "2")
+COMMON = (ResourceType.BROKER, "")
+TOPIC = (ResourceType.TOPIC, "t")
+THREADS = "num.io.threads"
+
+
+def changed(before: MetadataImage, resource, **values: str | None):
+    """The delta and the image after a change; `_` in a name stands for `.`, None takes away."""
+    delta = MetadataDelta(before)
+    there = delta.config(resource)
+    for name, value in values.items():
+        if value is None:
+            there.pop(name.replace("_", "."))
+        else:
+            there[name.replace("_", ".")] = value
+    return delta, delta.apply(before.offset + 1, 0, 0)
+
+
+def test_this_broker_goes_over_all_brokers_and_these_over_the_files() -> None:
+    effective = EffectiveConfig(config_of({THREADS: "3"}))
+    image = MetadataImage()
+    found = [effective.of(image).num_io_threads]
+
+    for resource, value in ((COMMON, "4"), (OWN, "5"), (OTHER, "6"), (OWN, None), (COMMON, None)):
+        _, image = changed(image, resource, num_io_threads=value)
+        found.append(effective.of(image).num_io_threads)
+
+    assert found == [3, 4, 5, 5, 4, 3]
+    assert effective.of(image) is effective.of(image)
+    assert effective.written.num_io_threads == 3
+
+
+def test_what_is_refused_counts_as_not_set_and_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    effective = EffectiveConfig(config_of())
+    _, image = changed(MetadataImage(), OWN, num_io_threads="5", log_retention_ms="soon")
+
+    for _ in range(3):
+        found = effective.of(image)
+
+    assert (found.num_io_threads, found.log_retention_ms) == (5, None)
+    assert [record.getMessage() for record in caplog.records] == [
+        "broker settings in the metadata refused"
+    ]
+
+
+def test_settings_that_contradict_each_other_count_as_not_set(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    effective = EffectiveConfig(config_of())
+    _, image = changed(
+        MetadataImage(),
+        OWN,
+        num_io_threads="5",
+        log_cleaner_min_compaction_lag_ms="9",
+        log_cleaner_max_compaction_lag_ms="8",
+    )
+
+    assert effective.of(image) is effective.written
+    assert len(caplog.records) == 1
+
+
+def test_followers_are_told_at_once_and_after_each_change_that_concerns_them() -> None:
+    _, image = changed(MetadataImage(), OWN, num_io_threads="4")
+    dynamic = DynamicSettings(EffectiveConfig(config_of({THREADS: "3"})), image)
+    told: list[int] = []
+    dynamic.follow(lambda config: told.append(config.num_io_threads))
+
+    for resource, values in (
+        (TOPIC, {"retention_ms": "7"}),
+        (OTHER, {"num_io_threads": "9"}),
+        (COMMON, {"num_io_threads": "8"}),  # hidden by this broker's own
+        (OWN, {"num_io_threads": "5"}),
+        (OWN, {"num_io_threads": None}),
+    ):
+        delta, image = changed(image, resource, **values)
+        dynamic.publish(delta, image)
+
+    assert told == [4, 4, 5, 8]
+    assert dynamic.config.num_io_threads == 8

@@ -1,0 +1,64 @@
+"""Levels of loggers, by Kafka's names."""
+
+import logging
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+
+from trio_kafka.introspect.levels import LEVELS, has_logger, logger_levels, set_level
+
+
+@pytest.fixture
+def package() -> Iterator[str]:
+    """A package that never logged, whose module `module` has; levels are put back."""
+    root = logging.getLogger()
+    level, name = root.level, f"levels{uuid4().hex}"
+    logging.getLogger(f"{name}.sub.module")
+    yield name
+    root.setLevel(level)
+
+
+def test_loggers_have_the_level_of_what_is_above_them(package: str) -> None:
+    set_level("root", "ERROR")
+    names = ["root", package, f"{package}.sub", f"{package}.sub.module"]
+
+    def told() -> list[str]:
+        levels = logger_levels()
+        return [levels[name] for name in names]
+
+    assert told() == ["ERROR"] * 4
+    set_level(package, "DEBUG")
+    assert told() == ["ERROR", "DEBUG", "DEBUG", "DEBUG"]
+    set_level(f"{package}.sub.module", "WARN")
+    assert told() == ["ERROR", "DEBUG", "DEBUG", "WARN"]
+    set_level(package, None)
+    assert told() == ["ERROR", "ERROR", "ERROR", "WARN"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_level_is_told_as_it_was_set(package: str, level: str) -> None:
+    set_level(package, level)
+
+    assert logger_levels()[package] == level
+    assert logging.getLogger(f"{package}.sub.module").getEffectiveLevel() == LEVELS[level]
+
+
+@pytest.mark.parametrize(
+    ("number", "level"), [(1, "TRACE"), (11, "INFO"), (29, "WARN"), (50, "FATAL"), (99, "FATAL")]
+)
+def test_other_levels_are_told_by_what_they_let_through(
+    package: str, number: int, level: str
+) -> None:
+    logging.getLogger(package).setLevel(number)
+
+    assert logger_levels()[package] == level
+
+
+def test_only_what_is_there_is_a_logger(package: str) -> None:
+    assert has_logger("root")
+    assert has_logger(package)
+    assert has_logger(f"{package}.sub.module")
+    assert not has_logger(f"{package}.sub.other")
+    with pytest.raises(KeyError):
+        set_level(package, "LOUD")
