@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 # Name, where its function is, and its line in the list of commands, which imports none of them.
+# Commands of a group come under its name.
 _COMMANDS: Final = (
     ("start", "trio_kafka.cli.start:start", "Run a broker until it is told to stop."),
     ("format", "trio_kafka.cli.format:format_storage", "Give data directories their identity."),
     ("tree", "trio_kafka.cli.tree:tree", "Show what runs and what waits in a broker."),
+    ("config explain", "trio_kafka.cli.config.explain:explain", "Say what settings mean."),
+    ("config lint", "trio_kafka.cli.config.lint:lint_files", "Say what is wrong with settings."),
+    ("config diff", "trio_kafka.cli.config.diff:diff", "Say which settings differ."),
     ("version", "trio_kafka.cli.version:version", "Print the version."),
 )
+_GROUPS: Final = {"config": "What settings mean, what is wrong with them, how they differ."}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +45,10 @@ def _app() -> "App":
         help_format="plaintext",
     )
     for name, path, line in _COMMANDS:
-        app.command(path, name=name, help=line)
+        group, _, command = name.rpartition(" ")
+        if group and group not in app:
+            app.command(App(name=group, help=_GROUPS[group], version_flags=()))
+        (app[group] if group else app).command(path, name=command, help=line)
     return app
 
 

@@ -4,7 +4,7 @@ TOML files, the environment, properties files, `-c` options: each goes over thos
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Final
 
 from cyclopts import Parameter
@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from trio_kafka.cli.outside import Machine
 from trio_kafka.config.environment import environment
 from trio_kafka.config.load import Layer, Loaded, load, options
-from trio_kafka.config.properties import parse_properties
+from trio_kafka.config.properties import Given, iterate_properties
 from trio_kafka.config.setting import ConfigError
 
 # Kafka's own tools end with 1 for a configuration that they refuse; 2 sets it apart from a failure.
@@ -59,15 +59,26 @@ def loaded(
 ) -> Loaded:
     """The configuration, and what its author should know. Raises ConfigError."""
     variables, warnings = environment(machine.variables)
-    tables = [read_file(file) for file in files if file.endswith(_TOML)]
-    properties = [read_file(file) for file in files if not file.endswith(_TOML)]
-    layers = [below or {}, *tables, variables, *properties, options(arguments or ())]
-    found = load(*layers, outside=machine)
+    layers = in_order(((file, dict(read_file(file))) for file in files), variables, arguments)
+    found = load(below or {}, *layers, outside=machine)
     return Loaded(found.config, (*warnings, *found.warnings))
 
 
-def read_file(file: str) -> Layer:
-    """The settings of one file, by name. Raises ConfigError, also where it cannot be read."""
+def in_order(
+    files: Iterable[tuple[str, Layer]], variables: Layer, arguments: Sequence[str] | None
+) -> list[Layer]:
+    """The layers of named files, environment and `-c`, each over those before it."""
+    named = list(files)
+    tables = [layer for file, layer in named if file.endswith(_TOML)]
+    properties = [layer for file, layer in named if not file.endswith(_TOML)]
+    return [*tables, variables, *properties, options(arguments or ())]
+
+
+def read_file(file: str) -> list[tuple[str, Given]]:
+    """The settings of one file as they come; properties files may have a name twice.
+
+    Raises ConfigError, also for a file that cannot be read.
+    """
     toml = file.endswith(_TOML)
     try:
         with open(file, encoding="utf-8" if toml else "latin-1") as stream:
@@ -77,7 +88,7 @@ def read_file(file: str) -> Layer:
     except UnicodeDecodeError:
         raise ConfigError(file, "is not UTF-8, which TOML is") from None
     if not toml:
-        return parse_properties(text, file)
+        return list(iterate_properties(text, file))
     from trio_kafka.config.toml import parse_toml  # noqa: PLC0415 - most starts have none
 
-    return parse_toml(text, file)
+    return list(parse_toml(text, file).items())

@@ -1,23 +1,18 @@
 """`trio-kafka tree`: what runs and what waits in a broker, read now.
 
-The connection is a blocking one with a deadline, and a broker is asked whether it knows the
-question before it is asked. Names and texts come from the broker, and partly from its clients:
-what a terminal could take for more than text is shown escaped.
+Names and texts come from the broker, and partly from its clients: what a terminal could take for
+more than text is shown escaped.
 """
 
 import json
-import socket
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from trio_kafka.errors import ErrorCode, ProtocolError
+from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
 from trio_kafka.model import Endpoint
-from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     BOOLEAN,
     INTEGER,
@@ -28,17 +23,9 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
     TreeFigure,
     TreeRow,
 )
-from trio_kafka.wire.client import ClientSide, common_version
 
 FAILED: Final = 1
 MORE: Final = "There are more nodes: ask for less with --path or --depth."
-_CHUNK: Final = 1 << 16
-
-Ask = Callable[[object, int], Any]  # (request, version) -> response
-
-
-class TreeError(Exception):
-    """The tree cannot be shown; the message is one line for the user."""
 
 
 def tree(
@@ -66,7 +53,7 @@ def tree(
     """
     try:
         answer = read_tree(parse_address(bootstrap), path=path, depth=depth, timeout_s=timeout)
-    except TreeError as error:
+    except AskError as error:
         print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
         return FAILED
     for line in as_json(answer) if json else as_text(answer):
@@ -74,77 +61,16 @@ def tree(
     return 0
 
 
-def parse_address(text: str) -> Endpoint:
-    """HOST:PORT, an IPv6 address in brackets. Raises TreeError."""
-    host, colon, port = text.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
-        raise TreeError("an IPv6 address stands in brackets")
-    if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
-        raise TreeError("want HOST:PORT")
-    return Endpoint(host, int(port))
-
-
 def read_tree(
     address: Endpoint, *, path: str | None = None, depth: int = -1, timeout_s: float = 5.0
 ) -> DescribeTreeResponse:
-    """The tree of a broker, or a part of it. Raises TreeError."""
-    try:
-        with asking(address, timeout_s) as ask:
-            served = ask(ApiVersionsRequest(), 0)
-            version = common_version(DescribeTreeRequest, served.api_keys)
-            if version is None:
-                raise TreeError("this server has no tree to show: is it trio-kafka?")
-            answer: DescribeTreeResponse = ask(DescribeTreeRequest(path, depth), version)
-    except TimeoutError as error:
-        raise TreeError(f"no answer in {timeout_s:g} s") from error
-    except OSError as error:
-        raise TreeError(error.strerror or str(error)) from error
-    except UnicodeError as error:
-        raise TreeError(f"{address.host!r} is no name of a host") from error
-    except ProtocolError as error:
-        raise TreeError(f"this is not Kafka's protocol: {error}") from error
+    """The tree of a broker, or a part of it. Raises AskError."""
+    unknown = "this server has no tree to show: is it trio-kafka?"
+    with asking(address, timeout_s, unknown=unknown) as ask:
+        answer: DescribeTreeResponse = ask(DescribeTreeRequest(path, depth))
     if answer.error_code:
-        raise TreeError(answer.error_message or name_of(answer.error_code))
+        raise AskError(answer.error_message or name_of(answer.error_code))
     return answer
-
-
-@contextmanager
-def asking(address: Endpoint, timeout_s: float) -> Iterator[Ask]:
-    """A function that sends a request and waits for its answer, while the block runs.
-
-    timeout_s: for all of it. It raises OSError, TimeoutError among them, and ProtocolError.
-    """
-    deadline = time.monotonic() + timeout_s
-    client = ClientSide("trio-kafka")
-    with socket.create_connection((address.host, address.port), timeout_s) as connection:
-
-        def ask(request: object, version: int) -> Any:
-            _wait_until(connection, deadline)
-            connection.sendall(client.ask(request, version))
-            while (answer := client.next()) is None:
-                _wait_until(connection, deadline)
-                data = connection.recv(_CHUNK)
-                if not data:
-                    raise ConnectionError("the connection was closed without an answer")
-                client.received(data)
-            return answer
-
-        yield ask
-
-
-def _wait_until(connection: socket.socket, deadline: float) -> None:
-    """What blocks next blocks no longer than that. TimeoutError: it is too late already."""
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    connection.settimeout(left)
-
-
-def name_of(code: int) -> str:
-    """An error code as people know it."""
-    return ErrorCode(code).name if code in set(ErrorCode) else f"error {code}"
 
 
 # --- for people

@@ -10,8 +10,10 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.known import OF_KAFKAS_PLUGINS, known_settings
+from trio_kafka.config.gone import instead_of
+from trio_kafka.config.known import OF_KAFKAS_PLUGINS, Standing, known_settings, why_ignored
 from trio_kafka.config.setting import Setting, settings_of
+from trio_kafka.config.topic import TOPIC_SETTINGS
 
 BROKER_SETTINGS: Final = settings_of(BrokerConfig)
 
@@ -77,7 +79,20 @@ def is_of_provider(name: str) -> bool:
     return words[1:] == ["class"] or (words[1] == "param" and len(words) == 3 and bool(words[2]))
 
 
+def why_without_effect(name: str) -> str | None:
+    """Why a setting has no effect here; None for one that has, or that Kafka does not know."""
+    reason = why_ignored(base_of(name))
+    if reason is None and has_prefix(name) and setting_of(name) is not None:
+        return f"{Standing.NOT_YET.value}: a setting is the same for all listeners"
+    return reason
+
+
 def unknown(name: str) -> str:
     """What is said of a name that no setting has."""
+    if name in TOPIC_SETTINGS:
+        server = TOPIC_SETTINGS[name].server
+        return "is a setting of topics" + (f": want {server[0][0]}" if server else "")
+    if instead := instead_of(name):
+        return f"Kafka 4 has no such setting: {instead}"
     near = get_close_matches(name, every_setting(), n=1, cutoff=0.7)
     return "no such setting" + (f": did you mean {near[0]}?" if near else "")

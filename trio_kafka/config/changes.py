@@ -12,9 +12,8 @@ from typing import Final
 import attrs
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, unknown
+from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, unknown, why_without_effect
 from trio_kafka.config.dynamic import Layers, update_of, value_of
-from trio_kafka.config.known import why_ignored
 from trio_kafka.config.setting import ConfigError, Update
 
 # Pools that grow or shrink by at most a factor of two in one change.
@@ -53,7 +52,7 @@ def check_broker_change(
     for name, text in wanted.items():
         if before.get(name) != text:
             _check_one(name, text, per_broker=per_broker)
-            if reason := why_ignored(base_of(name)):
+            if reason := why_without_effect(name):
                 warnings.append(f"{name} {reason}")
     if per_broker:
         after = attrs.evolve(layers, dynamic=wanted)

@@ -6,7 +6,7 @@ Without `process.roles` a node is embedded: see `EMBEDDED`. Everything else has 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
@@ -15,13 +15,12 @@ from attrs import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import (
     BROKER_SETTINGS,
-    base_of,
     is_of_plugin,
     is_of_provider,
     setting_of,
     unknown,
+    why_without_effect,
 )
-from trio_kafka.config.known import why_ignored
 from trio_kafka.config.properties import Given
 from trio_kafka.config.providers import Outside, resolve
 from trio_kafka.config.rules import check, refuse
@@ -74,15 +73,15 @@ def load(*layers: Layer, outside: Outside | None = None) -> Loaded:
         given |= layer
     try:
         given = resolve(given, outside)
-        warnings = tuple(filter(None, [_check_name(name, given[name]) for name in given]))
+        warnings = tuple(_warnings(given))
         config = _build(given)
         check(config)
     except ConfigError as error:
-        raise _told(error, given) from None
+        raise told(error, given) from None
     return Loaded(config, warnings)
 
 
-def _told(error: ConfigError, given: Layer) -> ConfigError:
+def told(error: ConfigError, given: Layer) -> ConfigError:
     """The error with its place, and without a word of what was looked up."""
     culprit = given.get(error.name)
     where = error.where or (culprit.where if culprit else None)
@@ -143,13 +142,16 @@ def _build(given: Layer) -> BrokerConfig:
     return BrokerConfig(given=given, **values)
 
 
-def _check_name(name: str, given: Given) -> str | None:
-    """The warning for a setting without an effect; ConfigError for one that nobody knows."""
+def check_name(name: str, given: Given) -> str | None:
+    """Why a setting has no effect, None if it has one; ConfigError for one that nobody knows.
+
+    The values of settings without an effect are checked too.
+    """
     if is_of_plugin(name) or is_of_provider(name):
         return None
     refuse(name, given)
     setting = setting_of(name)
-    reason = why_ignored(base_of(name))
+    reason = why_without_effect(name)
     if setting is None and reason is None:
         raise ConfigError(name, unknown(name), given.where)
     if setting is not None and name not in BROKER_SETTINGS:
@@ -157,6 +159,10 @@ def _check_name(name: str, given: Given) -> str | None:
             setting.parse(given.text)
         except ConfigError as error:
             raise ConfigError(name, error.reason, given.where) from None
-    if reason is None and name not in BROKER_SETTINGS:
-        reason = "is not honoured yet: a setting is the same for all listeners"
-    return f"{given.where}: {name} {reason}" if reason else None
+    return reason
+
+
+def _warnings(given: Layer) -> Iterator[str]:
+    for name, one in given.items():
+        if reason := check_name(name, one):
+            yield f"{one.where}: {name} {reason}"

@@ -30,7 +30,11 @@ class Given:
 
 def parse_properties(text: str, file: str) -> dict[str, Given]:
     """The settings of a file by name. Raises ConfigError, which names file and line."""
-    found: dict[str, Given] = {}
+    return dict(iterate_properties(text, file))
+
+
+def iterate_properties(text: str, file: str) -> Iterator[tuple[str, Given]]:
+    """The lines of a file as they come: names may be given twice. Raises ConfigError."""
     for number, line in _logical_lines(text):
         where = f"{file}:{number}"
         name_end, value_start = _split(line)
@@ -38,8 +42,7 @@ def parse_properties(text: str, file: str) -> dict[str, Given]:
         if not name:
             # The value is not told: it may be a secret.
             raise ConfigError("line", "a value without a name", where)
-        found[name] = Given(_unescape(line[value_start:], where, name), where)
-    return found
+        yield name, Given(_unescape(line[value_start:], where, name), where)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

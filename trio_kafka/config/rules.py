@@ -15,7 +15,7 @@ from trio_kafka.config.topic import check_topic_defaults
 
 _NO_JAVA: Final = "names a Java class, which cannot be run here"
 # Name to the reason why any value is refused but the empty one and `false`.
-_REFUSED: Final = {
+REFUSED: Final = {
     "authorizer.class.name": "no authorizer is served yet: every request would be allowed",
     "create.topic.policy.class.name": _NO_JAVA,
     "alter.config.policy.class.name": _NO_JAVA,
@@ -28,8 +28,8 @@ _VOTER: Final = re.compile(r"([0-9]+)@.+:[0-9]+")
 
 def refuse(name: str, given: Given) -> None:
     """Raises ConfigError for a setting that must not be ignored and cannot be honoured."""
-    if name in _REFUSED and given.text.strip().lower() not in ("", "false"):
-        raise ConfigError(name, _REFUSED[name])
+    if name in REFUSED and given.text.strip().lower() not in ("", "false"):
+        raise ConfigError(name, REFUSED[name])
 
 
 def check(config: BrokerConfig) -> None:

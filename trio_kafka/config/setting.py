@@ -122,9 +122,9 @@ class Setting:
             self._check_choices(value if isinstance(value, tuple) else (str(value),))
         if isinstance(value, int | float) and value not in self.also:
             if self.low is not None and value < self.low:
-                raise ValueError(f"{value} is too small: want {self._bounds()}")
+                raise ValueError(f"{value} is too small: want {self.bounds}")
             if self.high is not None and value > self.high:
-                raise ValueError(f"{value} is too large: want {self._bounds()}")
+                raise ValueError(f"{value} is too large: want {self.bounds}")
         if isinstance(value, tuple):
             if "" in value:
                 raise ValueError(f"{','.join(value)!r} has an empty item")
@@ -139,7 +139,9 @@ class Setting:
             if (item.upper() if self.any_case else item) not in choices:
                 raise ValueError(f"{item!r} is none of {', '.join(self.choices)}")
 
-    def _bounds(self) -> str:
+    @property
+    def bounds(self) -> str:
+        """The bounds of a number, in words."""
         text = f"at least {self.low}" if self.high is None else f"{self.low} to {self.high}"
         return " or ".join([text, *map(str, self.also)])
 

@@ -1,8 +1,9 @@
 """Kafka's other broker settings: checked like any, but without an effect here, and why.
 
 Together with the fields of `BrokerConfig` these are all broker settings of Apache Kafka 4.4.0 and
-the two of its own authorizer; a test compares them. `UNHEARD` has those fields of `BrokerConfig`
-that no part obeys yet; a test compares it with what the code reads. Tables of settings are imported
+the two of its own authorizer; a test compares them. `UNHEARD` has those fields of `BrokerConfig`,
+`UNHEARD_OF_TOPICS` those of `TopicConfig`, that no part obeys yet; a test compares them with what
+the code reads. Tables of settings are imported
 when one of them is asked for: a start with settings that are obeyed does without.
 """
 
@@ -30,11 +31,12 @@ _ONE_VOTER: Final = "a quorum has one voter"
 _NO_COMPACTION: Final = "compacted topics are not compacted"
 _NO_GROUPS: Final = "groups are not served, so there is no offsets topic"
 _NO_TRANSACTIONS: Final = "transactions are not served, so there is no transactions topic"
+_AS_WRITTEN: Final = "segments grow as they are written"
 # Fields of BrokerConfig that no part obeys, by the reason.
 _FIELDS_NOT_YET: Final = {
     "blocking calls of background jobs have a limit of their own": "background.threads",
     "the broker and its controller are one process": """
-        broker.heartbeat.interval.ms initial.broker.registration.timeout.ms request.timeout.ms
+        broker.heartbeat.interval.ms initial.broker.registration.timeout.ms
     """,
     _ONE_VOTER: """
         controller.quorum.append.linger.ms controller.quorum.election.backoff.max.ms
@@ -50,7 +52,7 @@ _FIELDS_NOT_YET: Final = {
         log.local.retention.bytes log.local.retention.ms log.remote.copy.lag.bytes
         log.remote.copy.lag.ms
     """,
-    "segments grow as they are written": "log.preallocate",
+    _AS_WRITTEN: "log.preallocate",
     "an idle controller writes nothing": "metadata.max.idle.interval.ms",
     "snapshots are kept by number": "metadata.max.retention.bytes metadata.max.retention.ms",
     "a number of its own bounds recovery": "num.recovery.threads.per.data.dir",
@@ -73,10 +75,32 @@ _FIELDS_NOT_YET: Final = {
     """,
     "every version that is served is final": "unstable.api.versions.enable",
 }
-_WHY_UNHEARD: Final = {
-    name: why for why, names in _FIELDS_NOT_YET.items() for name in names.split()
+# Settings of topics that no part obeys, by the reason.
+_TOPICS_NOT_YET: Final = {
+    _NO_COMPACTION: """
+        delete.retention.ms max.compaction.lag.ms min.cleanable.dirty.ratio min.compaction.lag.ms
+    """,
+    "share groups are not served": "errors.deadletterqueue.group.enable",
+    _WITHOUT_FOLLOWERS: """
+        follower.replication.throttled.replicas leader.replication.throttled.replicas
+        unclean.leader.election.enable
+    """,
+    "segments have the size that segment.bytes says": "internal.segment.bytes",
+    _TIERED: """
+        local.retention.bytes local.retention.ms remote.copy.lag.bytes remote.copy.lag.ms
+        remote.log.copy.disable remote.log.delete.on.disable
+    """,
+    _AS_WRITTEN: "preallocate",
 }
+
+
+def _by_name(reasons: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: why for why, names in reasons.items() for name in names.split()}
+
+
+_WHY_UNHEARD: Final = _by_name(_FIELDS_NOT_YET)
 UNHEARD: Final = frozenset(_WHY_UNHEARD)
+UNHEARD_OF_TOPICS: Final = _by_name(_TOPICS_NOT_YET)
 
 
 @cache

@@ -31,6 +31,7 @@ class Table:
     """Settings with one fate. When a part obeys them, `BrokerConfig` takes over their fields."""
 
     cls: type
+    title: str
     standing: Standing
     why: str
 
@@ -40,23 +41,39 @@ class Table:
 
 
 TABLES: Final = (
-    Table(GroupSettings, Standing.NOT_YET, "groups are not served"),
-    Table(ShareGroupSettings, Standing.NOT_YET, "share groups are not served"),
-    Table(StreamsGroupSettings, Standing.NOT_YET, "streams groups are not served"),
-    Table(TransactionSettings, Standing.NOT_YET, "transactions are not served"),
-    Table(RemoteSettings, Standing.NOT_YET, "tiered storage is not served"),
-    Table(SaslSettings, Standing.NOT_YET, "SASL is not served"),
-    Table(OauthBearerSettings, Standing.NOT_YET, "SASL is not served"),
-    Table(TlsSettings, Standing.NOT_YET, "TLS is not served"),
-    Table(QuotaSettings, Standing.NOT_YET, "quotas are not served"),
-    Table(CleanerSettings, Standing.NOT_YET, "compacted topics are not compacted"),
-    Table(AclSettings, Standing.NOT_YET, "ACLs are not served"),
-    Table(ClusterSettings, Standing.NOT_YET, "a cluster has one broker"),
-    Table(ObservingSettings, Standing.NOT_YET, "metrics are not served"),
-    Table(OtherSettings, Standing.NOT_YET, "nothing here has this choice"),
+    Table(GroupSettings, "Classic and consumer groups", Standing.NOT_YET, "groups are not served"),
+    Table(ShareGroupSettings, "Share groups", Standing.NOT_YET, "share groups are not served"),
     Table(
-        JavaClassSettings, Standing.MEANINGLESS, "it is about Java classes, which do not run here"
+        StreamsGroupSettings, "Streams groups", Standing.NOT_YET, "streams groups are not served"
     ),
-    Table(JvmSettings, Standing.MEANINGLESS, "it is about the Java runtime"),
-    Table(PurgatorySettings, Standing.MEANINGLESS, "what is done leaves its purgatory at once"),
+    Table(TransactionSettings, "Transactions", Standing.NOT_YET, "transactions are not served"),
+    Table(RemoteSettings, "Tiered storage", Standing.NOT_YET, "tiered storage is not served"),
+    Table(SaslSettings, "SASL and delegation tokens", Standing.NOT_YET, "SASL is not served"),
+    Table(OauthBearerSettings, "SASL/OAUTHBEARER", Standing.NOT_YET, "SASL is not served"),
+    Table(TlsSettings, "TLS", Standing.NOT_YET, "TLS is not served"),
+    Table(
+        QuotaSettings, "Quotas and limits of connections", Standing.NOT_YET, "quotas are not served"
+    ),
+    Table(CleanerSettings, "Compaction", Standing.NOT_YET, "compacted topics are not compacted"),
+    Table(AclSettings, "ACLs", Standing.NOT_YET, "ACLs are not served"),
+    Table(
+        ClusterSettings, "A cluster of several nodes", Standing.NOT_YET, "a cluster has one broker"
+    ),
+    Table(ObservingSettings, "Metrics and telemetry", Standing.NOT_YET, "metrics are not served"),
+    Table(
+        OtherSettings, "Kafka's own development", Standing.NOT_YET, "nothing here has this choice"
+    ),
+    Table(
+        JavaClassSettings,
+        "Java classes",
+        Standing.MEANINGLESS,
+        "it is about Java classes, which do not run here",
+    ),
+    Table(JvmSettings, "The Java runtime", Standing.MEANINGLESS, "it is about the Java runtime"),
+    Table(
+        PurgatorySettings,
+        "Purgatories",
+        Standing.MEANINGLESS,
+        "what is done leaves its purgatory at once",
+    ),
 )

@@ -1,0 +1,97 @@
+"""How commands ask a running broker: over one blocking connection, with a deadline for all of it.
+
+A broker is asked whether it knows a question before it is asked.
+"""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from trio_kafka.errors import ErrorCode, ProtocolError
+from trio_kafka.model import Endpoint
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.wire.client import ClientSide, common_version
+
+_CHUNK: Final = 1 << 16
+
+Ask = Callable[[object], Any]
+"""Sends a request and waits for its response."""
+
+
+class AskError(Exception):
+    """There is no answer to be had; the message is one line for the user."""
+
+
+def parse_address(text: str) -> Endpoint:
+    """HOST:PORT, an IPv6 address in brackets. Raises AskError."""
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise AskError("an IPv6 address stands in brackets")
+    if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
+        raise AskError("want HOST:PORT")
+    return Endpoint(host, int(port))
+
+
+@contextmanager
+def asking(address: Endpoint, timeout_s: float, *, unknown: str) -> Iterator[Ask]:
+    """A function that asks, while the block runs: in the best version that both sides know.
+
+    timeout_s: for all of it. unknown: what to say of a broker that has no such API.
+    Raises AskError for all that goes wrong with connection and protocol.
+    """
+    try:
+        with _connected(address, timeout_s) as exchange:
+            served = exchange(ApiVersionsRequest(), 0).api_keys
+
+            def ask(request: object) -> Any:
+                version = common_version(type(request), served)
+                if version is None:
+                    raise AskError(unknown)
+                return exchange(request, version)
+
+            yield ask
+    except TimeoutError as error:
+        raise AskError(f"no answer in {timeout_s:g} s") from error
+    except OSError as error:
+        raise AskError(error.strerror or str(error)) from error
+    except UnicodeError as error:
+        raise AskError(f"{address.host!r} is no name of a host") from error
+    except ProtocolError as error:
+        raise AskError(f"this is not Kafka's protocol: {error}") from error
+
+
+def name_of(code: int) -> str:
+    """An error code as people know it."""
+    return ErrorCode(code).name if code in set(ErrorCode) else f"error {code}"
+
+
+@contextmanager
+def _connected(address: Endpoint, timeout_s: float) -> Iterator[Callable[[object, int], Any]]:
+    deadline = time.monotonic() + timeout_s
+    client = ClientSide("trio-kafka")
+    with socket.create_connection((address.host, address.port), timeout_s) as connection:
+
+        def exchange(request: object, version: int) -> Any:
+            _wait_until(connection, deadline)
+            connection.sendall(client.ask(request, version))
+            while (answer := client.next()) is None:
+                _wait_until(connection, deadline)
+                data = connection.recv(_CHUNK)
+                if not data:
+                    raise ConnectionError("the connection was closed without an answer")
+                client.received(data)
+            return answer
+
+        yield exchange
+
+
+def _wait_until(connection: socket.socket, deadline: float) -> None:
+    """What blocks next blocks no longer than that. TimeoutError: it is too late already."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    connection.settimeout(left)

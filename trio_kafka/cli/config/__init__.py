@@ -1,0 +1,1 @@
+"""`trio-kafka config`: what settings mean, what is wrong with them, how they differ."""

@@ -1,0 +1,110 @@
+"""`trio-kafka config diff`: which settings differ between files, defaults and a running broker."""
+
+import sys
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
+from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.settings import REFUSED, read_file
+from trio_kafka.cli.tree import printable
+from trio_kafka.config.comparison import Side, differences, side_of, side_of_broker, untold
+from trio_kafka.config.dynamic import Source
+from trio_kafka.config.load import load
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k32_describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
+
+DIFFERENT: Final = 1
+_BROKER: Final = 4  # the resource type of Kafka's protocol
+_SOURCES: Final = {
+    Source.DYNAMIC_BROKER: "set while it runs",
+    Source.DYNAMIC_DEFAULT_BROKER: "set while they run, for all brokers",
+    Source.STATIC_BROKER: "written down",
+    Source.DEFAULT: "the default",
+}
+
+
+def diff(
+    one: Annotated[str, Parameter(name="A", help="A properties or .toml file.")],
+    other: Annotated[str | None, Parameter(name="B", help="Another; without it: defaults.")] = None,
+    /,
+    *,
+    bootstrap: str | None = None,
+    broker: int | None = None,
+    timeout: float = 5.0,
+) -> int:
+    """Say which settings differ, with where each value is from. The environment is left out.
+
+    Ends with status 1 if any differ, and with 2 if there is nothing to compare.
+
+    Parameters
+    ----------
+    bootstrap
+        HOST:PORT of a running broker, to compare A with.
+    broker
+        The id of that broker, where a cluster has several.
+    timeout
+        Seconds until a broker is given up.
+    """
+    if other is not None and bootstrap is not None:
+        print("trio-kafka: want B or --bootstrap, not both", file=sys.stderr)
+        return REFUSED
+    try:
+        left = _of_files(one)
+        if bootstrap is None:
+            right = _of_files(*[other] if other is not None else [])
+        else:
+            right = of_broker(bootstrap, broker, timeout)
+    except ConfigError as error:
+        print(f"trio-kafka: {error}", file=sys.stderr)
+        return REFUSED
+    except AskError as error:
+        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
+        return REFUSED
+    found = 0
+    for name, before, after in differences(left, right):
+        found += 1
+        print(printable(name))
+        print(f"  - {printable(before.shown)}  ({printable(before.source)})")
+        print(f"  + {printable(after.shown)}  ({printable(after.source)})")
+    if names := untold(left, right):
+        print(f"not compared, for one side does not tell: {', '.join(map(printable, names))}")
+    return DIFFERENT if found else 0
+
+
+def of_broker(bootstrap: str, broker: int | None, timeout_s: float) -> Side:
+    """What a running broker says of itself. Raises AskError."""
+    unknown = "this server does not tell its settings"
+    with asking(parse_address(bootstrap), timeout_s, unknown=unknown) as ask:
+        if broker is None:
+            broker = _only_one(ask(DescribeClusterRequest()))
+        resource = DescribeConfigsResource(
+            resource_type=_BROKER, resource_name=str(broker), configuration_keys=None
+        )
+        [result] = ask(DescribeConfigsRequest(resources=[resource])).results
+    if result.error_code:
+        raise AskError(result.error_message or name_of(result.error_code))
+    return side_of_broker(
+        (row.name, row.value, _SOURCES.get(row.config_source, "?"), row.is_sensitive)
+        for row in result.configs
+    )
+
+
+def _only_one(answer: object) -> int:
+    code = getattr(answer, "error_code", 0)
+    if code != ErrorCode.NONE:
+        raise AskError(name_of(code))
+    ids = [one.broker_id for one in getattr(answer, "brokers", [])]
+    if len(ids) != 1:
+        raise AskError(f"the cluster has {len(ids)} brokers: want --broker")
+    return int(ids[0])
+
+
+def _of_files(*files: str) -> Side:
+    return side_of(load(*[dict(read_file(file)) for file in files], outside=Machine()).config)

@@ -1,0 +1,53 @@
+"""`trio-kafka config explain`: what a setting means, what it is now, what becomes of it here."""
+
+import sys
+from collections.abc import Iterable
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from trio_kafka.cli.settings import REFUSED, Options, read_settings
+from trio_kafka.config.catalogue import setting_of, unknown
+from trio_kafka.config.dynamic import Layers
+from trio_kafka.config.explain import explain_broker, explain_topic
+from trio_kafka.config.topic import TOPIC_SETTINGS
+
+_INDENT: Final = "  "
+_WIDTH: Final = 9
+
+
+def explain(
+    *names: Annotated[str, Parameter(name="NAME", help="A setting of brokers or topics.")],
+    config: Options = None,
+    file: Annotated[list[str] | None, Parameter(name=("-f", "--file"), negative="")] = None,
+) -> int:
+    """Say what settings mean: type, default, bounds, value and where it is from.
+
+    Parameters
+    ----------
+    file
+        A properties or .toml file whose values are told. May be repeated.
+    """
+    loaded = read_settings(file or (), config)
+    if loaded is None:
+        return REFUSED
+    layers = Layers(config=loaded.config)
+    status = 0
+    for name in names:
+        told = False
+        if setting_of(name) is not None:
+            _show(f"{name}, of brokers", explain_broker(name, layers))
+            told = True
+        if name in TOPIC_SETTINGS:
+            _show(f"{name}, of topics", explain_topic(name, layers))
+            told = True
+        if not told:
+            print(f"trio-kafka: {name}: {unknown(name)}", file=sys.stderr)
+            status = REFUSED
+    return status
+
+
+def _show(title: str, lines: Iterable[tuple[str, str]]) -> None:
+    print(title)
+    for label, text in lines:
+        print(f"{_INDENT}{label:{_WIDTH}}{text}")

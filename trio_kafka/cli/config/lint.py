@@ -1,0 +1,43 @@
+"""`trio-kafka config lint`: all that is wrong with a configuration, and what is merely odd."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.settings import REFUSED, Files, Options, in_order, read_file
+from trio_kafka.config.environment import environment
+from trio_kafka.config.lint import Finding, Level, lint, repeated
+from trio_kafka.config.setting import ConfigError
+
+
+def lint_files(
+    *files: Files,
+    config: Options = None,
+    env: Annotated[bool, Parameter(negative="--no-env")] = True,
+) -> int:
+    """Say what is wrong with the configuration that `start` would have, and what is odd.
+
+    Ends with status 2 if a broker would not start with it. Nothing is started.
+
+    Parameters
+    ----------
+    env
+        Take the environment's variables KAFKA_… into account, as `start` does.
+    """
+    machine = Machine()
+    findings: list[Finding] = []
+    try:
+        named = [(file, read_file(file)) for file in files]
+        variables, warnings = environment(machine.variables if env else {})
+        layers = in_order(((file, dict(pairs)) for file, pairs in named), variables, config)
+    except ConfigError as error:
+        findings.append(Finding(Level.ERROR, error.where, f"{error.name}: {error.reason}"))
+    else:
+        findings += [Finding(Level.WARNING, None, warning) for warning in warnings]
+        for _, pairs in named:
+            findings += repeated(pairs)
+        findings += lint(layers, machine)
+    for finding in findings:
+        print(finding)
+    return REFUSED if any(one.level is Level.ERROR for one in findings) else 0

@@ -1,0 +1,117 @@
+"""What is known of a setting, in words: for `config explain` and docs/configuration.md."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, why_without_effect
+from trio_kafka.config.dynamic import Layers, update_of, value_of
+from trio_kafka.config.gone import DEPRECATED
+from trio_kafka.config.known import UNHEARD_OF_TOPICS, Standing
+from trio_kafka.config.setting import Setting, Update
+from trio_kafka.config.topic import TOPIC_SETTINGS, topic_defaults
+
+HIDDEN: Final = "(hidden)"
+UNSET: Final = "(not set)"
+_CHANGE: Final = {
+    Update.READ_ONLY: "when the broker starts",
+    Update.PER_BROKER: "while the broker runs, for one broker",
+    Update.CLUSTER_WIDE: "while the broker runs, for one broker or all",
+}
+Lines = Iterator[tuple[str, str]]
+"""Labels and texts."""
+
+
+def explain_broker(name: str, layers: Layers) -> Lines:
+    """A broker setting and its value. The name is one, with a listener's prefix or not."""
+    setting = setting_of(name)
+    if setting is None:
+        raise KeyError(name)
+    update = update_of(name)
+    yield from _facts(setting)
+    yield "value", f"{shown_value(name, layers)}, {source_of(name, layers)}"
+    yield "changed", _CHANGE[update or Update.READ_ONLY]
+    yield "here", standing_of(name)
+    if setting.synonyms:
+        yield "or", f"the first of {', '.join(setting.synonyms)} that is given"
+    topics = topics_of(setting.name)
+    if topics and not has_prefix(name):
+        yield "topics", f"gives the default of a topic's {', '.join(topics)}"
+
+
+def explain_topic(name: str, layers: Layers) -> Lines:
+    """A topic's setting, and what a topic has that does not set it."""
+    setting = TOPIC_SETTINGS[name]
+    yield from _facts(setting)
+    value = setting.show(getattr(topic_defaults(layers.config), setting.field))
+    yield "value", f"{UNSET if value is None else value}, of a topic that does not set it"
+    yield "changed", "while the broker runs, for one topic"
+    if setting.server:
+        names = ", ".join(one for one, _ in setting.server)
+        yield "broker", f"its default is that of {names}"
+    yield "here", standing_of_topics(name)
+
+
+def shown_value(name: str, layers: Layers) -> str:
+    """The value that is in force, as it may be shown."""
+    setting = setting_of(name)
+    given = layers.config.given.get(name)
+    if given is not None and given.written is not None:
+        return given.written
+    value = value_of(name, layers)
+    if setting is None or value is None:
+        return UNSET
+    return HIDDEN if setting.sensitive else setting.show(value) or '""'
+
+
+def source_of(name: str, layers: Layers) -> str:
+    """Where the value comes from, in words."""
+    given = layers.config.given.get(name)
+    return "the default" if given is None else f"from {given.where}"
+
+
+def bounds_of(setting: Setting) -> str:
+    """What values a setting may have besides those that its type has; empty: any."""
+    if setting.choices:
+        text = f"{'any of' if isinstance(setting.default, tuple) else 'one of'} "
+        return text + ", ".join(setting.choices) + (" in any case" if setting.any_case else "")
+    if setting.low is not None:
+        return setting.bounds
+    return "not empty" if setting.not_empty else ""
+
+
+def default_of_kafka(setting: Setting) -> str:
+    """Kafka's default as it may be shown, ours for a setting of ours."""
+    if setting.required:
+        return "none: must be set where process.roles is"
+    if setting.default is None:
+        return UNSET
+    return HIDDEN if setting.sensitive else setting.show(setting.default) or '""'
+
+
+def standing_of(name: str) -> str:
+    """What becomes of a setting here, and whether Kafka is going to forget it."""
+    text = why_without_effect(name) or "is honoured"
+    instead = DEPRECATED.get(base_of(name))
+    return f"{text}; deprecated: {instead}" if instead else text
+
+
+def standing_of_topics(name: str) -> str:
+    """What becomes of a topic's setting here."""
+    why = UNHEARD_OF_TOPICS.get(name)
+    return f"{Standing.NOT_YET.value}: {why}" if why else "is honoured"
+
+
+def topics_of(name: str) -> list[str]:
+    """The topic settings whose default a broker setting gives."""
+    return [
+        topic.name for topic in TOPIC_SETTINGS.values() if name in (one for one, _ in topic.server)
+    ]
+
+
+def _facts(setting: Setting) -> Lines:
+    yield "what", setting.doc
+    unit = f", in {setting.unit}" if setting.unit else ""
+    yield "type", f"{setting.kind.name.lower()}{unit}"
+    yield "default", default_of_kafka(setting)
+    if bounds := bounds_of(setting):
+        yield "bounds", bounds
