@@ -2,13 +2,13 @@
 
 A base that is never written again, and a small layer of changes over it. A new generation copies
 the layer only; when the layer outgrows the square root of the base the two become a new base. So
-one change in n entries costs O(sqrt n) at worst and on average, where a copy of a dict of 100,000
-entries would hold the loop for 2 ms. Order: as inserted; an entry that is replaced keeps its place
-until the layers merge, and after.
+one change in n entries costs O(sqrt n) on average, where a copy of a dict of 100,000 entries would
+hold the loop for 2 ms with every change. Order: as inserted; an entry that is replaced keeps its
+place until the layers merge, and after.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -34,7 +34,7 @@ class OverlayMap(Mapping[K, V], Generic[K, V]):
         grown._base = self._base
         grown._changes = {**self._changes, **changes}
         if len(grown._changes) > _SMALL and len(grown._changes) ** 2 > len(self._base):
-            grown._base = dict(grown.items())
+            grown._base = _merged(self._base, grown._changes)
             grown._changes = {}
             grown._length = len(grown._base)
             return grown
@@ -74,3 +74,12 @@ class OverlayMap(Mapping[K, V], Generic[K, V]):
 
     def __repr__(self) -> str:
         return f"OverlayMap({dict(self.items())!r})"
+
+
+def _merged(base: dict[K, V], changes: dict[K, V | None]) -> dict[K, V]:
+    """A new base: copied whole, which is far quicker than entry by entry."""
+    merged: dict[K, Any] = {**base, **changes}
+    for key, value in changes.items():
+        if value is None:
+            del merged[key]
+    return merged
