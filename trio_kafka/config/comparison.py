@@ -16,6 +16,8 @@ class Entry:
 
     value: to compare; None: it is not set, or not `known`.
     known: the value is there to be compared: a running broker does not tell its secrets.
+    given: somebody gave it. A default is no difference to a side that does not speak of the name,
+        as a running broker does not of internal settings.
     shown: the value as it may be shown; `source`: where it is from, in words.
     """
 
@@ -23,12 +25,13 @@ class Entry:
     shown: str
     source: str
     known: bool = True
+    given: bool = True
 
 
 Side = Mapping[str, Entry]
 """Entries by name. A name that is missing is not set there."""
 
-_MISSING = Entry(value=None, shown=UNSET, source="not there")
+_MISSING = Entry(value=None, shown=UNSET, source="not there", given=False)
 
 
 def side_of(config: BrokerConfig) -> Side:
@@ -54,7 +57,11 @@ def differences(one: Side, other: Side) -> Iterator[tuple[str, Entry, Entry]]:
     """Names whose values differ, sorted. What one side does not tell is no difference."""
     for name in sorted(one.keys() | other.keys()):
         left, right = one.get(name, _MISSING), other.get(name, _MISSING)
-        if left.known and right.known and left.value != right.value:
+        if left is _MISSING or right is _MISSING:
+            told = left.given or right.given
+        else:
+            told = left.known and right.known
+        if told and left.value != right.value:
             yield name, left, right
 
 
@@ -72,12 +79,14 @@ def untold(one: Side, other: Side) -> list[str]:
 def _entry(name: str, layers: Layers) -> Entry:
     setting = setting_of(name)
     given = layers.config.given.get(name)
-    if setting is None:  # a plugin's or a provider's
+    if setting is None:
+        # A plugin's may be a secret: only the plugin knows.
         text = given.text if given else ""
-        shown = given.written or text if given else text
-        return Entry(value=text, shown=shown or '""', source=source_of(name, layers))
+        shown = given.written if given and given.written is not None else HIDDEN
+        return Entry(value=text, shown=shown, source=source_of(name, layers))
     return Entry(
         value=setting.text_of(value_of(name, layers)),
         shown=shown_value(name, layers),
         source=source_of(name, layers),
+        given=given is not None,
     )

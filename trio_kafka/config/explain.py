@@ -9,6 +9,7 @@ from trio_kafka.config.gone import DEPRECATED
 from trio_kafka.config.known import UNHEARD_OF_TOPICS, Standing
 from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_defaults
+from trio_kafka.config.values import Kind
 
 HIDDEN: Final = "(hidden)"
 UNSET: Final = "(not set)"
@@ -72,7 +73,7 @@ def source_of(name: str, layers: Layers) -> str:
 def bounds_of(setting: Setting) -> str:
     """What values a setting may have besides those that its type has; empty: any."""
     if setting.choices:
-        text = f"{'any of' if isinstance(setting.default, tuple) else 'one of'} "
+        text = f"{'any of' if setting.kind is Kind.LIST else 'one of'} "
         return text + ", ".join(setting.choices) + (" in any case" if setting.any_case else "")
     if setting.low is not None:
         return setting.bounds

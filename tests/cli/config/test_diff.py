@@ -1,0 +1,103 @@
+import socket
+
+import pytest
+import trio
+
+from trio_kafka.cli import main
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+
+
+@pytest.fixture
+def file(tmp_path):
+    found = tmp_path / "a.properties"
+    found.write_text("num.partitions=3\nbroker.rack=x\x1b[1m\n")
+    return str(found)
+
+
+def test_a_file_is_compared_with_the_defaults(file, capsys):
+    assert main(["config", "diff", file]) == 1
+
+    assert capsys.readouterr().out == (
+        "broker.rack\n"
+        f"  - x\\x1b[1m  (from {file}:2)\n"
+        "  + (not set)  (the default)\n"
+        "num.partitions\n"
+        f"  - 3  (from {file}:1)\n"
+        "  + 1  (the default)\n"
+    )
+
+
+def test_two_files_of_any_kind_are_compared(file, tmp_path, capsys):
+    other = tmp_path / "b.toml"
+    other.write_text("num.partitions = 3\n")
+
+    assert main(["config", "diff", file, str(other)]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == "broker.rack"
+    assert main(["config", "diff", file, file]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_the_environment_makes_no_difference(file, monkeypatch):
+    monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "9")
+
+    assert main(["config", "diff", file, file]) == 0
+
+
+def test_what_cannot_be_compared_ends_with_status_2(file, tmp_path, capsys):
+    broken = tmp_path / "broken"
+    broken.write_text("num.partitions=x")
+
+    assert main(["config", "diff", str(broken)]) == 2
+    assert main(["config", "diff", file, str(tmp_path / "none")]) == 2
+    assert main(["config", "diff", file, file, "--bootstrap", "h:1"]) == 2
+    assert main(["config", "diff", file, "--bootstrap", "h"]) == 2
+
+    assert capsys.readouterr().err == (
+        f"trio-kafka: {broken}:1: num.partitions: 'x' is no whole number\n"
+        f"trio-kafka: {tmp_path / 'none'}: No such file or directory\n"
+        "trio-kafka: want B or --bootstrap, not both\n"
+        "trio-kafka: h: want HOST:PORT\n"
+    )
+
+
+async def run(*arguments):
+    """The command in a thread, as it blocks."""
+    return await trio.to_thread.run_sync(main, ["config", "diff", *arguments])
+
+
+async def test_a_file_is_compared_with_a_running_broker(tmp_path, capsys):
+    file = tmp_path / "a.properties"
+    data = str(tmp_path / "data")
+    same = f"listeners=PLAINTEXT://127.0.0.1:0\nlog.dirs={data}\n"
+    file.write_text(f"{same}num.partitions=3\nssl.key.password=x\nnum.io.threads=4\n")
+    settings = {"log.dirs": data, "num.io.threads": "8"}
+
+    async with served_broker(RealWorld(SkippingClock()), settings) as served:
+        at = served.broker.bootstrap
+        assert await run(str(file), "--bootstrap", at) == 1
+        told = capsys.readouterr().out
+        file.write_text(f"{same}num.io.threads=8\n")
+        assert await run(str(file), "--bootstrap", at, "--broker", "1") == 0
+        assert capsys.readouterr().out == ""
+        assert await run(str(file), "--bootstrap", at, "--broker", "7") == 2
+
+    assert told == (
+        "num.io.threads\n"
+        f"  - 4  (from {file}:5)\n"
+        "  + 8  (written down)\n"
+        "num.partitions\n"
+        f"  - 3  (from {file}:3)\n"
+        "  + 1  (the default)\n"
+        "not compared, for one side does not tell: ssl.key.password\n"
+    )
+    assert "7" in capsys.readouterr().err
+
+
+async def test_a_broker_that_is_not_there_ends_with_status_2(file, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+    assert await run(file, "--bootstrap", f"127.0.0.1:{port}") == 2
+
+    assert capsys.readouterr().err == f"trio-kafka: 127.0.0.1:{port}: Connection refused\n"

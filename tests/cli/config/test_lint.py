@@ -1,0 +1,54 @@
+from trio_kafka.cli import main
+
+
+def test_a_right_file_has_nothing_to_be_said_of(tmp_path, capsys):
+    file = tmp_path / "a.properties"
+    file.write_text("num.partitions=3\n")
+
+    assert main(["config", "lint", str(file)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_all_that_is_wrong_is_told_and_the_status_is_2(tmp_path, capsys):
+    file = tmp_path / "a.properties"
+    file.write_text("num.partitions=0\nnum.io.thread=1\nlog.cleaner.threads=2\nnum.partitions=-1")
+    toml = tmp_path / "b.toml"
+    toml.write_text("foo = 1\n")
+
+    assert main(["config", "lint", str(file), str(toml), "-c", "node.id=x"]) == 2
+
+    why = "is not honoured yet: compacted topics are not compacted"
+    assert capsys.readouterr().out.splitlines() == [
+        f"{file}:1: warning: num.partitions is given again at {file}:4",
+        f"{toml}: error: foo: no such setting",
+        f"{file}:4: error: num.partitions: -1 is too small: want at least 1",
+        f"{file}:2: error: num.io.thread: no such setting: did you mean num.io.threads?",
+        f"{file}:3: warning: log.cleaner.threads {why}",
+        "-c: error: node.id: 'x' is no whole number",
+    ]
+
+
+def test_warnings_alone_are_no_failure(capsys):
+    assert main(["config", "lint", "-c", "log.cleaner.threads=2"]) == 0
+    assert "warning: log.cleaner.threads is not honoured yet" in capsys.readouterr().out
+
+
+def test_the_environment_is_looked_at_unless_it_is_left_out(monkeypatch, capsys):
+    monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "0")
+    monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "a:1")
+
+    assert main(["config", "lint"]) == 2
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("warning: environment KAFKA_BOOTSTRAP_SERVERS: ")
+    assert second.startswith("environment KAFKA_NUM_PARTITIONS: error: num.partitions: 0 is")
+    assert main(["config", "lint", "--no-env"]) == 0
+
+
+def test_what_cannot_be_read_is_an_error(tmp_path, monkeypatch, capsys):
+    missing = tmp_path / "none"
+
+    assert main(["config", "lint", str(missing)]) == 2
+    assert capsys.readouterr().out == f"error: {missing}: No such file or directory\n"
+    monkeypatch.setenv("KAFKA_NUM_PARTITION", "1")
+    assert main(["config", "lint"]) == 2
+    assert capsys.readouterr().out.startswith("environment KAFKA_NUM_PARTITION: error: ")

@@ -1,0 +1,29 @@
+"""How commands ask a broker; what goes wrong with connections is tested with `tree`."""
+
+import pytest
+
+from trio_kafka.cli.ask import AskError, name_of, parse_address
+from trio_kafka.model import Endpoint
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("localhost:9092", Endpoint("localhost", 9092)),
+        ("[::1]:1", Endpoint("::1", 1)),
+        ("h:65535", Endpoint("h", 65535)),
+    ],
+)
+def test_an_address_is_host_and_port(text, address):
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize("text", ["", "h", "h:", ":1", "h:0", "h:65536", "h:x", "::1:1", "h:²"])
+def test_anything_else_is_refused(text):
+    with pytest.raises(AskError):
+        parse_address(text)
+
+
+def test_an_error_code_has_its_name():
+    assert name_of(3) == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert name_of(12345) == "error 12345"
