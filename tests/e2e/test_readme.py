@@ -1,0 +1,91 @@
+"""The README does what it says: its blocks are run as they stand, against what `make run` starts.
+
+Only the address is another, where port 9092 is taken.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.project.tree import ROOT
+from trio_kafka.testing.processes import child_process
+
+pytestmark = pytest.mark.slow
+
+ADDRESS = "127.0.0.1:9092"
+TEXT = (ROOT / "README.md").read_text()
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
+INDENTED = re.compile(r"(?:^    .+\n)+", re.MULTILINE)
+PYTHON = [text for language, text in FENCED.findall(TEXT) if language == "python"]
+SHELL = [textwrap.dedent(block) for block in INDENTED.findall(FENCED.sub("", TEXT))]
+SERVES = re.compile(r"^trio-kafka serves at (\S+),", re.MULTILINE)
+
+
+def start_command() -> list[str]:
+    """What `make run` runs in the end, by this interpreter."""
+    planned = subprocess.run(
+        ["make", "--dry-run", "run"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    program, *arguments = planned.splitlines()[-1].split()
+    assert program.endswith("/trio-kafka")
+    return [sys.executable, "-m", "trio_kafka", *arguments]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a broker as the README starts it; its data is where it is started."""
+    directory = tmp_path_factory.mktemp("readme")
+    log, end = directory / "broker.log", time.monotonic() + 30
+    with child_process(start_command(), log) as process:
+        while (told := SERVES.search(log.read_text())) is None:
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.02)  # another process writes it
+        assert (directory / "data" / "meta.properties").exists()
+        yield told[1]
+
+
+def run(command: list[str], where: Path) -> str:
+    done = subprocess.run(
+        command, cwd=where, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_block_of_the_readme_is_run_here() -> None:
+    assert [block for block in SHELL if "kcat" not in block and not block.startswith("make ")] == []
+    assert [language for language, _ in FENCED.findall(TEXT) if language != "python"] == []
+    assert sum("kcat" in block for block in SHELL) == len(PYTHON) == 1
+
+
+def test_every_target_that_the_readme_names_is_one() -> None:
+    named = {*re.findall(r"^make ([a-z]+)", "".join(SHELL), re.MULTILINE)}
+    named.update(re.findall(r"`make ([a-z]+)", TEXT))
+    makefile = (ROOT / "Makefile").read_text()
+
+    assert {"run", "test"} <= named
+    assert [name for name in named if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
+
+
+def test_kcat_says_hello_and_hears_it(address: str, tmp_path: Path) -> None:
+    if shutil.which("kcat") is None:
+        pytest.skip("kcat is not installed: apt-get install kcat")
+    (block,) = [block for block in SHELL if "kcat" in block]
+
+    heard = run(["sh", "-e", "-c", block.replace(ADDRESS, address)], tmp_path)
+
+    assert set(heard.splitlines()) == {"hello"}
+
+
+def test_python_says_hello_and_hears_it(address: str, tmp_path: Path) -> None:
+    heard = run([sys.executable, "-c", PYTHON[0].replace(ADDRESS, address)], tmp_path)
+
+    assert heard == "b'hello'\n"
