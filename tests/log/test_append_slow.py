@@ -1,3 +1,5 @@
+import errno
+
 import pytest
 import trio
 
@@ -209,3 +211,96 @@ async def test_a_thread_that_took_long_keeps_the_directory_slow(autojump_clock, 
     assert log.pace.slow
     await trio.sleep(SLOW_FOR_S + 0.1)
     assert not log.pace.slow
+
+
+def stall_all(world, *calls, seconds=STALL_S):
+    """A stall of the loop would raise TypeError on the clock of these tests."""
+    world.universe.fault = lambda machine, call, target: seconds if call in calls else None
+
+
+async def test_a_new_segment_is_made_by_threads(autojump_clock, world, nursery) -> None:
+    log = new_log(world, segment_bytes=250, index_interval_bytes=10)
+    sent = {"producer_id": 7, "producer_epoch": 0}
+    for sequence in range(2):
+        append(log, batch(1, size=30, base_sequence=sequence, **sent))
+    stall_all(world, "create", "append", "open", "truncate")
+    nursery.start_soon(slowly, log, batch(1, size=30, base_sequence=2, **sent))
+    await trio.sleep(STALL_S)
+
+    assert len(log.segments) == 1
+    read(log, 0, 100, 2).range.release()
+    await trio.sleep(10 * STALL_S)
+
+    assert [segment.base_offset for segment in log.segments] == [0, 2]
+    assert log.end_offset == 3
+    assert log.segments.first.sealed
+    world.universe.fault = fault_on("none", None)
+    sizes = {name: file.size for name, file in content(log).items()}
+    assert sizes["00000000000000000000.index"] == 8
+    assert sizes["00000000000000000000.timeindex"] > 0
+    assert sizes["00000000000000000002.snapshot"] > 0
+    await sync(log)
+    assert await read_bytes(log, 0, 100)
+
+
+async def test_retention_rolls_by_threads_too(autojump_clock, world) -> None:
+    log = new_log(world)
+    append(log, batch(3))
+    now = log.pace.elapsed()
+    log.pace.took_long(now, now)
+    stall_all(world, "create")
+
+    assert await delete_before(log, 3, trio.lowlevel.checkpoint) == 1
+
+    assert (log.start_offset, log.end_offset, len(log.segments)) == (3, 3, 1)
+    assert not log.busy
+
+
+async def test_a_log_that_is_deleted_while_a_segment_is_made_has_none(
+    autojump_clock, world, nursery
+) -> None:
+    log = new_log(world, segment_bytes=100)
+    append(log, batch(1, size=30))
+    stall_all(world, "create")
+
+    async def delete() -> None:
+        await trio.sleep(STALL_S / 2)
+        log.abandon()
+
+    nursery.start_soon(delete)
+    with pytest.raises(KafkaError) as caught:
+        await slowly(log, batch(1, size=30))
+
+    assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (log.end_offset, len(log.segments), log.busy) == (1, 1, False)
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".log"])
+async def test_a_new_segment_without_a_descriptor_changes_nothing_and_can_be_repeated(
+    autojump_clock, world, suffix
+) -> None:
+    log = new_log(world, segment_bytes=100)
+    append(log, batch(1, size=30))
+    world.universe.fault = fault_on("create", OSError(errno.EMFILE, "EMFILE"), suffix)
+
+    with pytest.raises(KafkaError) as caught:
+        await slowly(log, batch(1, size=30))
+
+    assert caught.value.code is ErrorCode.REPLICA_NOT_AVAILABLE
+    assert (log.end_offset, len(log.segments), log.failed, log.busy) == (1, 1, None, False)
+    world.universe.fault = fault_on("none", None)
+    assert (await slowly(log, batch(1, size=30))).first_offset == 1
+    await sync(log)
+    assert len(log.segments) == 2
+
+
+async def test_a_new_segment_that_cannot_be_made_fails_the_log(autojump_clock, world) -> None:
+    log = new_log(world, segment_bytes=100)
+    append(log, batch(1, size=30))
+    world.universe.fault = fault_on("create", OSError(5, "EIO"), ".snapshot")
+
+    with pytest.raises(LogDirError):
+        await slowly(log, batch(1, size=30))
+
+    assert log.failed
+    assert (log.end_offset, len(log.segments), log.busy) == (1, 1, False)

@@ -92,15 +92,15 @@ async def test_a_segment_that_grows_again_knows_what_it_knew(autojump_clock, wor
 
 async def test_an_empty_segment_does_not_roll_by_age(autojump_clock, world):
     segment = filled(world, count=0)
-    aged = {"jitter_ms": 0, "now_ms": 1 << 50, "size_of_append": 10}
+    late = batch(timestamp=1 << 50)
 
-    assert not segment.should_roll(LogConfig(), **aged, last_offset=1000, max_timestamp=1 << 50)
+    assert not segment.should_roll(LogConfig(), 0, 1 << 50, late, headers(late))
 
 
 async def test_jitter_lets_a_segment_roll_earlier(autojump_clock, world):
     segment = filled(world, count=1)
     config = LogConfig(segment_ms=1000)
-    append = {"now_ms": 0, "size_of_append": 10, "last_offset": 1001, "max_timestamp": 1000}
+    later = batch(timestamp=1000)
 
-    assert not segment.should_roll(config, jitter_ms=0, **append)
-    assert segment.should_roll(config, jitter_ms=101, **append)
+    assert not segment.should_roll(config, 0, 0, later, headers(later))
+    assert segment.should_roll(config, 101, 0, later, headers(later))

@@ -1,4 +1,5 @@
-"""A leader's append by a thread, for a directory that is slow: the twin of `Log.append_as_leader`.
+"""A leader's append by a thread, for a directory that is slow: the twin of `Log.append_as_leader`,
+and of `Log.roll`.
 
 The same rules, the same state afterwards; between them the loop goes on. Whoever calls it holds
 `Log.writing`, so that nobody cuts, closes or syncs the log meanwhile, and the log is `busy`, so
@@ -12,6 +13,7 @@ import trio
 from trio_kafka.log.append import Appended
 from trio_kafka.log.log import Log
 from trio_kafka.log.pace import LONG_IN_THREAD_S
+from trio_kafka.log.segment import Segment
 from trio_kafka.records.header import BatchHeader
 
 
@@ -28,11 +30,13 @@ async def append_slow(
         await trio.lowlevel.checkpoint()
         return appended
     elapsed = log.pace.elapsed
+    if log.failed or log.closed or log.busy:
+        log.refuse()
     try:
-        segment = log.segment_for(records, headers, now_ms)
         began = elapsed()
         log.busy = True
         try:
+            segment = await _segment_for(log, records, headers, now_ms)
             start = await segment.file.append_slow((records,))
         finally:
             log.busy = False
@@ -46,3 +50,40 @@ async def append_slow(
         log.fail(error)
     log.wrote(segment, start, records, headers)
     return appended
+
+
+async def _segment_for(
+    log: Log, records: memoryview, headers: Sequence[BatchHeader], now_ms: int
+) -> Segment:
+    """As `Log.segment_for`; where a new segment begins, threads make its files."""
+    active, jitter_ms = log.segments.active, log.rolling.jitter_ms
+    if not active.should_roll(log.config, jitter_ms, now_ms, records, headers):
+        return active
+    return await _begin_segment(log, headers[0].base_offset, now_ms)
+
+
+async def roll_slow(log: Log) -> None:
+    """As `Log.roll`, with files that threads make; for one who holds `writing`."""
+    if log.failed or log.closed or log.busy:
+        log.refuse()
+    log.busy = True
+    try:
+        if log.segments.active.size:
+            await _begin_segment(log, log.end_offset, log.now_ms())
+    except OSError as error:
+        log.fail(error)
+    finally:
+        log.busy = False
+
+
+async def _begin_segment(log: Log, base_offset: int, now_ms: int) -> Segment:
+    """OSError; KafkaError, LogDirError where the log was closed or has failed meanwhile."""
+    active = log.segments.active
+    segment = await log.rolling.begin_slow(
+        base_offset, now_ms, log.config, log.producers, lambda: not (log.closed or log.failed)
+    )
+    if segment is None:
+        log.refuse()
+    if segment is not active:
+        log.wants_sync(log)
+    return segment

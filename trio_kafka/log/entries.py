@@ -194,6 +194,20 @@ class EntryFile:
         if self._entries:
             file.append([self._entries])
 
+    async def write_slow(self) -> None:
+        """As `write`, in a thread. Nothing may be added meanwhile; lookups go on."""
+        if self._entries is None:
+            return
+        self.settle()
+        self._files.close(self)
+        content = memoryview(self._entries)
+        try:
+            self._file = await self._files.create_slow(
+                self._directory, self._name, content, replace=True
+            )
+        finally:
+            content.release()
+
     def seal(self) -> None:
         """Give back the memory of what `write` wrote: no entry follows."""
         if self._entries is not None:

@@ -253,19 +253,8 @@ class Log:
         """Where these batches are to be written, a new segment if it is time. OSError."""
         if self.failed or self.closed or self.busy:
             self.refuse()
-        last = headers[-1]
-        largest = last.max_timestamp
-        if len(headers) > 1:
-            largest = max(header.max_timestamp for header in headers)
         segment = self.segments.active
-        if segment.should_roll(
-            self.config,
-            jitter_ms=self.rolling.jitter_ms,
-            now_ms=now_ms,
-            size_of_append=len(records),
-            last_offset=last.base_offset + last.last_offset_delta,
-            max_timestamp=largest,
-        ):
+        if segment.should_roll(self.config, self.rolling.jitter_ms, now_ms, records, headers):
             segment = self._begin_segment(headers[0].base_offset, now_ms)
         return segment
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.world.protocols import Directory, File
+from trio_kafka.world.protocols import Buffer, Directory, File
 
 SMALLEST: Final = 128
 _LOOKS: Final = 64  # leased files are passed over: this bounds what one opening costs
@@ -87,6 +87,23 @@ class OpenFiles:
         """As `open`, a new file. Where no descriptor is left there is none."""
         return self._obtain(directory.create, name)
 
+    async def create_slow(
+        self, directory: Directory, name: str, content: Buffer = b"", *, replace: bool = False
+    ) -> File:
+        """As `create` with this content, in a thread; see `Directory.create_slow`."""
+        try:
+            return await directory.create_slow(name, content, replace=replace)
+        except OSError as error:
+            if error.errno not in _EXHAUSTED:
+                raise
+        self._evict(_LOOKS)
+        try:
+            return await directory.create_slow(name, content, replace=replace)
+        except OSError as error:
+            if error.errno not in _EXHAUSTED:
+                raise
+            raise self._exhausted(name, error) from error
+
     def _obtain(self, call: Callable[[str], File], name: str) -> File:
         try:
             return call(name)
@@ -99,8 +116,11 @@ class OpenFiles:
         except OSError as error:
             if error.errno not in _EXHAUSTED:
                 raise
-            found = f"{name}: {error.strerror}, {len(self._files)} files of logs are open"
-            raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, found) from error
+            raise self._exhausted(name, error) from error
+
+    def _exhausted(self, name: str, error: OSError) -> KafkaError:
+        found = f"{name}: {error.strerror}, {len(self._files)} files of logs are open"
+        return KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, found)
 
     def _evict(self, count: int) -> None:
         """Close up to `count` files, the least recently used first."""

@@ -46,6 +46,14 @@ def write_snapshot(
     return file
 
 
+async def write_snapshot_slow(
+    directory: Directory, files: OpenFiles, offset: int, producers: ProducerState
+) -> File:
+    """As `write_snapshot`, in a thread."""
+    name = offset_file(offset, SNAPSHOT)
+    return await files.create_slow(directory, name, encode(producers), replace=True)
+
+
 async def drop_snapshots(directory: Directory, above: int) -> None:
     """Remove snapshots of offsets that the log does not reach."""
     for offset in snapshots(directory):

@@ -8,6 +8,7 @@ Source: retention.ms, retention.bytes, DeleteRecords (KIP-107).
 
 from collections.abc import Awaitable, Callable
 
+from trio_kafka.log.append_slow import roll_slow
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import SEGMENT_FILES, SNAPSHOT, offset_file
 from trio_kafka.log.producers import snapshots
@@ -65,7 +66,10 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
     if offset >= log.end_offset:
         async with log.writing:  # a thread may append
             if offset >= log.end_offset:
-                log.roll()
+                if log.pace.slow:
+                    await roll_slow(log)
+                else:
+                    log.roll()
     gone = [
         segment
         for number, segment in enumerate(log.segments)

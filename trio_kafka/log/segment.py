@@ -97,6 +97,14 @@ class Segment:
         return cls(directory, base_offset, file=file, created_ms=now_ms, files=files)
 
     @classmethod
+    async def create_slow(
+        cls, directory: Directory, base_offset: int, now_ms: int, files: OpenFiles
+    ) -> "Segment":
+        """As `create`, in a thread."""
+        file = await files.create_slow(directory, offset_file(base_offset, LOG))
+        return cls(directory, base_offset, file=file, created_ms=now_ms, files=files)
+
+    @classmethod
     def open(
         cls, directory: Directory, base_offset: int, now_ms: int, files: OpenFiles | None = None
     ) -> "Segment":
@@ -176,27 +184,29 @@ class Segment:
     def should_roll(
         self,
         config: LogConfig,
-        *,
         jitter_ms: int,
         now_ms: int,
-        size_of_append: int,
-        last_offset: int,
-        max_timestamp: int,
+        records: Buffer,
+        headers: Sequence[BatchHeader],
     ) -> bool:
-        """Must a new segment begin before this append? By size, age, full indexes or offsets out of
-        reach.
+        """Must a new segment begin before these batches? By size, age, full indexes or offsets out
+        of reach.
         """
+        last = headers[-1]
         file = self._file
         size = file.size if file is not None else self._size
         if (
-            size > config.segment_bytes - size_of_append
-            or last_offset - self.base_offset > _LAST_RELATIVE
+            size > config.segment_bytes - len(records)
+            or last.base_offset + last.last_offset_delta - self.base_offset > _LAST_RELATIVE
         ):
             return True
         if size:
             first = self.rolling_timestamp
             if first is not None and first >= 0:
-                waited = max_timestamp - first
+                largest = last.max_timestamp
+                if len(headers) > 1:
+                    largest = max(header.max_timestamp for header in headers)
+                waited = largest - first
             else:
                 waited = now_ms - self.created_ms
             if waited > config.segment_ms - jitter_ms:
@@ -318,6 +328,13 @@ class Segment:
         self.offsets.entries.write()
         self.times.entries.write()
         self.transactions.write()
+
+    async def write_indexes_slow(self) -> None:
+        """As `write_indexes`, in threads; nothing is appended meanwhile, lookups go on."""
+        self.times.append_larger(self.max_timestamp, self.max_timestamp_offset)
+        await self.offsets.entries.write_slow()
+        await self.times.entries.write_slow()
+        await self.transactions.write_slow()
 
     def seal(self) -> None:
         """Nothing follows: give back the memory of the indexes, which have been written."""

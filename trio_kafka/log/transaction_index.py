@@ -105,12 +105,20 @@ class TransactionIndex:
             self._file = make(self._directory, self._name)
         if self._file.size:
             self._file.truncate(0)
-        packed = [
-            ENTRY.pack(_VERSION, e.producer_id, e.first_offset, e.last_offset, e.last_stable_offset)
-            for e in self._entries
-        ]
-        if packed:
-            self._file.append([b"".join(packed)])
+        if self._entries:
+            self._file.append([_packed(self._entries)])
+
+    async def write_slow(self) -> None:
+        """As `write`, in a thread."""
+        if self._entries is None:
+            return
+        there = self._file is not None or self._directory.exists(self._name)
+        if not self._entries and not there:
+            return
+        self.close()
+        self._file = await self._files.create_slow(
+            self._directory, self._name, _packed(self._entries), replace=True
+        )
 
     async def sync(self) -> None:
         """Make durable what `write` wrote."""
@@ -127,3 +135,10 @@ class TransactionIndex:
         """Give back the descriptor, also of a file that is being read."""
         self.settle()
         self._files.close(self)
+
+
+def _packed(entries: Iterable[AbortedTransaction]) -> bytes:
+    return b"".join(
+        ENTRY.pack(_VERSION, e.producer_id, e.first_offset, e.last_offset, e.last_stable_offset)
+        for e in entries
+    )

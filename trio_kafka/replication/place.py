@@ -1,4 +1,4 @@
-"""Where the log of a replica is, or is to be made: the metadata may name the directory (KIP-858)."""
+"""Where the log of a replica is, or is to be: the metadata may name a directory (KIP-858)."""
 
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.config import LogConfig

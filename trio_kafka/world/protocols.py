@@ -283,6 +283,13 @@ class Directory(Protocol):
     def free_space(self) -> int:
         """Bytes."""
 
+    async def create_slow(self, name: str, content: Buffer = b"", *, replace: bool = False) -> File:
+        """As `create` and `append`, in a thread, shielded: when cancelled it still ends.
+
+        replace: what has the name is cut to nothing first; it must have no owner. An error may
+        leave the name with a part of the content.
+        """
+
     async def unlink(self, name: str) -> None:
         """Remove a file or an empty directory, in a thread: large files take long.
 

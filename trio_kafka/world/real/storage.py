@@ -5,7 +5,10 @@ import os
 from collections.abc import Callable
 from typing import Final
 
+import trio
+
 from trio_kafka.world.names import check_name
+from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.real.file import RealFile
 from trio_kafka.world.real.volume import Volume
 
@@ -73,11 +76,36 @@ class RealDirectory:
         found = os.statvfs(self.path)
         return found.f_bavail * found.f_frsize
 
+    async def create_slow(
+        self, name: str, content: Buffer = b"", *, replace: bool = False
+    ) -> RealFile:
+        flags = _FILE | os.O_CREAT | (os.O_TRUNC if replace else os.O_EXCL)
+        with trio.CancelScope(shield=True):  # nobody else would close the descriptor
+            fd = await self._volume.run(_create_whole, self._at(name), flags, content)
+        try:
+            return RealFile(self._volume, fd)
+        except BaseException:
+            os.close(fd)
+            raise
+
     async def unlink(self, name: str) -> None:
         await self._volume.run(_remove, self._at(name))
 
     async def sync(self) -> None:
         await self._volume.run_shielded(sync_directory, self.path)
+
+
+def _create_whole(path: str, flags: int, content: Buffer) -> int:
+    """The descriptor of a file that holds `content`."""
+    fd = os.open(path, flags, _MODE)
+    try:
+        view, done = memoryview(content), 0
+        while done < len(view):
+            done += os.pwrite(fd, view[done:], done)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
 
 
 def _remove(path: str) -> None:

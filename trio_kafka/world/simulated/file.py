@@ -62,6 +62,14 @@ class SimulatedFile:
         self._check()
         self._world.call(call, self._path, data)
 
+    def fill(self, data: bytes) -> None:
+        """Become this content, as by a thread that has waited already."""
+        self._check()
+        if self.size:
+            self._node.truncate(0)
+        if data:
+            self._append(data)
+
     def append(self, buffers: Sequence[Buffer]) -> int:
         data = b"".join(buffers)
         self._call("append", data)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from trio_kafka.world.names import check_name
+from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.recent import Writes
 from trio_kafka.world.simulated.disk import (
     DirectoryNode,
@@ -117,6 +118,26 @@ class SimulatedDirectory:
     def free_space(self) -> int:
         self._world.call("free_space", self.path)
         return self._world.free_space()
+
+    async def create_slow(
+        self, name: str, content: Buffer = b"", *, replace: bool = False
+    ) -> SimulatedFile:
+        path = self._at(name)
+        with trio.CancelScope(shield=True):
+            await self._world.pause(1e-4, 5e-3)
+            await self._world.call_in_thread("create", path)
+            await self._world.call_in_thread("append", path, bytes(content))
+        node = self._node.names.get(name)
+        if isinstance(node, DirectoryNode):
+            raise _error(errno.EISDIR, path)
+        if node is not None and not replace:
+            raise _error(errno.EEXIST, path)
+        if node is None:
+            node = FileNode()
+            self._node.change(Link(name, node))
+        file = SimulatedFile(self._world, node, path, self._writes)
+        file.fill(bytes(content))
+        return file
 
     async def unlink(self, name: str) -> None:
         self._world.call("unlink", self._at(name))
