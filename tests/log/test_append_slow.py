@@ -220,7 +220,7 @@ def stall_all(world, *calls, seconds=STALL_S):
 
 async def test_a_new_segment_is_made_by_threads(autojump_clock, world, nursery) -> None:
     log = new_log(world, segment_bytes=250, index_interval_bytes=10)
-    sent = {"producer_id": 7, "producer_epoch": 0}
+    sent = {"producer_id": 7, "producer_epoch": 0, "timestamp": 1000}
     for sequence in range(2):
         append(log, batch(1, size=30, base_sequence=sequence, **sent))
     stall_all(world, "create", "append", "open", "truncate")
@@ -237,7 +237,7 @@ async def test_a_new_segment_is_made_by_threads(autojump_clock, world, nursery) 
     world.universe.fault = fault_on("none", None)
     sizes = {name: file.size for name, file in content(log).items()}
     assert sizes["00000000000000000000.index"] == 8
-    assert sizes["00000000000000000000.timeindex"] > 0
+    assert sizes["00000000000000000000.timeindex"] == 12
     assert sizes["00000000000000000002.snapshot"] > 0
     await sync(log)
     assert await read_bytes(log, 0, 100)
