@@ -203,6 +203,17 @@ async def test_a_topic_that_does_not_exist_says_so_and_is_not_created(
     assert next_of(answer) == ("x", 0)
 
 
+async def test_topics_of_the_cluster_itself_are_marked(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await create(served, __consumer_offsets=1, t=1)
+        answer = await ask(served)
+
+    assert [(one.name, one.is_internal) for one in answer.topics] == [
+        ("__consumer_offsets", True),
+        ("t", False),
+    ]
+
+
 async def test_a_leader_is_named_to_those_who_reach_it(autojump_clock: MockClock) -> None:
     async with broker(TWO_LISTENERS) as served:
         await create(served, t=1)

@@ -54,3 +54,16 @@ def test_kafkas_log_gives_kafkas_transaction_index():
         (18, 28, 29),
     ]
     assert producers.get(2001).transaction_first_offset == 31
+
+
+def test_a_batch_without_a_sequence_counts_for_its_producer_and_its_transaction():
+    producers = ProducerState()
+    data = encode_batch(
+        [Record(), Record()], 4, producer_id=1, producer_epoch=3, transactional=True
+    )
+
+    assert note_batch(producers, read_header(data), data, 0) is None
+
+    (producer,) = producers
+    assert (producer.epoch, producer.last_sequence) == (3, -1)
+    assert (producer.transaction_first_offset, producer.batches[-1].last_offset) == (4, 5)
