@@ -41,6 +41,14 @@ def test_the_gravest_error_decides_and_is_told(error, status: int, told: str, ca
     assert [record.getMessage() for record in caplog.records] == [told]
 
 
+def test_what_is_refused_is_told_in_the_words_of_what_was_asked(caplog) -> None:
+    assert status_of(raising(START), refused="nothing was formatted") == NOT_STARTED
+    assert status_of(raising(LOST), refused="nothing was formatted") == LOST_STORAGE
+
+    told = [record.getMessage() for record in caplog.records]
+    assert told == ["nothing was formatted", "storage is lost"]
+
+
 def test_a_bug_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         status_of(raising(ZeroDivisionError()))

@@ -43,3 +43,16 @@ def test_refused_settings_end_with_status_2_before_anything_is_written(formatted
 
     assert formatted == []
     assert capsys.readouterr().err == "trio-kafka: -c: log.dirs: must not be empty\n"
+
+
+def test_a_refused_formatting_says_so_and_not_that_a_broker_did_not_start(tmp_path, capsys):
+    arguments = ["format", "-c", f"log.dirs={tmp_path / 'data'}"]
+    assert main(arguments) == 0
+    capsys.readouterr()
+
+    assert main(arguments) == 1
+
+    told = capsys.readouterr().err
+    assert "nothing was formatted" in told
+    assert "is formatted already" in told
+    assert "did not start" not in told

@@ -13,6 +13,8 @@ from trio_kafka.model import Endpoint
 
 MAP = "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
 
+PLAIN = "PLAINTEXT:PLAINTEXT,SSL:PLAINTEXT"
+
 
 def resolve(*listeners, **others):
     arguments = {
@@ -105,6 +107,57 @@ def test_a_port_is_shared_where_the_system_chooses_and_by_an_address_of_each_fam
     assert len(resolve(*listeners, controller_names=("CONTROLLER",)).broker) == 1
 
 
+def test_every_address_may_be_bound_where_another_one_is_told():
+    found = resolve(
+        "PLAINTEXT://0.0.0.0:1",
+        "CONTROLLER://0.0.0.0:2",
+        advertised=("PLAINTEXT://h:1", "CONTROLLER://h:2"),
+        controller_names=("CONTROLLER",),
+    )
+
+    assert shown(found.advertised) == ["PLAINTEXT://h:1"]
+    assert shown(found.controller) == ["CONTROLLER://0.0.0.0:2"]
+
+
+def test_listeners_of_several_names_and_families_are_served_side_by_side():
+    found = resolve(
+        "IN://[::1]:9092",
+        "IN4://127.0.0.1:9092",
+        "OUT://[::]:9093",
+        protocol_map="IN:PLAINTEXT,IN4:PLAINTEXT,OUT:PLAINTEXT,UNUSED:SSL",
+        map_is_given=True,
+        advertised=("OUT://[2001:db8::1]:443", "IN://[::1]:9092"),
+        inter_broker_name="IN",
+    )
+
+    assert shown(found.broker) == ["IN://[::1]:9092", "IN4://127.0.0.1:9092", "OUT://[::]:9093"]
+    assert shown(found.advertised) == ["IN://[::1]:9092", "OUT://[2001:db8::1]:443"]
+    assert found.inter_broker == "IN"
+
+
+@pytest.mark.parametrize(("port", "other"), [(9092, 9091), (9092, 9093), (0, 0)])
+def test_neighbours_of_a_port_are_other_ports(port, other):
+    assert len(resolve(f"PLAINTEXT://h:{port}", f"SSL://h:{other}", protocol_map=PLAIN).broker) == 2
+
+
+@pytest.mark.parametrize("host", ["", "h", "127.0.0.1", "[::1]"])
+def test_one_port_of_two_hosts_is_refused(host):
+    with pytest.raises(ConfigError, match="have one port"):
+        resolve(f"PLAINTEXT://{host}:9092", "SSL://other:9092", protocol_map=PLAIN)
+
+
+def test_advertised_listeners_may_share_a_port():
+    # One balancer in front of several listeners.
+    found = resolve(
+        "PLAINTEXT://:1",
+        "SSL://:2",
+        protocol_map=PLAIN,
+        advertised=("PLAINTEXT://h:443", "SSL://h:443"),
+    )
+
+    assert len(found.advertised) == 2
+
+
 @pytest.mark.parametrize(
     ("listeners", "others", "name", "reason"),
     [
@@ -183,6 +236,21 @@ def test_a_port_is_shared_where_the_system_chooses_and_by_an_address_of_each_fam
             {"advertised": ("PLAINTEXT://0.0.0.0:1",)},
             "advertised.listeners",
             "PLAINTEXT://0.0.0.0:1: clients cannot connect to that: set advertised.listeners",
+        ),
+        (
+            ("PLAINTEXT://:1", "CONTROLLER://0.0.0.0:2"),
+            {"controller_names": ("CONTROLLER",)},
+            "listeners",
+            "CONTROLLER://0.0.0.0:2: clients cannot connect to that: set advertised.listeners",
+        ),
+        (
+            ("PLAINTEXT://:1", "CONTROLLER://:2"),
+            {
+                "controller_names": ("CONTROLLER",),
+                "advertised": ("PLAINTEXT://h:1", "CONTROLLER://0.0.0.0:2"),
+            },
+            "advertised.listeners",
+            "CONTROLLER://0.0.0.0:2: clients cannot connect to that: set advertised.listeners",
         ),
         (
             ("PLAINTEXT://:1",),

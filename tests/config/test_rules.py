@@ -9,6 +9,7 @@ ROLES = {
     "process.roles": "broker,controller",
     "node.id": "3",
     "controller.listener.names": "CONTROLLER",
+    "controller.quorum.bootstrap.servers": "localhost:9093",
     "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
 }
 JAVA = "names a Java class, which cannot be run here"
@@ -47,6 +48,26 @@ JAVA = "names a Java class, which cannot be run here"
             ROLES | {"controller.quorum.bootstrap.servers": "a:1,b:1"},
             "controller.quorum.bootstrap.servers",
             "2 servers: a quorum has one voter for now",
+        ),
+        (
+            ROLES | {"controller.quorum.bootstrap.servers": ""},
+            "controller.quorum.bootstrap.servers",
+            "must be set where process.roles is, or controller.quorum.voters",
+        ),
+        (
+            ROLES | {"controller.listener.names": ""},
+            "controller.listener.names",
+            "must not be empty: this is a controller",
+        ),
+        (
+            {"max.connections.per.ip": "0"},
+            "max.connections.per.ip",
+            "0 lets nobody in: set max.connections.per.ip.overrides too",
+        ),
+        (
+            {"max.connections.per.ip.overrides": "h:1,x"},
+            "max.connections.per.ip.overrides",
+            "'x' is no HOST:COUNT",
         ),
         (
             {
@@ -108,7 +129,7 @@ def test_what_cannot_be_honoured_is_refused_by_name(settings, name, reason):
     [
         {},
         {"controller.quorum.voters": "3@localhost:9093"},
-        {"controller.quorum.bootstrap.servers": "localhost:9093"},
+        {"controller.quorum.bootstrap.servers": "", "controller.quorum.voters": "3@a:1"},
         {"process.roles": "controller, broker"},
         {"broker.id": "3"},
     ],
@@ -126,3 +147,57 @@ def test_one_node_with_both_roles_is_accepted(more):
 def test_what_is_switched_off_need_not_be_refused(text):
     refuse("remote.log.storage.system.enable", Given(text, "f:1"))
     refuse("authorizer.class.name", Given(text, "f:1"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"queued.max.request.bytes": "0"}, None),
+        ({"queued.max.request.bytes": "-1"}, None),
+        ({"queued.max.request.bytes": "1"}, "1 is less than socket.request.max.bytes"),
+        ({"queued.max.request.bytes": "104857599"}, "104857599 is less than"),
+        ({"queued.max.request.bytes": "104857600"}, None),
+        ({"queued.max.request.bytes": "104857601"}, None),
+        ({"queued.max.request.bytes": "99", "socket.request.max.bytes": "99"}, None),
+        ({"log.cleaner.threads": "0"}, None),
+        ({"log.cleaner.threads": "127"}, None),
+        ({"log.cleaner.threads": "128"}, "134217728 is too small for 128 threads"),
+        ({"log.cleaner.dedupe.buffer.size": "1048577"}, None),
+        ({"log.cleaner.dedupe.buffer.size": "1048576"}, "1048576 is too small for 1 threads"),
+        ({"max.connections.per.ip": "1"}, None),
+        (
+            {
+                "max.connections.per.ip": "0",
+                "max.connections.per.ip.overrides": "127.0.0.1:5,[::1]:6",
+            },
+            None,
+        ),
+        (
+            {
+                "connection.failed.authentication.delay.ms": "100",
+                "connections.max.idle.ms": "101",
+            },
+            None,
+        ),
+        (
+            {
+                "connection.failed.authentication.delay.ms": "100",
+                "connections.max.idle.ms": "100",
+            },
+            "100 is not less than connections.max.idle.ms",
+        ),
+        (
+            {
+                "connection.failed.authentication.delay.ms": "100",
+                "connections.max.idle.ms": "-1",
+            },
+            None,
+        ),
+    ],
+)
+def test_what_no_part_obeys_yet_keeps_kafkas_rules(settings, reason):
+    if reason is None:
+        broker_config(settings)
+    else:
+        with pytest.raises(ConfigError, match=reason):
+            broker_config(settings)

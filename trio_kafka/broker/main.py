@@ -70,7 +70,7 @@ def format_directories(
         await format_in(world, config, cluster_id=cluster_id, ignore_formatted=ignore_formatted)
         return STOPPED
 
-    return status_of(lambda: trio.run(run, clock=clock))
+    return status_of(lambda: trio.run(run, clock=clock), refused="nothing was formatted")
 
 
 async def format_in(

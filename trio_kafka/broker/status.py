@@ -15,17 +15,20 @@ NOT_STARTED: Final = 1
 BROKEN_INVARIANT: Final = 3
 LOST_STORAGE: Final = 4
 ENDED_AT_ONCE: Final = 5  # by a second signal: the next start recovers
-# What ends a broker, the gravest first: the kinds of errors, the exit status, the words.
+NO_START: Final = "the broker did not start"
+# What ends a broker, the gravest first: the kinds of errors, the exit status, the words; None: the
+# words for what was refused.
 _ENDS: Final = (
     (InvariantError, BROKEN_INVARIANT, "a broken invariant stopped the broker"),
     (LogDirError, LOST_STORAGE, "storage is lost"),
-    ((StartError, KafkaError, OSError), NOT_STARTED, "the broker did not start"),
+    ((StartError, KafkaError, OSError), NOT_STARTED, None),
 )
 
 
-def status_of(run: Callable[[], int]) -> int:
+def status_of(run: Callable[[], int], *, refused: str = NO_START) -> int:
     """The exit status of what `run` does; where a failure stops, it is told here.
 
+    refused: what did not happen, if `run` is refused.
     What is no known end of a broker is a bug, and is raised.
     """
     try:
@@ -35,7 +38,7 @@ def status_of(run: Callable[[], int]) -> int:
         for kinds, status, told in _ENDS:
             reasons = [leaf for leaf in found if isinstance(leaf, kinds)]
             for reason in reasons:
-                _logger.error(told, reason=str(reason))  # noqa: TRY400 - no traceback: it is told
+                _logger.error(told or refused, reason=str(reason))  # noqa: TRY400 - no traceback: it is told
             if reasons:
                 return status
         raise

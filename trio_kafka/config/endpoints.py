@@ -118,9 +118,11 @@ def resolve_listeners(
     if not broker:
         raise ConfigError("listeners", "none is left for clients: all are the controller's")
     told = _advertised(advertised, broker, controllers, protocols)
+    controller = tuple(listener for listener in named if listener.name in controllers)
+    _check_controllers(advertised, controller, controllers, protocols)
     return Listeners(
         broker=broker,
-        controller=tuple(listener for listener in named if listener.name in controllers),
+        controller=controller,
         advertised=told,
         inter_broker=_inter_broker(told, inter_broker_name, inter_broker_protocol),
     )
@@ -175,11 +177,30 @@ def _advertised(
     unknown = named.keys() - {listener.name for listener in broker}
     if unknown:
         raise ConfigError(setting, f"{min(unknown)} is none of the listeners")
-    for listener in named.values():
+    _refuse_any_address(named.values(), setting)
+    return tuple(named[listener.name] for listener in broker if listener.name in named)
+
+
+def _check_controllers(
+    texts: Sequence[str] | None,
+    bound: Sequence[NamedEndpoint],
+    controllers: Sequence[str],
+    protocols: dict[str, SecurityProtocol],
+) -> None:
+    """What is told of the controller's listeners can be connected to as well."""
+    setting = "advertised.listeners"
+    parsed = [parse_endpoint(text, setting) for text in texts or ()]
+    told = [(name, endpoint) for name, endpoint in parsed if name in controllers]
+    _refuse_any_address(_named(told, protocols, setting), setting)
+    names = {name for name, _ in told}
+    _refuse_any_address([one for one in bound if one.name not in names], "listeners")
+
+
+def _refuse_any_address(advertised: Iterable[NamedEndpoint], setting: str) -> None:
+    for listener in advertised:
         if listener.endpoint.host == "0.0.0.0":  # noqa: S104 - refused here, not bound
             reason = f"{listener}: clients cannot connect to that: set advertised.listeners"
             raise ConfigError(setting, reason)
-    return tuple(named[listener.name] for listener in broker if listener.name in named)
 
 
 def _inter_broker(advertised: Sequence[NamedEndpoint], name: str | None, protocol: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.known import known_settings
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import check_topic_defaults
@@ -23,6 +24,16 @@ REFUSED: Final = {
     "remote.log.storage.system.enable": "tiered storage is not served yet",
     "control.plane.listener.name": "the control plane is not served yet",
 }
+_LEAST_DEDUPE: Final = 1 << 20
+_UNOBEYED: Final = frozenset(
+    {
+        "connection.failed.authentication.delay.ms",
+        "log.cleaner.dedupe.buffer.size",
+        "log.cleaner.threads",
+        "max.connections.per.ip",
+        "queued.max.request.bytes",
+    }
+)
 _VOTER: Final = re.compile(r"([0-9]+)@.+:[0-9]+")
 
 
@@ -39,6 +50,7 @@ def check(config: BrokerConfig) -> None:
     _check_inter_broker(config.given)
     _ = config.endpoints  # raises for listeners that contradict each other
     _check_times(config)
+    _check_unobeyed(config)
     check_topic_defaults(config)
 
 
@@ -55,6 +67,14 @@ def _check_identity(config: BrokerConfig) -> None:
 def _check_quorum(config: BrokerConfig) -> None:
     name = "controller.quorum.voters"
     voters = config.controller_quorum_voters
+    if not config.embedded:
+        if not config.controller_listener_names:
+            raise ConfigError(
+                "controller.listener.names", "must not be empty: this is a controller"
+            )
+        if not voters and not config.controller_quorum_bootstrap_servers:
+            reason = "must be set where process.roles is, or controller.quorum.voters"
+            raise ConfigError("controller.quorum.bootstrap.servers", reason)
     if len(voters) > 1:
         raise ConfigError(name, f"{len(voters)} voters: a quorum has one for now")
     for voter in voters:
@@ -87,3 +107,50 @@ def _check_times(config: BrokerConfig) -> None:
     if config.broker_heartbeat_interval_ms >= config.broker_session_timeout_ms:
         reason = f"want less than broker.session.timeout.ms ({config.broker_session_timeout_ms})"
         raise ConfigError("broker.heartbeat.interval.ms", reason)
+
+
+def _check_unobeyed(config: BrokerConfig) -> None:
+    """Rules of settings that no part obeys yet, as Kafka has them."""
+    if not _UNOBEYED.isdisjoint(config.given):
+        _check_queued_bytes(config)
+        _check_connections(config)
+        _check_cleaners(config)
+        _check_failed_authentication(config)
+
+
+def _check_queued_bytes(config: BrokerConfig) -> None:
+    queued, largest = _number("queued.max.request.bytes", config), config.socket_request_max_bytes
+    if 0 < queued < largest:
+        reason = f"{queued} is less than socket.request.max.bytes, which is {largest}"
+        raise ConfigError("queued.max.request.bytes", reason)
+
+
+def _check_connections(config: BrokerConfig) -> None:
+    overrides = "max.connections.per.ip.overrides"
+    if _number("max.connections.per.ip", config) == 0 and overrides not in config.given:
+        raise ConfigError("max.connections.per.ip", f"0 lets nobody in: set {overrides} too")
+
+
+def _check_cleaners(config: BrokerConfig) -> None:
+    threads = _number("log.cleaner.threads", config)
+    size = _number("log.cleaner.dedupe.buffer.size", config)
+    if threads and size // threads <= _LEAST_DEDUPE:
+        reason = f"{size} is too small for {threads} threads: each wants more than {_LEAST_DEDUPE}"
+        raise ConfigError("log.cleaner.dedupe.buffer.size", reason)
+
+
+def _check_failed_authentication(config: BrokerConfig) -> None:
+    idle, delay = (
+        config.connections_max_idle_ms,
+        _number("connection.failed.authentication.delay.ms", config),
+    )
+    if 0 <= idle <= delay:
+        reason = f"{delay} is not less than connections.max.idle.ms, which is {idle}"
+        raise ConfigError("connection.failed.authentication.delay.ms", reason)
+
+
+def _number(name: str, config: BrokerConfig) -> int:
+    """The number of a setting that is no field of the configuration."""
+    setting = known_settings()[name]
+    value = setting.parse(config.given[name].text) if name in config.given else setting.default
+    return int(str(value))

@@ -6,6 +6,13 @@ from trio_kafka.config.setting import Update, int32, int64, string
 from trio_kafka.config.values import MAX_INT, MAX_LONG
 
 
+def _check_overrides(text: str) -> None:
+    for item in filter(None, map(str.strip, text.split(","))):
+        host, colon, count = item.rpartition(":")
+        if not (colon and host.strip() and count.strip().isdecimal()):
+            raise ValueError(f"{item!r} is no HOST:COUNT")
+
+
 @frozen(kw_only=True)
 class QuotaSettings:
     """What quotas and limits of connections will obey."""
@@ -42,7 +49,10 @@ class QuotaSettings:
         MAX_INT, "The most connections from one address.", low=0, update=Update.CLUSTER_WIDE
     )
     max_connections_per_ip_overrides: str = string(
-        "", "Other limits for some addresses: HOST:COUNT.", update=Update.CLUSTER_WIDE
+        "",
+        "Other limits for some addresses: HOST:COUNT.",
+        update=Update.CLUSTER_WIDE,
+        check=_check_overrides,
     )
     queued_max_request_bytes: int = int64(
         -1, "The most bytes of requests that wait for a handler; -1: no limit."
