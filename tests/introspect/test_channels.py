@@ -40,6 +40,39 @@ async def test_a_channel_is_in_the_tree_with_its_figures() -> None:
         channel(1)[1].receive_nowait()
 
 
+async def test_the_oldest_item_tells_its_age_and_nobody_waits_for_it(
+    autojump_clock: MockClock,
+) -> None:
+    node, asked = Node("plane", "plane"), []
+
+    def age_s(sent_at: float) -> float:
+        asked.append(sent_at)
+        return trio.current_time() - sent_at
+
+    send: Sender[float]
+    receive: Receiver[float]
+    send, receive = open_channel(3, node, "times", age_s)
+    assert send.counts.figures()["oldest_s"] is None
+
+    send.send_nowait(trio.current_time())
+    await trio.sleep(3)
+    send.send_nowait(trio.current_time())
+    await trio.sleep(1)
+    assert asked == []  # nothing is worked out until somebody asks
+    assert send.counts.figures()["oldest_s"] == pytest.approx(4)
+    await receive.receive()
+    assert send.counts.figures()["oldest_s"] == pytest.approx(1)
+    await receive.receive()
+    assert send.counts.figures()["oldest_s"] is None
+
+
+async def test_items_without_a_time_have_no_age() -> None:
+    send, _, _ = channel(1)
+    send.send_nowait(1)
+
+    assert send.counts.figures()["oldest_s"] is None
+
+
 async def test_a_blocked_sender_is_counted_with_its_item_and_its_time(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:

@@ -1,5 +1,6 @@
 """Requests wait in order, completions go first, and nobody who waits is forgotten."""
 
+import time
 from collections import deque
 from typing import Any
 
@@ -19,7 +20,7 @@ PURGATORY = Purgatory("Test", Timers(ROOT), ROOT)
 
 
 def channel(bound: int = 3) -> RequestChannel:
-    return RequestChannel(bound, Node("plane", "plane"))
+    return RequestChannel(bound, Node("plane", "plane"), time.perf_counter)
 
 
 def delayed() -> Delayed:

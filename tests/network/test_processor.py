@@ -456,6 +456,37 @@ async def test_a_full_request_channel_loses_nothing_and_stops_nobody(
         assert plane.channel.statistics().high_water == 2
 
 
+async def test_the_request_channel_tells_how_long_the_next_request_has_waited(
+    autojump_clock: MockClock,
+) -> None:
+    gate = trio.Event()
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await gate.wait()
+        return WaitResponse()
+
+    world = simulated_world()
+    async with running_plane(world, [wait], threads=1) as plane:
+        (requests,) = [
+            node
+            for _, node in plane.node.walk()
+            if (node.kind, node.name) == ("channel", "requests")
+        ]
+        clients = [await connect(world.network, plane.endpoint) for _ in range(3)]
+        for client in clients:
+            await client.send(request_frame(WaitRequest(1), 0))
+            await trio.sleep(10)
+
+        assert requests.figures()["depth"] == 2
+        assert requests.figures()["oldest_s"] == pytest.approx(20, abs=0.1)
+        gate.set()
+        await trio.sleep(1)
+        assert requests.figures()["oldest_s"] is None
+        for client in clients:
+            client.close()
+
+
 async def test_processors_share_the_room_of_a_full_channel(autojump_clock: MockClock) -> None:
     @api(WaitRequest)
     async def wait(request: WaitRequest, context: Context) -> WaitResponse:

@@ -1,5 +1,6 @@
 """Who finds the channel full waits in order, and gets in when it calls."""
 
+import time
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ class Guest:
 
 @pytest.fixture
 def channel() -> RequestChannel:
-    return RequestChannel(1, Node("plane", "plane"))
+    return RequestChannel(1, Node("plane", "plane"), time.perf_counter)
 
 
 async def test_first_come_first_served(channel: RequestChannel) -> None:

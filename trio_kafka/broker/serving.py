@@ -84,7 +84,7 @@ def make_plane(site: Site, parts: Parts, dynamic: DynamicSettings) -> Plane:
     site.node.add("counters", "part", site.counters.figures)
     node = site.node.add(DATA_PLANE, "plane")
     turn = Turn(site.world.clock.elapsed)
-    channel = RequestChannel(site.config.queued_max_requests, node)
+    channel = RequestChannel(site.config.queued_max_requests, node, turn.elapsed)
     group = HandlerGroup(
         channel,
         parts,

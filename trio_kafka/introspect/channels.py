@@ -2,9 +2,12 @@
 
 The counts are kept beside the channel: reading one costs nothing where Trio's `statistics()` costs
 1 µs, so hot loops may ask "does anything wait?" and "is a receiver idle?". They are exact whenever
-no task of the channel is between being cancelled and having left it.
+no task of the channel is between being cancelled and having left it. How long the oldest item has
+waited is worked out when it is asked, from a time that items carry anyway: no item costs a reading
+of the clock.
 """
 
+from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 import trio
@@ -29,11 +32,19 @@ class ChannelStatistics:
     blocked_s: float
 
 
+def no_age() -> None:
+    """The age of the oldest item where items do not carry their time."""
+
+
 @define(eq=False)
 class Counts:
-    """What both ends of a channel count together."""
+    """What both ends of a channel count together.
+
+    oldest_s: how long the next item has waited; None where none does, or nobody knows.
+    """
 
     bound: float
+    oldest_s: Callable[[], float | None] = no_age
     queued: int = 0  # items in the channel, those of blocked senders included
     idle: int = 0  # receivers that wait and were not handed an item yet
     high_water: int = 0
@@ -59,6 +70,7 @@ class Counts:
             "items": self.items,
             "blocked": self.blocked,
             "blocked_s": self.blocked_s,
+            "oldest_s": self.oldest_s(),
         }
 
     def statistics(self) -> ChannelStatistics:
@@ -148,9 +160,20 @@ class Receiver(Generic[T]):
         return self.counts.statistics()
 
 
-def open_channel(bound: float, node: Node, name: str) -> tuple[Sender[T], Receiver[T]]:
-    """A channel for `bound` items under `node`; it leaves the tree with that node."""
-    counts = Counts(bound)
-    node.add(name, "channel", counts.figures)
+def open_channel(
+    bound: float, node: Node, name: str, age_s: Callable[[T], float | None] = lambda _: None
+) -> tuple[Sender[T], Receiver[T]]:
+    """A channel for `bound` items under `node`; it leaves the tree with that node.
+
+    age_s: for how long an item has been here, by a time that it carries.
+    """
     send, receive = trio.open_memory_channel[T](bound)
+
+    def oldest_s() -> float | None:
+        # Trio shows how many wait, but not which is next.
+        waiting = receive._state.data  # noqa: SLF001
+        return age_s(waiting[0]) if waiting else None
+
+    counts = Counts(bound, oldest_s)
+    node.add(name, "channel", counts.figures)
     return Sender(counts, send), Receiver(counts, receive)

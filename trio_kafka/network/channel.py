@@ -27,14 +27,17 @@ _WAKE: Final = Wake()
 
 class RequestChannel:
     """Bounded in requests (`queued.max.requests`); completions are bounded by the requests that are
-    parked.
+    parked. `elapsed` is the clock of the requests' stamps.
     """
 
-    def __init__(self, bound: int, node: Node, name: str = "request-channel") -> None:
+    def __init__(
+        self, bound: int, node: Node, elapsed: Callable[[], float], name: str = "request-channel"
+    ) -> None:
         node = node.add(name, "part", self._lane_figures)
         self._send: Sender[Request | Wake]
         self._receive: Receiver[Request | Wake]
-        self._send, self._receive = open_channel(bound, node, "requests")
+        self._send, self._receive = open_channel(bound, node, "requests", self._age_s)
+        self._elapsed = elapsed
         self._counts = self._send.counts
         self._completions: deque[Delayed] = deque()
         self._completed = 0
@@ -96,6 +99,9 @@ class RequestChannel:
     def statistics(self) -> ChannelStatistics:
         """Of the requests."""
         return self._counts.statistics()
+
+    def _age_s(self, item: Request | Wake) -> float | None:
+        return self._elapsed() - item.stamps.received if isinstance(item, Request) else None
 
     def _lane_figures(self) -> Figures:
         return {

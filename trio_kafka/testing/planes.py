@@ -75,7 +75,7 @@ async def running_plane(
         assert made is not None
         registry.add(made)
     root = Node("plane data", "plane")
-    channel = RequestChannel(queued, root)
+    channel = RequestChannel(queued, root, world.clock.elapsed)
     counters = Counters()
     turn = Turn(world.clock.elapsed, share_s=share_s)
     parts = Parts(apis=registry, node_id=NodeId(1), cluster_id="cluster")
