@@ -1,7 +1,8 @@
 """DescribeConfigs: values, where they come from, and what is not told."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from types import SimpleNamespace
 
 import pytest
 from trio.testing import MockClock
@@ -10,6 +11,7 @@ from tests.apis.kit import broker, stable
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.errors import ErrorCode
 from trio_kafka.metadata.image import ResourceType
+from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -17,6 +19,7 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsResult,
 )
 from trio_kafka.testing.broker import ServedBroker
+from trio_kafka_apis.k32_describe_configs import describe_configs
 
 TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
 # Sources, by their numbers.
@@ -228,6 +231,21 @@ async def test_a_type_that_nobody_knows_makes_the_whole_request_invalid(
         (ErrorCode.INVALID_REQUEST, BROKER, "1"),
         (ErrorCode.INVALID_REQUEST, 99, "x"),
     ]
+
+
+async def test_many_resources_are_described_in_steps(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        resources = [DescribeConfigsResource(TOPIC, "t") for _ in range(50)]
+        request = DescribeConfigsRequest(resources)
+        answer = await served.ask(request, 4)
+        asked = SimpleNamespace(code=32 << 16 | 4)
+        steps = describe_configs(request, Context(asked, served.broker.parts))  # type: ignore[arg-type]
+        assert isinstance(steps, Generator)
+        number = sum(1 for _ in steps)
+
+    assert [len(one.configs) for one in answer.results] == [len(answer.results[0].configs)] * 50
+    assert number > 50
 
 
 async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(
