@@ -41,7 +41,7 @@ from trio_kafka.replication.offsets import (
     special_offset,
 )
 from trio_kafka.replication.partition import LED_ELSEWHERE
-from trio_kafka.replication.producers import active_producers
+from trio_kafka.replication.producers import ActiveProducer, active_producers
 from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
 from trio_kafka.replication.sessions import FetchKey, SessionPartition
 from trio_kafka.requests.api import api
@@ -59,6 +59,7 @@ __all__ = [
     "OF_CLUSTER",
     "OF_TOPIC",
     "ZERO_TOPIC_ID",
+    "ActiveProducer",
     "Appended",
     "Context",
     "CreatedTopic",

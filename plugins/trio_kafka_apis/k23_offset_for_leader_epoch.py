@@ -7,12 +7,15 @@ and -1 without an error: the epoch is not known here.
 Source: KIP-101, KIP-279, KIP-320.
 """
 
-from trio_kafka.plugin import Context, KafkaError, api, epoch_end
+from functools import partial
+
+from trio_kafka.plugin import Context, KafkaError, api, epoch_end, lazily
 from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
     OffsetForLeaderTopicResult,
 )
 
@@ -21,17 +24,14 @@ from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
 def offset_for_leader_epoch(
     request: OffsetForLeaderEpochRequest, context: Context
 ) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic.topic, [_find(topic.topic, asked, context) for asked in topic.partitions]
-            )
-            for topic in request.topics
-        ]
-    )
+    def answer(topic: OffsetForLeaderTopic) -> OffsetForLeaderTopicResult:
+        find = partial(_find, context, topic.topic)
+        return OffsetForLeaderTopicResult(topic.topic, lazily(topic.partitions, find))
+
+    return OffsetForLeaderEpochResponse(topics=lazily(request.topics, answer))
 
 
-def _find(topic: str, asked: OffsetForLeaderPartition, context: Context) -> EpochEndOffset:
+def _find(context: Context, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
     number = asked.partition
     try:
         partition = context.replicas.partition(topic, number)

@@ -1,15 +1,13 @@
 """DescribeTopicPartitions (key 75): partitions of topics, sorted by name, page by page.
 
-Waits for nothing, but lets others run between slices. Anybody may ask. A page has as many
-partitions as request and `max.request.partition.size.limit` allow, one at the least, and says where
-the next one begins. No topic named: all that there are when a page is made. A topic that does not
+Never waits. Anybody may ask. A page has as many partitions as request and
+`max.request.partition.size.limit` allow, one at the least, and says where the next one begins. It
+is made in steps. No topic named: all that there are when a page is made. A topic that does not
 exist takes no place of a page, and may be where the next one begins.
 Source: KIP-966.
 """
 
 from typing import Final
-
-import trio
 
 from trio_kafka.plugin import (
     NO_NODE,
@@ -19,11 +17,14 @@ from trio_kafka.plugin import (
     KafkaError,
     MetadataImage,
     PartitionState,
+    Steps,
     TopicImage,
     api,
     check_topic_name,
     endpoint_on,
+    in_slices,
     is_internal,
+    lazily,
     offline_replicas,
 )
 from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
@@ -34,41 +35,41 @@ from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 
-SLICE: Final = 100  # partitions described without letting others run: about 0.5 ms
+Page = tuple[list[DescribeTopicPartitionsResponseTopic], Cursor | None]  # and where the next begins
+
+STEP: Final = 10  # topics that are looked at in one go
 
 
 @api(DescribeTopicPartitionsRequest)
-async def describe_topic_partitions(
+def describe_topic_partitions(
     request: DescribeTopicPartitionsRequest, context: Context
-) -> DescribeTopicPartitionsResponse:
-    image, cursor = context.metadata.image, request.cursor
-    names = _names(request, image)
+) -> Steps[DescribeTopicPartitionsResponse]:
     limit = min(context.config.max_request_partition_size_limit, request.response_partition_limit)
-    left = max(limit, 1)
-    response = DescribeTopicPartitionsResponse()
-    await trio.lowlevel.checkpoint()
-    for name in names:
-        if not left:
-            response.next_cursor = Cursor(name, 0)
-            break
-        topic = image.topics.get(name)
-        if topic is None:
-            response.topics.append(_unknown(name))
-            continue
-        row = _topic(topic)
-        response.topics.append(row)
-        begin = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
-        end = min(len(topic.partitions), begin + left)
-        for number in range(begin, end):
-            state = topic.partitions[number]
-            row.partitions.append(_partition(number, state, image, context.listener))
-            left -= 1
-            if left % SLICE == 0:
-                await trio.lowlevel.checkpoint()
-        if end < len(topic.partitions):
-            response.next_cursor = Cursor(name, end)
-            break
-    return response
+    topics, cursor = yield from _page(request, max(limit, 1), context)
+    return DescribeTopicPartitionsResponse(topics=topics, next_cursor=cursor)
+
+
+def _page(request: DescribeTopicPartitionsRequest, left: int, context: Context) -> Steps[Page]:
+    """Topics with `left` partitions at most. Raises KafkaError(INVALID_REQUEST)."""
+    image, cursor = context.metadata.image, request.cursor
+    rows: list[DescribeTopicPartitionsResponseTopic] = []
+    for some in in_slices(_names(request, image), STEP):
+        for name in some:
+            if not left:
+                return rows, Cursor(name, 0)
+            topic = image.topics.get(name)
+            if topic is None:
+                rows.append(_unknown(name))
+                continue
+            count = len(topic.partitions)
+            begin = 0 if cursor is None or cursor.topic_name != name else cursor.partition_index
+            end = min(count, begin + left)
+            rows.append(_topic(topic, range(begin, end), image, context.listener))
+            if end < count:
+                return rows, Cursor(name, end)
+            left -= max(end - begin, 0)
+        yield
+    return rows, None
 
 
 def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> list[str]:
@@ -101,11 +102,17 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     )
 
 
-def _topic(topic: TopicImage) -> DescribeTopicPartitionsResponseTopic:
+def _topic(
+    topic: TopicImage, numbers: range, image: MetadataImage, listener: str
+) -> DescribeTopicPartitionsResponseTopic:
+    def describe(number: int) -> DescribeTopicPartitionsResponsePartition:
+        return _partition(number, topic.partitions[number], image, listener)
+
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.id,
         is_internal=is_internal(topic.name),
+        partitions=lazily(numbers, describe),
         topic_authorized_operations=OF_TOPIC,
     )
 

@@ -13,7 +13,6 @@ from trio_kafka.protocol.messages.k61_describe_producers import (
 )
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka_apis.k61_describe_producers import SLICE
 
 
 async def describe(
@@ -142,7 +141,7 @@ async def test_many_producers_come_all_and_in_order(autojump_clock: MockClock) -
         await served.create_topic("t")
         (partition,) = served.broker.replicas.partitions
         assert partition.log is not None
-        count = 2 * SLICE + 1
+        count = 2001
         for number in range(count):
             partition.log.producers.note(
                 number, 0, 0, 0, first_offset=number, timestamp=NOW_MS, transactional=False
