@@ -16,6 +16,7 @@ import pytest
 from trio_kafka.testing.processes import BrokerProcess, Command, broker_process, trio_kafka_command
 
 NO_SKIP = os.environ.get("CI") == "true" or bool(os.environ.get("TRIO_KAFKA_NO_SKIP"))
+LONG_TIMEOUT_S = 900.0  # of a test that has no limit of its own
 APACHE_KAFKA = Path(__file__).parent / "benchmarks" / "apache_kafka"
 
 hypothesis.settings.register_profile("short", deadline=None)
@@ -38,7 +39,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # before the plugin that reads the timeout
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--sizes") == "long" and config.getoption("--timeout", None) is None:
+        config.option.timeout = LONG_TIMEOUT_S
     if config.getoption("--hypothesis-profile", None) is None:
         hypothesis.settings.load_profile(config.getoption("--sizes"))
 

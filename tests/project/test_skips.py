@@ -1,5 +1,6 @@
 """The suite's own settings: what a skip means, and sizes."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +67,19 @@ def test_a_skip_is_a_failure_in_ci(directory: Path, environment: dict[str, str])
 
 def test_sizes_are_an_option(directory: Path) -> None:
     assert "assert 2 == 1" in run(directory, {}, "--sizes", "long")
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ([], None),
+        (["--sizes", "long"], "900.0s"),
+        (["--sizes", "long", "--timeout", "7"], "7.0s"),
+    ],
+)
+def test_long_tests_have_a_long_time(
+    directory: Path, options: list[str], limit: str | None
+) -> None:
+    found = re.search(r"^timeout: (\S+)", run(directory, {}, *options), re.MULTILINE)
+
+    assert (found and found[1]) == limit
