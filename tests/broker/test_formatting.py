@@ -114,5 +114,5 @@ def test_a_process_formats_and_says_so(tmp_path, caplog) -> None:
     assert statuses == [0, 1]
     assert [record.getMessage() for record in caplog.records] == [
         "formatted",
-        "the broker did not start",
+        "nothing was formatted",
     ]

@@ -5,6 +5,7 @@ import trio
 
 from tests.broker.kit import APIS, config_of, fill
 from trio_kafka.broker import running_broker
+from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.controller.brokers import HeartbeatAnswer
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
@@ -67,10 +68,27 @@ async def test_a_broker_of_another_cluster_is_refused(world, autojump_clock) -> 
         )
 
         with pytest.raises(KafkaError) as caught:
-            await stranger.register([], [b"d" * 16], None)
+            await stranger.register([], [b"d" * 16], None, timeout_s=60)
 
     assert caught.value.code is ErrorCode.INCONSISTENT_CLUSTER_ID
     assert (stranger.epoch, stranger.state) == (-1, "starting")
+
+
+async def test_a_registration_that_takes_too_long_is_told_with_its_setting(
+    world, autojump_clock
+) -> None:
+    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        image = broker.metadata.image
+        late = Lifecycle(7, b"i" * 16, broker.controller, MetadataCache(image), Node("", "part"))
+
+        with pytest.raises(StartError) as caught:
+            await late.register([], [b"d" * 16], None, timeout_s=0)
+
+    assert str(caught.value) == (
+        "the controller did not register this broker in 0 s"
+        " (initial.broker.registration.timeout.ms)"
+    )
+    assert late.epoch == -1
 
 
 async def test_a_broker_that_stays_fenced_after_it_caught_up_is_an_invariant_that_broke(

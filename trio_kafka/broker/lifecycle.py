@@ -9,9 +9,10 @@ from typing import Final
 
 import trio
 
+from trio_kafka.broker.errors import StartError
 from trio_kafka.controller.brokers import Heartbeat, NewBroker
 from trio_kafka.controller.controller import Controller
-from trio_kafka.errors import InvariantError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.features import SUPPORTED
 from trio_kafka.metadata.image import ListenerEndpoint
@@ -45,19 +46,29 @@ class Lifecycle:
         endpoints: Sequence[ListenerEndpoint],
         log_dirs: Sequence[bytes],
         rack: str | None,
+        *,
+        timeout_s: float,
     ) -> None:
-        """Begin this life. Raises KafkaError."""
-        self.epoch = await self._controller.register_broker(
-            NewBroker(
-                id=self._node_id,
-                incarnation_id=self._incarnation_id,
-                cluster_id=self._metadata.image.cluster_id,
-                endpoints=tuple(endpoints),
-                features=SUPPORTED,
-                rack=rack,
-                log_dirs=tuple(log_dirs),
-            )
+        """Begin this life. Raises KafkaError; StartError if the controller takes too long."""
+        broker = NewBroker(
+            id=self._node_id,
+            incarnation_id=self._incarnation_id,
+            cluster_id=self._metadata.image.cluster_id,
+            endpoints=tuple(endpoints),
+            features=SUPPORTED,
+            rack=rack,
+            log_dirs=tuple(log_dirs),
         )
+        deadline = trio.current_time() + timeout_s
+        try:
+            self.epoch = await self._controller.register_broker(broker, deadline=deadline)
+        except KafkaError as error:
+            if error.code is not ErrorCode.REQUEST_TIMED_OUT:
+                raise
+            raise StartError(
+                f"the controller did not register this broker in {timeout_s:g} s"
+                " (initial.broker.registration.timeout.ms)"
+            ) from error
         self.state = "registered"
 
     async def unfence(self) -> None:

@@ -108,7 +108,12 @@ class Start:
             await site.tasks.start("auto-topic-creation", creation.run)
             add_jobs(scheduler, site.config, logs, lambda: dynamic.config)
         with steps.step("registration"):
-            await lifecycle.register(advertised, _directory_ids(logs), site.config.broker_rack)
+            await lifecycle.register(
+                advertised,
+                _directory_ids(logs),
+                site.config.broker_rack,
+                timeout_s=site.config.initial_broker_registration_timeout_ms / 1000,
+            )
         with steps.step("unfence"):
             await lifecycle.unfence()
         plane.open()

@@ -34,9 +34,9 @@ _NO_TRANSACTIONS: Final = "transactions are not served, so there is no transacti
 _AS_WRITTEN: Final = "segments grow as they are written"
 # Fields of BrokerConfig that no part obeys, by the reason.
 _FIELDS_NOT_YET: Final = {
-    "blocking calls of background jobs have a limit of their own": "background.threads",
+    "each data directory has four threads": "background.threads",
     "the broker and its controller are one process": """
-        broker.heartbeat.interval.ms initial.broker.registration.timeout.ms
+        broker.heartbeat.interval.ms
     """,
     _ONE_VOTER: """
         controller.quorum.append.linger.ms controller.quorum.election.backoff.max.ms
@@ -55,7 +55,7 @@ _FIELDS_NOT_YET: Final = {
     _AS_WRITTEN: "log.preallocate",
     "an idle controller writes nothing": "metadata.max.idle.interval.ms",
     "snapshots are kept by number": "metadata.max.retention.bytes metadata.max.retention.ms",
-    "a number of its own bounds recovery": "num.recovery.threads.per.data.dir",
+    "the logs of one directory are recovered one after the other": "num.recovery.threads.per.data.dir",
     _NO_GROUPS: """
         offsets.topic.compression.codec offsets.topic.num.partitions
         offsets.topic.replication.factor offsets.topic.segment.bytes
