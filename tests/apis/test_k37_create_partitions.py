@@ -170,13 +170,14 @@ async def test_who_does_not_wait_is_told_that_the_time_is_over_and_it_may_grow_a
 async def test_nobody_decides_where_no_controller_is_active(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
-        controller = served.broker.controller
-        image, controller._image = controller._image, None  # as before an election
+        writer = served.broker.controller._writer
+        epoch, image = writer.epoch, writer.present
+        writer.resign()  # as before an election
 
         for validate_only in (False, True):
             made = await errors(served, grown("t", 2), validate_only=validate_only)
             assert made == [ErrorCode.NOT_CONTROLLER]
-        controller._image = image
+        writer.take_over(epoch, image)
         assert await errors(served, grown("t", 2)) == [0]
 
 

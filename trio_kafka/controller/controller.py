@@ -1,16 +1,15 @@
 """The one writer of the cluster's metadata.
 
-Decisions are plain calls on `_image`, the state with all that was appended, also what is not
-committed yet. So nothing comes between a decision and its append, decisions follow one another at
-once, and many share one sync. An answer waits
-until what it tells is committed and published: who is told that a topic exists finds it. A deadline
-that passes answers REQUEST_TIMED_OUT; what was appended may still come true.
+Decisions are plain calls on the present state (`writer`); they follow one another at once, and many
+share one sync. An answer waits until what it tells is committed and published: who is told that a
+topic exists finds it. A deadline that passes answers REQUEST_TIMED_OUT; what was appended may still
+come true.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import Final, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 import trio
 from attrs import frozen
@@ -20,28 +19,22 @@ from trio_kafka.controller.configs import ConfigChange, Lists, Validator
 from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.sessions import Sessions
 from trio_kafka.controller.settings import ControllerSettings
-from trio_kafka.controller.start import first_records, level_in
+from trio_kafka.controller.start import first_records
+from trio_kafka.controller.writer import Writer
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.features import METADATA_VERSION
 from trio_kafka.metadata.image import (
     ConfigResource,
     ControllerRegistration,
     MetadataImage,
     TopicImage,
 )
-from trio_kafka.metadata.names import collision_key
 from trio_kafka.metadata.publisher import Loader
-from trio_kafka.metadata.replay import replay_all
-from trio_kafka.metadata.source import MetadataRecord, MetadataSource
+from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import NodeId, TopicId
 
 T = TypeVar("T")
 K = TypeVar("K")
-
-_SLICE: Final = 200  # records decided on and appended without letting others run: about 1 ms
-_NOT_ACTIVE: Final = "this node is not the active controller"
 
 
 @frozen(kw_only=True)
@@ -70,16 +63,14 @@ class Controller:
         self._me = me
         self._rules = rules
         self._node = node
-        self._image: MetadataImage | None = None
-        self._epoch = -1
-        self._folds: dict[str, str] = {}
+        self._writer = Writer(source)
         self._sessions = Sessions(rules.settings.broker_session_timeout_ms / 1000)
         self._sessions_began = trio.Event()
 
     @property
     def epoch(self) -> int:
         """In which this node is the active controller, -1: it is not."""
-        return self._epoch
+        return self._writer.epoch
 
     # Life.
 
@@ -91,26 +82,20 @@ class Controller:
             try:
                 epoch = await self._source.elect()
                 await self._loader.wait_published(self._source.next_offset)
-                self._take_over(epoch)
+                self._writer.take_over(epoch, self._loader.image)
                 await self._begin()
                 task_status.started(epoch)
                 while True:
                     await self._fence_silent()
             finally:
-                self._image = None
-                self._epoch = -1
-
-    def _take_over(self, epoch: int) -> None:
-        self._epoch = epoch
-        self._image = self._loader.image
-        self._folds = {collision_key(name): name for name in self._image.topics}
+                self._writer.resign()
 
     async def _begin(self) -> None:
         """What an active controller writes first."""
         for records in first_records(
             self._present, self._source.bootstrap(), self._me, self._rules.settings
         ):
-            self._append(records)
+            await self._writer.write(partial(Decision, None, records))
         await self._settled(self._present.offset)
 
     async def _fence_silent(self) -> None:
@@ -120,10 +105,16 @@ class Controller:
             self._sessions_began = trio.Event()
             return
         for broker_id in list(self._sessions.silent(trio.current_time())):
-            self._sessions.forget(broker_id)
-            broker = self._present.brokers.get(broker_id)
-            if broker is not None and not broker.fenced:
-                self._append(brokers.fence(self._present, broker, self._rules.settings))
+            await self._writer.write(partial(self._fence, broker_id))
+
+    def _fence(self, broker_id: NodeId) -> Decision[None]:
+        if self._sessions.alive(broker_id, trio.current_time()):
+            return Decision(None)  # it was heard while others were decided on
+        self._sessions.forget(broker_id)
+        broker = self._present.brokers.get(broker_id)
+        if broker is None or broker.fenced:
+            return Decision(None)
+        return Decision(None, brokers.fence(self._present, broker, self._rules.settings))
 
     # Topics.
 
@@ -142,7 +133,7 @@ class Controller:
         def decide(topic: topics.NewTopic) -> Decision[topics.CreatedTopic]:
             return topics.create_topic(
                 self._present,
-                self._folds,
+                self._writer.folds,
                 topic,
                 settings=self._rules.settings,
                 validate=self._rules.validate,
@@ -300,10 +291,7 @@ class Controller:
 
     @property
     def _present(self) -> MetadataImage:
-        """Raises KafkaError(NOT_CONTROLLER) where this node does not decide."""
-        if self._image is None:
-            raise KafkaError(ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE)
-        return self._image
+        return self._writer.present
 
     async def _one(
         self, decide: Callable[[], Decision[T]], deadline: float, validate_only: bool = False
@@ -320,28 +308,20 @@ class Controller:
         deadline: float,
         validate_only: bool = False,
     ) -> dict[K, T | KafkaError]:
-        """Decide on each item for itself, in slices; answer when all of it is settled."""
+        """Decide on each item for itself; answer when all of it is settled."""
         found: dict[K, T | KafkaError] = {}
         twice = _repeated(key for key, _ in wanted)
         end = 0
-        appended = 0
         with trio.move_on_at(deadline) as scope:
             for key, decide in wanted:
                 if key in twice:
                     found[key] = KafkaError(ErrorCode.INVALID_REQUEST, f"{key} is named twice")
                     continue
                 try:
-                    decision = decide()
-                    if decision.records and not validate_only:
-                        self._append(decision.records)
-                        appended += len(decision.records)
-                    found[key] = decision.result
-                    end = self._present.offset
+                    found[key], end = await self._writer.write(decide, validate_only)
                 except KafkaError as error:
                     found[key] = error
-                if appended >= _SLICE:
-                    appended = 0
-                    await trio.lowlevel.checkpoint()
+                await self._writer.pause()
             lost = await self._outcome(0 if validate_only else end)
             if lost is None:
                 return found
@@ -362,19 +342,6 @@ class Controller:
         await self._source.wait_committed(end)
         await self._loader.wait_published(end)
 
-    def _append(self, records: Sequence[MetadataRecord]) -> None:
-        """Append, and let the next decision see it."""
-        old = self._present
-        level = old.features.get(METADATA_VERSION) or level_in(records)
-        delta = MetadataDelta(old)
-        replay_all(delta, records)
-        end = self._source.append(records, self._epoch, level)
-        self._image = delta.apply(end, self._epoch, old.timestamp_ms)
-        for name in delta.deleted_topics.values():
-            self._folds.pop(collision_key(name), None)
-        for topic in delta.topics.values():
-            self._folds[collision_key(topic.name)] = topic.name
-
     def _touch(self, broker_id: NodeId, now: float) -> None:
         if broker_id != self._me.id:
             self._sessions.touch(broker_id, now)
@@ -382,10 +349,10 @@ class Controller:
 
     def _figures(self) -> Figures:
         return {
-            "active": self._image is not None,
-            "epoch": self._epoch,
-            "topics": len(self._folds),
-            "offset": self._image.offset if self._image else None,
+            "active": self._writer.active,
+            "epoch": self._writer.epoch,
+            "topics": len(self._writer.folds),
+            "offset": self._present.offset if self._writer.active else None,
         }
 
 

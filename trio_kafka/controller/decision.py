@@ -1,6 +1,6 @@
 """What a decision is: the answer, and the records that make it true once they are committed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from attrs import frozen
@@ -12,7 +12,10 @@ T = TypeVar("T")
 
 @frozen
 class Decision(Generic[T]):
-    """No records: nothing needs to change, the answer holds at once."""
+    """No records: nothing needs to change, the answer holds at once.
+
+    records: walked once, and not at all where it is only asked what would be.
+    """
 
     result: T
-    records: Sequence[MetadataRecord] = ()
+    records: Iterable[MetadataRecord] = ()

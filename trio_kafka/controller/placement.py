@@ -43,6 +43,8 @@ def place(
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "all brokers are fenced")
     active = _racks((broker for broker in known if broker.active), choose)
     others = _racks((broker for broker in known if not broker.active), choose)
+    if not others:
+        return [_stripe(active, number, factor) for number in range(partitions)]
     return [
         (_stripe(active, number, factor) + _stripe(others, number, factor))[:factor]
         for number in range(partitions)
@@ -68,8 +70,8 @@ def _stripe(racks: Sequence[Sequence[NodeId]], number: int, factor: int) -> tupl
         return ()
     shift, first = divmod(number, len(racks))
     chosen: list[NodeId] = []
-    depth = 0
-    while len(chosen) < factor and depth < max(map(len, racks)):
+    depth, deepest = 0, max(map(len, racks))
+    while len(chosen) < factor and depth < deepest:
         for turn in range(len(racks)):
             rack = racks[(first + turn) % len(racks)]
             if depth < len(rack):

@@ -3,7 +3,8 @@
 Source: KIP-4, KIP-464 (defaults), KIP-516 (ids), KIP-525 (answers with settings).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from attrs import Factory, frozen
@@ -24,9 +25,12 @@ from trio_kafka.metadata.image import (
     TopicImage,
 )
 from trio_kafka.metadata.names import check_topic_name, collision_key
-from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import METADATA_TOPIC, NodeId, TopicId
-from trio_kafka.protocol.stored.metadata.topics import RemoveTopicRecord, TopicRecord
+from trio_kafka.protocol.stored.metadata.topics import (
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
 
 DEFAULT: Final = -1
 MOST_PARTITIONS: Final = 10_000  # of one topic in one request: they are one batch
@@ -89,9 +93,11 @@ def create_topic(
     configs = new_topic_configs(topic.name, topic.configs, validate, image)
     replicas = _replicas(image, topic, settings, chance.choose)
     topic_id = new_topic_id(chance.random_bytes)
-    records: list[MetadataRecord] = [TopicRecord(name=topic.name, topic_id=topic_id)]
-    records += config_records(image, (ResourceType.TOPIC, topic.name), configs)
-    records += new_partitions(image, topic_id, dict(enumerate(replicas)))
+    records = chain(
+        [TopicRecord(name=topic.name, topic_id=topic_id)],
+        config_records(image, (ResourceType.TOPIC, topic.name), configs),
+        new_partitions(image, topic_id, enumerate(replicas)),
+    )
     created = CreatedTopic(
         name=topic.name,
         id=topic_id,
@@ -103,12 +109,13 @@ def create_topic(
 
 
 def new_partitions(
-    image: MetadataImage, topic_id: TopicId, replicas: Mapping[int, Sequence[NodeId]]
-) -> list[MetadataRecord]:
-    """Records of partitions with these replicas, led by their first active one."""
+    image: MetadataImage, topic_id: TopicId, replicas: Iterable[tuple[int, Sequence[NodeId]]]
+) -> Iterator[PartitionRecord]:
+    """Records of partitions with these replicas, led by their first active one; made one by one,
+    as they may be thousands.
+    """
     directories = has_directories(image.features.get(METADATA_VERSION, 0))
-    records: list[MetadataRecord] = []
-    for number, nodes in replicas.items():
+    for number, nodes in replicas:
         isr = tuple(node for node in nodes if image.brokers[node].active)
         state = PartitionState(
             replicas=tuple(nodes),
@@ -116,8 +123,7 @@ def new_partitions(
             leader=isr[0],
             directories=tuple(_directory(image, node) for node in nodes) if directories else (),
         )
-        records.append(partition_record(topic_id, number, state))
-    return records
+        yield partition_record(topic_id, number, state)
 
 
 def delete_topic(
@@ -167,7 +173,7 @@ def create_partitions(
         replicas = place(_usable(image), count - has, factor, choose)
     else:
         replicas = [_checked(image, nodes, factor) for nodes in assignments]
-    return Decision(None, new_partitions(image, topic.id, dict(enumerate(replicas, has))))
+    return Decision(None, new_partitions(image, topic.id, enumerate(replicas, has)))
 
 
 def _replicas(

@@ -98,6 +98,20 @@ class Committed:
     snapshot: bool = False
 
 
+class NewBatch(Protocol):
+    """A batch in the making, of one source."""
+
+    def add(self, record: MetadataRecord) -> None:
+        """One more. Raises EncodeError for a record that the level cannot carry."""
+
+    def append(self, epoch: int) -> int:
+        """Add the whole to the log; the offset up to which to wait. No checkpoint.
+
+        Raises KafkaError: NOT_CONTROLLER if `epoch` is not the present one,
+        RECORD_LIST_TOO_LARGE.
+        """
+
+
 class MetadataSource(Protocol):
     """The log of metadata records."""
 
@@ -120,13 +134,11 @@ class MetadataSource(Protocol):
     async def elect(self) -> int:
         """Wait until this node may append; the epoch in which it may."""
 
+    def batch(self, level: int) -> NewBatch:
+        """A batch to fill, written as metadata.version `level` has it."""
+
     def append(self, records: Sequence[MetadataRecord], epoch: int, level: int) -> int:
-        """Add a batch, written as metadata.version `level` has it; the offset up to which to wait.
-
-        No checkpoint: nothing comes between what the caller computed from and its append.
-
-        Raises KafkaError(NOT_CONTROLLER) if `epoch` is not the present one.
-        """
+        """A batch of few records, filled and appended at once."""
 
     async def wait_committed(self, offset: int) -> None:
         """Wait until all below `offset` is committed.

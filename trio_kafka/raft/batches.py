@@ -8,6 +8,8 @@ Source: KIP-595, KIP-630, KIP-631, KIP-853.
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from attrs import Factory, define
+
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import record_version
 from trio_kafka.metadata.source import MetadataRecord
@@ -24,7 +26,7 @@ from trio_kafka.protocol.stored.control import (
 )
 from trio_kafka.protocol.stored.metadata.frame import decode_record, encode_record
 from trio_kafka.raft.voters import VoterSet
-from trio_kafka.records.batch import BatchHeader, Record, encode_batch, read_records
+from trio_kafka.records.batch import BatchBody, BatchHeader, Record, encode_batch, read_records
 from trio_kafka.records.control import (
     ControlType,
     control_record,
@@ -51,6 +53,26 @@ _CONTROLS: Final[dict[ControlType, type[Any]]] = {
 _TYPES: Final = {made: kind for kind, made in _CONTROLS.items()}
 
 
+@define
+class MetadataBatch:
+    """A batch in the making, atomic; records in the versions that metadata.version `level` has."""
+
+    level: int
+    timestamp_ms: int
+    records: list[MetadataRecord] = Factory(list)
+    _body: BatchBody = Factory(BatchBody)
+
+    def add(self, record: MetadataRecord) -> None:
+        """One more. Raises EncodeError for a record that the level cannot carry."""
+        value = encode_record(record, record_version(record, self.level))
+        self._body.add(Record(value=value, timestamp=self.timestamp_ms))
+        self.records.append(record)
+
+    def seal(self, base_offset: int, epoch: int) -> bytes:
+        """The batch, of at least one record."""
+        return encode_batch(self._body, base_offset, epoch)
+
+
 def encode_records(
     records: Iterable[MetadataRecord],
     *,
@@ -59,14 +81,11 @@ def encode_records(
     level: int,
     timestamp_ms: int,
 ) -> bytes:
-    """One batch, atomic; records in the versions that metadata.version `level` has.
-
-    Raises EncodeError for a record that this level cannot carry.
-    """
-    values = (encode_record(record, record_version(record, level)) for record in records)
-    return encode_batch(
-        [Record(value=value, timestamp=timestamp_ms) for value in values], base_offset, epoch
-    )
+    """A whole `MetadataBatch`. Raises EncodeError."""
+    batch = MetadataBatch(level, timestamp_ms)
+    for record in records:
+        batch.add(record)
+    return batch.seal(base_offset, epoch)
 
 
 def encode_controls(

@@ -11,18 +11,19 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NoReturn
 
 import trio
+from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.sync import close, sync
 from trio_kafka.metadata.progress import Progress
-from trio_kafka.metadata.source import Committed, MetadataRecord
+from trio_kafka.metadata.source import Committed, MetadataRecord, NewBatch
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.control import LeaderChangeMessage
 from trio_kafka.raft.batches import (
+    MetadataBatch,
     encode_controls,
-    encode_records,
     leader_change,
     read_controls,
     read_metadata,
@@ -49,6 +50,7 @@ from trio_kafka.world.protocols import Directory, World
 
 _RECENT: Final = 256  # batches kept decoded for the loader, which is rarely behind
 _AT_ONCE: Final = 64  # batches that one `read` gives
+_SLICE: Final = 100  # records decoded without letting others run: about 0.5 ms
 
 
 class RaftDriver:
@@ -106,19 +108,21 @@ class RaftDriver:
         await self._elected.wait()
         return self._leading
 
+    def batch(self, level: int) -> NewBatch:
+        return _NewBatch(self, MetadataBatch(level, self._now_ms()))
+
     def append(self, records: Sequence[MetadataRecord], epoch: int, level: int) -> int:
+        batch = self.batch(level)
+        for record in records:
+            batch.add(record)
+        return batch.append(epoch)
+
+    def append_batch(self, batch: MetadataBatch, epoch: int) -> int:
+        """Write a batch; its exclusive end. KafkaError: NOT_CONTROLLER, RECORD_LIST_TOO_LARGE."""
         if epoch != self._leading:
             found = f"epoch {epoch} may not append, the present one is {self._leading}"
             raise KafkaError(ErrorCode.NOT_CONTROLLER, found)
-        now_ms = self._now_ms()
-        encoded = encode_records(
-            records,
-            base_offset=self.next_offset,
-            epoch=epoch,
-            level=level,
-            timestamp_ms=now_ms,
-        )
-        self._write(encoded, records)
+        self._write(batch.seal(self.next_offset, epoch), batch.records)
         return self.next_offset
 
     async def wait_committed(self, offset: int) -> None:
@@ -270,7 +274,10 @@ class RaftDriver:
                     if isinstance(control, LeaderChangeMessage):
                         leader_id = NodeId(control.leader_id)
             else:
-                records.extend(read_metadata(content, position, header))
+                for record in read_metadata(content, position, header):
+                    records.append(record)
+                    if not len(records) % _SLICE:
+                        await trio.lowlevel.checkpoint()
             found.append(_committed(header, records, leader_id=leader_id))
             await trio.lowlevel.checkpoint()
         return found
@@ -291,6 +298,20 @@ class RaftDriver:
     def role(self) -> Role:
         """What this node is."""
         return self._core.role
+
+
+@frozen
+class _NewBatch:
+    """A batch to be filled by whoever leads."""
+
+    _driver: RaftDriver
+    _batch: MetadataBatch
+
+    def add(self, record: MetadataRecord) -> None:
+        self._batch.add(record)
+
+    def append(self, epoch: int) -> int:
+        return self._driver.append_batch(self._batch, epoch)
 
 
 def _committed(

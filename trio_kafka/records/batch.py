@@ -38,6 +38,7 @@ from trio_kafka.world.protocols import Buffer
 __all__ = [
     "HEADER",
     "HEADER_SIZE",
+    "BatchBody",
     "BatchHeader",
     "Record",
     "check_crc",
@@ -161,8 +162,42 @@ def _read_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     return data[at:after], after
 
 
+@define
+class BatchBody:
+    """The records of a batch in the making, for who cannot encode all of them in one go.
+
+    Records with offsets keep them: they must ascend from `base_offset` on.
+    """
+
+    base_offset: int = 0
+    base_timestamp: int | None = None  # that of the first record
+    max_timestamp: int = NO_TIMESTAMP
+    last_delta: int = -1
+    count: int = 0
+    _encoded: list[bytes] = field(factory=list)
+
+    def add(self, record: Record) -> None:
+        """One more. Raises ValueError for an offset that does not fit."""
+        if self.base_timestamp is None:
+            self.base_timestamp = record.timestamp
+        self.max_timestamp = max(self.max_timestamp, record.timestamp)
+        delta = self.last_delta + 1 if record.offset < 0 else record.offset - self.base_offset
+        if delta <= self.last_delta:
+            last = self.base_offset + self.last_delta
+            raise ValueError(f"offset {record.offset} after {last}")
+        self.last_delta = delta
+        body = _encode(record, record.timestamp - self.base_timestamp, delta)
+        self._encoded += (encode_varint(len(body)), body)
+        self.count += 1
+
+    @property
+    def content(self) -> bytes:
+        """All of them, encoded."""
+        return b"".join(self._encoded)
+
+
 def encode_batch(
-    records: Iterable[Record],
+    records: Iterable[Record] | BatchBody,
     base_offset: int = 0,
     leader_epoch: int = -1,
     *,
@@ -177,33 +212,27 @@ def encode_batch(
     delete_horizon_ms: int | None = None,
     last_offset: int | None = None,
 ) -> bytes:
-    """One batch. Records with offsets keep them: they must ascend from `base_offset` on.
+    """One batch. Records with offsets keep them: they must ascend from `base_offset` on. A body
+    that was filled already has its own idea of offsets and timestamps.
 
     append_time_ms: the batch has log append time, this one.
     delete_horizon_ms, last_offset: what compaction notes, and where it removed the last records.
     Raises ValueError for offsets that do not fit. An empty batch needs `last_offset`.
     """
-    encoded: list[bytes] = []
-    max_timestamp = NO_TIMESTAMP
-    base_timestamp = NO_TIMESTAMP if delete_horizon_ms is None else delete_horizon_ms
-    delta = -1
-    for record in records:
-        if not encoded and delete_horizon_ms is None:
-            base_timestamp = record.timestamp
-        max_timestamp = max(max_timestamp, record.timestamp)
-        next_delta = delta + 1 if record.offset < 0 else record.offset - base_offset
-        if next_delta <= delta:
-            raise ValueError(f"offset {record.offset} after {base_offset + delta}")
-        delta = next_delta
-        body = _encode(record, record.timestamp - base_timestamp, delta)
-        encoded += (encode_varint(len(body)), body)
+    if isinstance(records, BatchBody):
+        body = records
+    else:
+        body = BatchBody(base_offset, delete_horizon_ms)
+        for record in records:
+            body.add(record)
+    max_timestamp, delta = body.max_timestamp, body.last_delta
     if last_offset is not None:
         if last_offset - base_offset < max(delta, 0):
             raise ValueError(f"last offset {last_offset} before {base_offset + max(delta, 0)}")
         delta = last_offset - base_offset
-    elif not encoded:
+    elif not body.count:
         raise ValueError("a batch without records needs last_offset")
-    data = b"".join(encoded)
+    data = body.content
     if codec is not Codec.NONE:
         data = compress(codec, data, level)
     attributes = int(codec)
@@ -224,12 +253,12 @@ def encode_batch(
         0,
         attributes,
         delta,
-        base_timestamp,
+        NO_TIMESTAMP if body.base_timestamp is None else body.base_timestamp,
         max_timestamp,
         producer_id,
         producer_epoch,
         base_sequence,
-        len(encoded) // 2,
+        body.count,
     )
     batch += data
     batch[17:_CRC_FROM] = crc32c(memoryview(batch)[_CRC_FROM:]).to_bytes(4, "big")

@@ -1,0 +1,176 @@
+"""One change follows the other, whole or not at all; large ones let others run in between."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+from tests.raft.kit import format_root, running_quorum
+from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.writer import Writer
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.source import MetadataRecord
+from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
+from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
+from trio_kafka.raft.driver import RaftDriver
+from trio_kafka.world.protocols import World
+
+ID = bytes(15) + b"\x07"
+
+
+@asynccontextmanager
+async def writing(world: World) -> AsyncIterator[tuple[Writer, RaftDriver]]:
+    """A writer that begins with the level of a new cluster."""
+    await format_root(world)
+    async with running_quorum(world) as (driver, loader):
+        writer = Writer(driver)
+        writer.take_over(await driver.elect(), loader.image)
+        level = FeatureLevelRecord(name="metadata.version", feature_level=33)
+        await writer.write(lambda: Decision(None, [level]))
+        yield writer, driver
+
+
+def topic(name: str = "t", partitions: int = 1, id_: bytes = ID) -> list[MetadataRecord]:
+    made: list[MetadataRecord] = [TopicRecord(name=name, topic_id=id_)]
+    made += [
+        PartitionRecord(partition_id=number, topic_id=id_, replicas=[1], isr=[1], leader=1)
+        for number in range(partitions)
+    ]
+    return made
+
+
+class Passes:
+    """How often others could run while a block was running."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def run(self) -> None:
+        while True:
+            await trio.lowlevel.checkpoint()
+            self.count += 1
+
+
+@pytest.mark.parametrize(("partitions", "pauses"), [(1, 0), (1000, 15)])
+async def test_a_large_change_lets_others_run(
+    world: World, autojump_clock: object, partitions: int, pauses: int
+) -> None:
+    async with writing(world) as (writer, driver), trio.open_nursery() as nursery:
+        passes = Passes()
+        nursery.start_soon(passes.run)
+        await trio.lowlevel.checkpoint()
+        before, start = passes.count, driver.next_offset
+
+        result, end = await writer.write(lambda: Decision("made", topic(partitions=partitions)))
+
+        assert abs(passes.count - before - pauses) <= 1
+        assert (result, end) == ("made", start + partitions + 1)
+        assert end == driver.next_offset == writer.present.offset
+        assert len(writer.present.topics["t"].partitions) == partitions
+        assert writer.folds == {"t": "t"}
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_decision_waits_for_the_one_before_and_sees_it(
+    world: World, autojump_clock: object
+) -> None:
+    seen: list[str] = []
+
+    def look() -> Decision[None]:
+        seen.extend(writer.present.topics)
+        return Decision(None)
+
+    async with writing(world) as (writer, _), trio.open_nursery() as nursery:
+        nursery.start_soon(writer.write, lambda: Decision(None, topic(partitions=1000)))
+        await trio.lowlevel.checkpoint()
+        assert "t" not in writer.present.topics  # nothing of it is seen before it is whole
+        nursery.start_soon(writer.write, look)
+
+    assert seen == ["t"]
+
+
+async def test_what_is_cancelled_before_its_append_has_not_happened(
+    world: World, autojump_clock: object
+) -> None:
+    async with writing(world) as (writer, driver):
+        before, start = writer.present, driver.next_offset
+        with trio.CancelScope() as scope:
+
+            def records() -> Iterator[MetadataRecord]:
+                yield from topic(partitions=1000)
+                scope.cancel()
+                yield from topic("u", 1000, bytes(15) + b"\x08")
+
+            await writer.write(lambda: Decision(None, records()))
+        assert scope.cancelled_caught
+        assert writer.present is before
+        assert driver.next_offset == start
+
+        await writer.write(lambda: Decision(None, topic("after")))
+        assert list(writer.present.topics) == ["after"]
+
+
+async def test_who_resigns_meanwhile_has_written_nothing(
+    world: World, autojump_clock: object
+) -> None:
+    async with writing(world) as (writer, driver):
+        start = driver.next_offset
+
+        def records() -> Iterator[MetadataRecord]:
+            yield from topic(partitions=100)
+            writer.resign()
+
+        with pytest.raises(KafkaError) as refused:
+            await writer.write(lambda: Decision(None, records()))
+        assert refused.value.code is ErrorCode.NOT_CONTROLLER
+        assert driver.next_offset == start
+        assert (writer.active, writer.epoch) == (False, -1)
+        with pytest.raises(KafkaError):
+            await writer.write(lambda: Decision(writer.present))
+
+
+async def test_what_would_be_is_told_without_making_its_records(
+    world: World, autojump_clock: object
+) -> None:
+    def records() -> Iterator[MetadataRecord]:
+        raise AssertionError("made")
+        yield
+
+    async with writing(world) as (writer, driver):
+        start = driver.next_offset
+        result, end = await writer.write(lambda: Decision("would", records()), validate_only=True)
+
+        assert (result, end, driver.next_offset) == ("would", start, start)
+
+
+async def test_a_decision_that_is_refused_is_in_nobodys_way(
+    world: World, autojump_clock: object
+) -> None:
+    def refuse() -> Decision[None]:
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+
+    async with writing(world) as (writer, driver):
+        start = driver.next_offset
+        for _ in range(2):
+            with pytest.raises(KafkaError):
+                await writer.write(refuse)
+        await writer.write(lambda: Decision(None))
+        assert driver.next_offset == start
+
+
+async def test_few_decisions_go_on_at_once_and_many_let_others_run(
+    world: World, autojump_clock: object
+) -> None:
+    async with writing(world) as (writer, _), trio.open_nursery() as nursery:
+        passes = Passes()
+        nursery.start_soon(passes.run)
+        await trio.lowlevel.checkpoint()
+        counts = []
+        for _ in range(40):
+            await writer.write(lambda: Decision(None))
+            await writer.pause()
+            counts.append(passes.count)
+        nursery.cancel_scope.cancel()
+
+    assert 4 <= counts[-1] - counts[0] <= 6  # a decision counts as 8 records of 64

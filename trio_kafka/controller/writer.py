@@ -1,0 +1,119 @@
+"""What the controller decides on, and the one way to change it.
+
+`present` is the state with all that was appended, also what is not committed yet. A decision and
+its append are one change: one after the other, in the order of their coming, so nothing comes
+between what a decision looked at and its append. Records are made, replayed and encoded in slices,
+as a topic may have 10,000 partitions; until the batch is appended nothing of it is seen.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
+
+import trio
+
+from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.start import level_in
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.features import METADATA_VERSION
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.metadata.names import collision_key
+from trio_kafka.metadata.replay import replay
+from trio_kafka.metadata.source import MetadataRecord, MetadataSource
+
+T = TypeVar("T")
+
+_SLICE: Final = 64  # records, of some 10 µs
+_DECISION: Final = 8  # records: what a decision costs besides
+_NOT_ACTIVE: Final = "this node is not the active controller"
+
+
+class Writer:
+    """Writes while it has an image. epoch: in which it does, -1: it does not.
+
+    folds: the names of all topics by their `collision_key`.
+    """
+
+    def __init__(self, source: MetadataSource) -> None:
+        self.epoch = -1
+        self.folds: dict[str, str] = {}
+        self._source = source
+        self._image: MetadataImage | None = None
+        self._lock = trio.Lock()
+        self._unpaused = 0
+
+    @property
+    def active(self) -> bool:
+        return self._image is not None
+
+    @property
+    def present(self) -> MetadataImage:
+        """Raises KafkaError(NOT_CONTROLLER) where this node does not decide."""
+        if self._image is None:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE)
+        return self._image
+
+    def take_over(self, epoch: int, image: MetadataImage) -> None:
+        """Go on from an image, in a new epoch."""
+        self.epoch = epoch
+        self._image = image
+        self.folds = {collision_key(name): name for name in image.topics}
+
+    def resign(self) -> None:
+        """Write no more."""
+        self._image = None
+        self.epoch = -1
+
+    async def write(
+        self, decide: Callable[[], Decision[T]], validate_only: bool = False
+    ) -> tuple[T, int]:
+        """Decide and append; the result, and the offset that it is true from.
+
+        Others wait meanwhile, in order. Raises KafkaError: what `decide` raises, NOT_CONTROLLER,
+        RECORD_LIST_TOO_LARGE. Cancelled before the append nothing has happened. Does not let others
+        run where few records are written and nobody else writes: `pause` does.
+        """
+        try:
+            self._lock.acquire_nowait()
+        except trio.WouldBlock:
+            await self._lock.acquire()
+        try:
+            decision = decide()
+            self._unpaused += _DECISION
+            if not validate_only:
+                await self._append(decision.records)
+            return decision.result, self.present.offset
+        finally:
+            self._lock.release()
+
+    async def pause(self) -> None:
+        """Between decisions: let others run if it is time."""
+        if self._unpaused >= _SLICE:
+            self._unpaused = 0
+            await trio.lowlevel.checkpoint()
+
+    async def _append(self, records: Iterable[MetadataRecord]) -> None:
+        old = self.present
+        level = old.features.get(METADATA_VERSION)
+        if not level:
+            records = list(records)
+            level = level_in(records)
+        delta = MetadataDelta(old)
+        batch = self._source.batch(level)
+        count = 0
+        for count, record in enumerate(records, 1):
+            replay(delta, record)
+            batch.add(record)
+            if not count % _SLICE:
+                await trio.lowlevel.checkpoint()
+        if not count:
+            return
+        self._unpaused += count
+        if self._image is not old:  # this node resigned meanwhile
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE)
+        end = batch.append(self.epoch)
+        self._image = delta.apply(end, self.epoch, old.timestamp_ms)
+        for name in delta.deleted_topics.values():
+            self.folds.pop(collision_key(name), None)
+        for topic in delta.topics.values():
+            self.folds[collision_key(topic.name)] = topic.name
