@@ -1,6 +1,8 @@
 """The table of settings without an effect, held to Kafka's own."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,3 +94,16 @@ def test_a_known_setting_says_why_it_has_no_effect(name):
 )
 def test_a_setting_without_effect_has_a_reason(name, why):
     assert why_ignored(name) == why
+
+
+def test_a_start_with_settings_that_are_obeyed_does_without_the_tables():
+    code = """
+import sys
+from trio_kafka.config.load import broker_config
+tables = "trio_kafka.config.known.tables"
+broker_config({"num.partitions": "3", "log.preallocate": "true", "plugin.a.b": "c"})
+assert tables not in sys.modules
+broker_config({"log.cleaner.threads": "3"})
+assert tables in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

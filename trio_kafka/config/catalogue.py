@@ -11,7 +11,13 @@ from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.gone import instead_of
-from trio_kafka.config.known import OF_KAFKAS_PLUGINS, Standing, known_settings, why_ignored
+from trio_kafka.config.known import (
+    OF_KAFKAS_PLUGINS,
+    Standing,
+    known_settings,
+    why_ignored,
+    why_unheard,
+)
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
 
@@ -81,6 +87,8 @@ def is_of_provider(name: str) -> bool:
 
 def why_without_effect(name: str) -> str | None:
     """Why a setting has no effect here; None for one that has, or that Kafka does not know."""
+    if name in BROKER_SETTINGS:
+        return why_unheard(name)
     reason = why_ignored(base_of(name))
     if reason is None and has_prefix(name) and setting_of(name) is not None:
         return f"{Standing.NOT_YET.value}: a setting is the same for all listeners"

@@ -55,7 +55,7 @@ _FIELDS_NOT_YET: Final = {
     _AS_WRITTEN: "log.preallocate",
     "an idle controller writes nothing": "metadata.max.idle.interval.ms",
     "snapshots are kept by number": "metadata.max.retention.bytes metadata.max.retention.ms",
-    "the logs of one directory are recovered one after the other": "num.recovery.threads.per.data.dir",
+    "a directory recovers one log after the other": "num.recovery.threads.per.data.dir",
     _NO_GROUPS: """
         offsets.topic.compression.codec offsets.topic.num.partitions
         offsets.topic.replication.factor offsets.topic.segment.bytes
@@ -120,6 +120,11 @@ def standing(name: str) -> tuple[Standing, str]:
     if name in known_settings():
         return _tables()[name]
     return Standing.HONOURED, ""
+
+
+def why_unheard(name: str) -> str | None:
+    """Why a field of `BrokerConfig` has no effect here; None for one that has."""
+    return f"{Standing.NOT_YET.value}: {_WHY_UNHEARD[name]}" if name in UNHEARD else None
 
 
 def why_ignored(name: str) -> str | None:
