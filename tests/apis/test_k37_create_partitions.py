@@ -7,6 +7,8 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import batch, broker, fetch_request, partitions_of, produce, stable, values_of
+from tests.controller.kit import running_controller
+from tests.raft.kit import format_root
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from trio_kafka.protocol.messages.k37_create_partitions import (
@@ -170,14 +172,16 @@ async def test_who_does_not_wait_is_told_that_the_time_is_over_and_it_may_grow_a
 async def test_nobody_decides_where_no_controller_is_active(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
-        writer = served.broker.controller._writer
-        epoch, image = writer.epoch, writer.present
-        writer.resign()  # as before an election
+        world = simulated_world()
+        await format_root(world)
+        async with running_controller(world) as ended:
+            pass  # from now on it decides nothing
+        active, served.broker.parts.controller = served.broker.controller, ended.controller
 
         for validate_only in (False, True):
             made = await errors(served, grown("t", 2), validate_only=validate_only)
             assert made == [ErrorCode.NOT_CONTROLLER]
-        writer.take_over(epoch, image)
+        served.broker.parts.controller = active
         assert await errors(served, grown("t", 2)) == [0]
 
 
