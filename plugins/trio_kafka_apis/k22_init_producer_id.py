@@ -1,10 +1,15 @@
 """InitProducerId (key 22): an id for an idempotent producer.
 
-Waits for the controller when this broker's block of ids is used up. Transactions are not served:
-a transactional id gets COORDINATOR_NOT_AVAILABLE, which clients retry and then report.
+Waits for the controller when this broker's block of ids is used up, 10 s at most. What keeps the
+controller from giving one is COORDINATOR_LOAD_IN_PROGRESS, as in Kafka: clients try again. A
+producer without transactions that has an id gets another one, and its sequences begin anew.
+Transactions are not served: a transactional id gets COORDINATOR_NOT_AVAILABLE, which clients retry
+and then report.
 """
 
 from typing import Final
+
+import trio
 
 from trio_kafka.plugin import Context, ErrorCode, KafkaError, api
 from trio_kafka.protocol.messages.k22_init_producer_id import (
@@ -13,6 +18,7 @@ from trio_kafka.protocol.messages.k22_init_producer_id import (
 )
 
 NONE: Final = -1
+LONGEST_WAIT_S: Final = 10.0  # for a block of ids: less than clients wait for an answer
 
 
 def say_error(
@@ -33,5 +39,14 @@ async def init_producer_id(
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "transactions are not served")
     if (request.producer_id == NONE) != (request.producer_epoch == NONE):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "want both producer id and epoch, or neither")
-    producer_id = await context.parked(context.producer_ids.next_id)
-    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+    return InitProducerIdResponse(producer_id=await _next_id(context), producer_epoch=0)
+
+
+async def _next_id(context: Context) -> int:
+    deadline = trio.current_time() + LONGEST_WAIT_S
+    try:
+        return await context.parked(context.producer_ids.next_id, deadline=deadline)
+    except (KafkaError, trio.TooSlowError) as error:
+        raise KafkaError(
+            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the controller has given no producer ids yet"
+        ) from error

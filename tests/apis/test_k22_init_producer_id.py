@@ -7,7 +7,8 @@ from trio.testing import MockClock
 from tests.apis.kit import batch, broker, produce, stable
 from trio_kafka.broker.producer_ids import ProducerIds
 from trio_kafka.controller.producer_ids import BLOCK
-from trio_kafka.errors import ErrorCode
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
 from trio_kafka.protocol.messages.k19_create_topics import CreateTopicsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import (
     InitProducerIdRequest,
@@ -16,6 +17,7 @@ from trio_kafka.protocol.messages.k22_init_producer_id import (
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import run_until_crash, simulated_world
 from trio_kafka.world.simulated import SimulatedWorld
+from trio_kafka_apis.k22_init_producer_id import LONGEST_WAIT_S
 
 
 async def next_id(served: ServedBroker, version: int = 5) -> int:
@@ -123,6 +125,53 @@ async def test_a_producer_that_has_an_id_gets_a_new_one(autojump_clock: MockCloc
         answer = await served.ask(InitProducerIdRequest(None, 1000, first, 0), 5)
 
     assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (0, first + 1, 0)
+
+
+@pytest.mark.parametrize("version", stable(InitProducerIdRequest))
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.STALE_BROKER_EPOCH,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    ],
+)
+async def test_without_a_block_of_ids_clients_are_told_to_try_again(
+    autojump_clock: MockClock, version: int, code: ErrorCode
+) -> None:
+    answers: list[KafkaError | tuple[int, int]] = [KafkaError(code), (7000, 1)]
+
+    async def allocate() -> tuple[int, int]:
+        await trio.lowlevel.checkpoint()
+        answer = answers.pop(0)
+        if isinstance(answer, KafkaError):
+            raise answer
+        return answer
+
+    async with broker() as served:
+        served.broker.parts.producer_ids = ProducerIds(allocate, Node("broker", "broker"))
+
+        answer = await served.ask(InitProducerIdRequest(None, 1000), version)
+
+        assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert (answer.producer_id, answer.producer_epoch) == (-1, -1)
+        assert await next_id(served, version) == 7000
+
+
+async def test_nobody_waits_for_a_block_longer_than_its_client_does(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        ids = served.broker.parts.producer_ids
+        assert isinstance(ids, ProducerIds)
+        async with ids._asking:  # as if the controller never answered
+            began = trio.current_time()
+            answer = await served.ask(InitProducerIdRequest(None, 1000), 5)
+
+        assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert LONGEST_WAIT_S <= trio.current_time() - began < 30
+        assert await next_id(served) == 0
 
 
 async def test_who_waits_for_a_block_keeps_nobody_from_being_served(

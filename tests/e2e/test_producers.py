@@ -1,0 +1,57 @@
+"""librdkafka's idempotent and transactional producers: through stops in order, and without a
+coordinator.
+"""
+
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from tests.e2e.clients import end_offset, new_topic, read, settings, values_of
+from tests.e2e.test_kill import serving
+from trio_kafka.testing.processes import BrokerProcess, unused_port
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+
+def test_an_idempotent_producer_outlives_stops_in_order_and_writes_each_record_once(
+    tmp_path: Path,
+) -> None:
+    port, lives, count = unused_port(), 2, 3000
+    refused: list[KafkaError] = []
+    written: list[bytes] = []
+    with serving(tmp_path, port, "log.roll.ms=150") as broker:
+        topic = new_topic(broker)
+        producer = Producer(settings(broker, enable_idempotence=True, linger_ms=1))
+
+        def send(values: list[bytes]) -> None:
+            for value in values:
+                producer.produce(
+                    topic,
+                    value,
+                    partition=0,
+                    on_delivery=lambda error, _: error and refused.append(error),
+                )
+                producer.poll(0)
+            written.extend(values)
+
+        send([b"%07d" % n for n in range(count)])  # some are on the way when it stops
+    for life in range(1, lives):
+        with serving(tmp_path, port, "log.roll.ms=150"):
+            send([b"%07d" % (n + life * count) for n in range(count)])
+    with serving(tmp_path, port, "log.roll.ms=150") as broker:
+        assert producer.flush(60) == 0
+        assert refused == []
+        assert values_of(read(broker, topic, len(written))) == written
+        assert end_offset(broker, topic, 0) == len(written)
+
+
+def test_a_transactional_producer_is_told_to_try_again(shared_broker: BrokerProcess) -> None:
+    producer = Producer(settings(shared_broker, transactional_id="x"))
+
+    with pytest.raises(KafkaException) as caught:
+        producer.init_transactions(2)
+
+    error = caught.value.args[0]
+    assert error.retriable()
+    assert not error.fatal()
