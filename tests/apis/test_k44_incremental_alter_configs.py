@@ -307,6 +307,25 @@ async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(
         assert results(await served.ask(IncrementalAlterConfigsRequest([]), 1)) == []
 
 
+async def test_a_secret_is_kept_and_told_to_nobody(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = "listener.name.plaintext.ssl.keystore.password"
+    world = simulated_world()
+    async with served_broker(world) as served:
+        assert await alter(served, BROKER, "1", (name, SET, "a secret")) == OK
+    async with served_broker(world) as served:
+        row = (await described(served, BROKER, "1", name))[name]
+        config = served.broker.metadata.image.config(BROKER, "1")
+        code, text = await alter(served, BROKER, "1", (name, SET, "another"), ("x", SET, "secret"))
+
+    assert config == {name: "a secret"}
+    assert (row.value, row.is_sensitive, row.config_source) == (None, True, OF_BROKER)
+    assert [(one.value, one.source) for one in row.synonyms] == [(None, OF_BROKER)]
+    assert (code, "secret" in str(text)) == (REQUEST, False)
+    assert "secret" not in caplog.text
+
+
 async def test_a_setting_is_in_force_when_it_is_answered(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")

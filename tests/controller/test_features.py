@@ -3,12 +3,20 @@
 import pytest
 from attrs import evolve
 
-from tests.controller.kit import broker, image_of
+from tests.controller.kit import broker, image_of, running_controller
+from tests.raft.kit import format_root
 from trio_kafka.controller.features import FeatureChange, Levels, Upgrade, update_features
 from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import SUPPORTED
-from trio_kafka.metadata.image import ControllerRegistration, MetadataImage, VersionRange
+from trio_kafka.metadata.image import (
+    UNASSIGNED_DIRECTORY,
+    ControllerRegistration,
+    MetadataImage,
+    ResourceType,
+    VersionRange,
+)
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 
@@ -148,3 +156,27 @@ def test_one_that_is_refused_refuses_all_and_the_later_of_two_counts() -> None:
 
     assert "nosuch" in refusal(found, FeatureChange(SHARE, 2), FeatureChange("nosuch", 1))
     assert update(found, FeatureChange(SHARE, 9), FeatureChange(SHARE, 2)) == [(SHARE, 2)]
+
+
+async def test_a_cluster_of_an_old_release_is_raised_while_it_runs(world, autojump_clock) -> None:
+    await format_root(world, level=14)
+    async with running_controller(world) as running:
+        await running.join()
+        await running.controller.create_topics([NewTopic(name="before")])
+        names = ["metadata.version", "group.version", ELR]
+        await running.controller.update_features(
+            [FeatureChange(name, SUPPORTED[name].high) for name in names]
+        )
+        await running.controller.create_topics([NewTopic(name="after")])
+        first = running.image
+    async with running_controller(world) as running:
+        await running.join(life=2)
+        second = running.image
+
+    for image in (first, second):
+        assert set(image.topics) == {"before", "after"}
+        assert dict(image.features) == {MV: 33, "group.version": 1, ELR: 1}
+        assert image.config(ResourceType.BROKER, "") == {"min.insync.replicas": "1"}
+        assert image.topics["before"].partitions[0].directory(NodeId(1)) == UNASSIGNED_DIRECTORY
+    assert first.brokers[NodeId(1)].log_dirs == ()
+    assert second.brokers[NodeId(1)].log_dirs != ()
