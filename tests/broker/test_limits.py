@@ -1,0 +1,166 @@
+"""Each limit that a running broker holds clients to: below it, at it, and one above."""
+
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.kit import batch, codes, fetch, fetch_request, partitions_of, produce, write
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.scripted_client import frame
+from trio_kafka.testing.simulation import simulated_world
+
+AROUND = [
+    pytest.param(-1, True, id="below"),
+    pytest.param(0, True, id="at"),
+    pytest.param(1, False, id="above"),
+]
+
+
+@asynccontextmanager
+async def limited(**settings: object) -> AsyncIterator[ServedBroker]:
+    """A broker with these settings; `_` in a name stands for `.`."""
+    named = {name.replace("_", "."): str(value) for name, value in settings.items()}
+    async with served_broker(simulated_world(), named) as served:
+        yield served
+
+
+@pytest.mark.parametrize(("more", "fits"), AROUND)
+async def test_socket_request_max_bytes(autojump_clock: MockClock, more: int, fits: bool) -> None:
+    head = len(frame(18, 0)) - 4  # the length does not count itself
+    async with limited(socket_request_max_bytes=2000) as served, served.connect() as client:
+        await client.send(frame(18, 0, bytes(2000 - head + more)))
+        if fits:
+            assert struct.unpack_from(">ih", await client.receive_frame()) == (0, 0)
+        else:
+            await client.wait_closed()
+        assert served.closed("bad frame") == (not fits)
+
+
+@pytest.mark.parametrize("scope", ["broker", "topic"])
+@pytest.mark.parametrize(("more", "fits"), AROUND)
+async def test_message_max_bytes(
+    autojump_clock: MockClock, scope: str, more: int, fits: bool
+) -> None:
+    size = len(batch(bytes(1000)))
+    settings = {"message_max_bytes": size if scope == "broker" else 1}
+    configs = {"max.message.bytes": str(size)} if scope == "topic" else None
+    async with limited(**settings) as served:
+        await served.create_topic("t", configs=configs)
+        answer = await produce(served, "t", batch(bytes(1000 + more)))
+
+    assert answer.error_code == (0 if fits else ErrorCode.MESSAGE_TOO_LARGE)
+
+
+@pytest.mark.parametrize("scope", ["broker", "request"])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+async def test_fetch_max_bytes(autojump_clock: MockClock, scope: str, more: int) -> None:
+    """Of all partitions together. A batch of which only the beginning fits is left out, as Kafka
+    leaves it out where another one is there already.
+    """
+    size = len(batch(bytes(1000)))
+    limit = 2 * size + more
+    async with limited(fetch_max_bytes=limit if scope == "broker" else 1 << 20) as served:
+        for name in ("a", "b", "c"):
+            await served.create_topic(name)
+            await write(served, name, bytes(1000))
+        asked = fetch_request("a", 0, max_bytes=limit if scope == "request" else 1 << 20)
+        asked.topics += fetch_request("b", 0).topics + fetch_request("c", 0).topics
+        answer = await served.ask(asked, 12)
+
+    found = [len(part.records or b"") for part in partitions_of(answer)]
+    assert found == [size, size if more >= 0 else 0, 0]
+
+
+@pytest.mark.parametrize("scope", ["broker", "request", "partition"])
+async def test_the_first_batch_comes_whole_whatever_the_limit(
+    autojump_clock: MockClock, scope: str
+) -> None:
+    """KIP-74: or a consumer would never come past it."""
+    async with limited(fetch_max_bytes=1024 if scope == "broker" else 1 << 20) as served:
+        await served.create_topic("t")
+        await write(served, "t", bytes(5000))
+        most = {"request": {"max_bytes": 1}, "partition": {"partition_max_bytes": 1}}
+        part = await fetch(served, "t", **most.get(scope, {}))
+
+    assert len(part.records or b"") == len(batch(bytes(5000)))
+
+
+@pytest.mark.parametrize(("more", "fits"), AROUND)
+async def test_max_incremental_fetch_session_cache_slots(
+    autojump_clock: MockClock, more: int, fits: bool
+) -> None:
+    """A session that finds no slot is none: the fetch is answered in full, without an id."""
+    async with limited(max_incremental_fetch_session_cache_slots=3) as served:
+        await served.create_topic("t")
+        given = [
+            (await served.ask(fetch_request("t", 0, session_epoch=0), 12)).session_id
+            for _ in range(3 + more)
+        ]
+
+    assert [session > 0 for session in given] == [True] * (2 + min(more + 1, 1)) + [False] * (
+        not fits
+    )
+
+
+async def test_connections_max_idle_ms(autojump_clock: MockClock) -> None:
+    """Idle ones are looked for now and then: not before, and soon after."""
+    async with limited(connections_max_idle_ms=10_000) as served, served.connect() as client:
+        await trio.sleep(5)
+        await client.ask(ApiVersionsRequest(), 0)
+        asked = trio.current_time()
+        await client.wait_closed()
+        took = trio.current_time() - asked
+
+    assert 10 <= took < 10 * 17 / 16 + 0.1
+
+
+@pytest.mark.parametrize(
+    ("setting", "way"),
+    [("message.timestamp.before.max.ms", -1), ("message.timestamp.after.max.ms", 1)],
+)
+@pytest.mark.parametrize(("more", "fits"), AROUND)
+async def test_how_far_a_timestamp_may_be_from_now(
+    autojump_clock: MockClock, setting: str, way: int, more: int, fits: bool
+) -> None:
+    world = simulated_world()
+    world.universe.latency = 0.0  # the broker's now is the client's
+    async with served_broker(world) as served:
+        await served.create_topic("t", configs={setting: "100000"})
+        now_ms = int(world.clock.wall() * 1000)
+        records = batch(b"v", timestamp=now_ms + way * (100_000 + more))
+        answer = await produce(served, "t", records)
+        assert int(world.clock.wall() * 1000) == now_ms
+
+    assert answer.error_code == (0 if fits else ErrorCode.INVALID_TIMESTAMP)
+
+
+@pytest.mark.parametrize(("more", "fits"), AROUND)
+@pytest.mark.parametrize(
+    ("what", "refused"),
+    [
+        ("partitions", ErrorCode.POLICY_VIOLATION),
+        ("name", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("replication", ErrorCode.INVALID_REPLICATION_FACTOR),
+    ],
+)
+async def test_what_a_topic_may_be(
+    autojump_clock: MockClock, what: str, refused: ErrorCode, more: int, fits: bool
+) -> None:
+    topic = CreatableTopic("t", 1, 1)
+    if what == "partitions":
+        topic.num_partitions = 10_000 + more
+    elif what == "name":
+        topic.name = "x" * (249 + more)
+    else:
+        topic.replication_factor = 1 if more < 0 else 1 + more
+    async with limited() as served:
+        answer = await served.ask(CreateTopicsRequest([topic], validate_only=True))
+
+    assert codes(answer.topics) == [0 if fits else refused]
