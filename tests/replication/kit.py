@@ -145,6 +145,7 @@ async def open_cluster(
     world: World, image: MetadataImage | None = None, *, paths: tuple[str, ...] = ("/data",)
 ) -> Cluster:
     """A broker's logs and replicas; what was on the disks before is there again."""
+    LANE.clear()
     node = Node("broker", "broker")
     identity = MetaProperties(node_id=ME, cluster_id="c", directory_id=None)
     for path in paths:

@@ -8,7 +8,7 @@ Kafka's own builder.
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from enum import IntEnum
 from typing import Final
 
@@ -38,6 +38,7 @@ _DEFAULT_LEVELS: Final = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
 _SNAPPY_HEAD: Final = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 _SNAPPY_MAGIC: Final = _SNAPPY_HEAD[:8]
 _SNAPPY_BLOCK: Final = 32 << 10
+_LZ4_STEP: Final = 64 << 10
 _LENGTH: Final = struct.Struct(">i")
 _FIRST_GUESS: Final = 64 << 10
 _GROWTH: Final = 4
@@ -61,13 +62,33 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
         case Codec.SNAPPY:
             return _compress_snappy(memoryview(data))
         case Codec.LZ4:
-            # Independent blocks without a checksum over the content: Java's reader refuses linked
-            # ones.
-            frame = cramjam.lz4.Compressor(level, content_checksum=False, block_linked=False)
-            frame.compress(data)
-            return bytes(frame.finish())
+            return _end_of(compress_lz4(data, level))
         case Codec.ZSTD:
             return bytes(cramjam.zstd.compress(data, level=level))
+
+
+def compress_lz4(
+    data: Buffer, level: int = _DEFAULT_LEVELS[Codec.LZ4]
+) -> Generator[None, None, bytes]:
+    """As `compress`, in steps of 64 KiB (0.4 ms): it is the one codec that no thread can run beside
+    others, as the library keeps the interpreter's lock.
+    """
+    # Independent blocks without a checksum over the content: Java's reader refuses linked ones.
+    frame = cramjam.lz4.Compressor(level, content_checksum=False, block_linked=False)
+    view = memoryview(data)
+    for at in range(0, len(view), _LZ4_STEP):
+        frame.compress(bytes(view[at : at + _LZ4_STEP]))  # the library takes no views
+        yield
+    return bytes(frame.finish())
+
+
+def _end_of(steps: Generator[None, None, bytes]) -> bytes:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            whole: bytes = stop.value
+            return whole
 
 
 def decompress(codec: Codec, data: Buffer, limit: int) -> bytes:

@@ -28,7 +28,13 @@ def recompress(
     `limit`.
     """
     plain = decompress(header.codec, batch[HEADER_SIZE : header.size], limit)
-    data = compress(codec, plain, level)
+    return repacked(batch, header, codec, compress(codec, plain, level))
+
+
+def repacked(
+    batch: memoryview, header: BatchHeader, codec: Codec, data: bytes
+) -> tuple[memoryview, BatchHeader]:
+    """The batch with `data`, which is its records packed by `codec`; see `recompress`."""
     changed = bytearray(batch[:HEADER_SIZE])
     changed += data
     fields = list(HEADER.unpack_from(changed))

@@ -10,14 +10,12 @@ from typing import Final, cast
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
 from trio_kafka.log.log import Log
-from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import BatchHeader, iterate_headers
-from trio_kafka.records.recompress import recompress
 from trio_kafka.records.validate import check_produce
-from trio_kafka.records.walk import check_records
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import check_enough
-from trio_kafka.replication.partition import NO_EPOCH, Partition, PartitionSettings
+from trio_kafka.replication.partition import NO_EPOCH, Partition
+from trio_kafka.replication.refine import Refinement, refinement
 
 ACKS_ALL: Final = -1
 
@@ -35,7 +33,7 @@ def append(
 
     records: writable, changed in place, free when this returns: what is queued is copied. zstd: the
     request's version may carry it. Raises KafkaError: as `Partition.local_log`, `check_produce`,
-    `check_records` and `Log.append_as_leader`, NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT where the
+    `Refinement.whole` and `Log.append_as_leader`, NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT where the
     queue is full, and INVALID_TXN_STATE for a transaction's batch: nobody would end it. Nothing was
     appended then.
     """
@@ -51,34 +49,30 @@ def append(
     batch = cast("memoryview", records)  # or it would have been refused
     if header.size != len(batch):  # the cut end of another batch follows
         batch = batch[: header.size]
-    if settings.walk or settings.need_keys:
-        check_records(
-            batch,
-            header,
-            settings.limits,
-            now_ms=now_ms,
-            need_keys=settings.need_keys,
-            decompressed_limit=settings.decompressed_limit,
-        )
-    if settings.codec is not None and settings.codec != header.codec:
-        batch, header = _recompressed(batch, header, settings)
-        headers = [header]
+    work = refinement(settings, header, now_ms)
+    if work is not None:
+        return _append_refined(partition, log, batch, header, work, acks=acks)
     return _append(partition, log, batch, headers, now_ms=now_ms, acks=acks)
 
 
-def _recompressed(
-    batch: memoryview, header: BatchHeader, settings: PartitionSettings
-) -> tuple[memoryview, BatchHeader]:
-    try:
-        return recompress(
-            batch,
-            header,
-            settings.codec or Codec.NONE,
-            settings.level,
-            limit=settings.decompressed_limit,
-        )
-    except KafkaError as error:  # not CORRUPT_MESSAGE: a client would send the same again
-        raise KafkaError(ErrorCode.INVALID_RECORD, error.message) from error
+def _append_refined(
+    partition: Partition,
+    log: Log,
+    batch: memoryview,
+    header: BatchHeader,
+    work: Refinement,
+    *,
+    acks: int,
+) -> Appended | Queued:
+    """A batch that is not stored unseen; a large one joins the queue."""
+    refined = work.at_once(batch, header)
+    if refined is None:
+        queued = partition.join_queue(partition, batch, [header], acks == ACKS_ALL, work)
+        if queued is not None:
+            return queued
+        refined = work.whole(batch, header, work.settings.decompressed_limit)
+    batch, header = refined
+    return _append(partition, log, batch, [header], now_ms=work.now_ms, acks=acks)
 
 
 def append_own(
@@ -105,7 +99,7 @@ def _append(
     acks: int,
 ) -> Appended | Queued:
     if not log.pace.calm:
-        queued = partition.join_queue(partition, records, headers, acks == ACKS_ALL)
+        queued = partition.join_queue(partition, records, headers, acks == ACKS_ALL, None)
         if queued is not None:
             return queued
     try:

@@ -13,6 +13,7 @@ from attrs import define, field
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.records.header import BatchHeader
+from trio_kafka.replication.refine import Refinement
 
 MOST_ITEMS: Final = 1024
 MOST_BYTES: Final = 32 << 20
@@ -22,7 +23,8 @@ MOST_BYTES: Final = 32 << 20
 class Queued:
     """One append. result: None until it had its turn.
 
-    records: a copy. leader_epoch: when it came; a later one means that it was told an error.
+    records: a copy. work: to be done to it before it is written. leader_epoch: when it came; a
+    later one means that it was told an error.
     needs_all: enough replicas must be in sync, also at its turn.
     """
 
@@ -31,7 +33,14 @@ class Queued:
     leader_epoch: int
     needs_all: bool
     since: float
+    work: Refinement | None = None
     result: Appended | KafkaError | None = None
+    size: int = field(init=False)
+
+    @size.default
+    def _(self) -> int:
+        """Bytes that it counts for: those it came with."""
+        return len(self.records)
 
 
 @define(eq=False)
@@ -62,7 +71,7 @@ class AppendQueue:
     def push(self, item: Queued) -> None:
         """Join at the end. There must be room."""
         self._items.append(item)
-        self.bytes += len(item.records)
+        self.bytes += item.size
         self.most_items = max(self.most_items, len(self._items))
         self.most_bytes = max(self.most_bytes, self.bytes)
 
@@ -70,7 +79,6 @@ class AppendQueue:
         """The first one had its turn; how many bytes have left."""
         item = self._items.popleft()
         item.result = result
-        size = len(item.records)
-        self.bytes -= size
+        self.bytes -= item.size
         item.records = memoryview(b"")  # whoever waits for followers keeps no bytes
-        return size
+        return item.size

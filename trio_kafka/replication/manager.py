@@ -75,7 +75,7 @@ class ReplicaManager:
         )
         self._node.add("fetch-sessions", "part", self.sessions.figures)
         self.cold = ColdReads(self._node)
-        self.slow_appends = SlowAppends(self._node)
+        self.slow_appends = SlowAppends(world, self._node)
         self._started = False
         self._first_steps: Iterator[None] = iter(())
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name

@@ -1,9 +1,10 @@
-"""Appends to slow directories: a queue for each partition, written by a task in a thread's time.
+"""Appends that take their time: a queue for each partition, written by a task in a thread's time.
 
-A queue begins with an append to a directory that is slow and ends when it is empty; until then
-every append to its partition joins it, whatever the directory does, so that their order stays. The
-bytes of all queues are bounded: an append that finds no room is refused with REQUEST_TIMED_OUT,
-which clients retry without looking for another leader.
+A queue begins with an append to a directory that is slow, or with a large batch that is not stored
+unseen (`refine`), and ends when it is empty; until then every append to its partition joins it,
+whatever the directory does, so that their order stays. The bytes of all queues are bounded: an
+append that finds no room is refused with REQUEST_TIMED_OUT, which clients retry without looking for
+another leader.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ import trio
 from attrs import define
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.append import Appended
@@ -22,9 +24,14 @@ from trio_kafka.records.header import BatchHeader
 from trio_kafka.replication.append_queue import AppendQueue, Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.refine import Refinement
+from trio_kafka.world.protocols import World
 
 MOST_BYTES: Final = 256 << 20
-JoinQueue = Callable[[Partition, memoryview, Sequence[BatchHeader], bool], Queued | None]
+REFINED_AT_ONCE: Final = 2  # batches, which may grow to the limit of `decompressed_limit`
+JoinQueue = Callable[
+    [Partition, memoryview, Sequence[BatchHeader], bool, Refinement | None], Queued | None
+]
 _logger: Final = get_logger(__name__)
 
 
@@ -41,8 +48,10 @@ class _Writing:
 class SlowAppends:
     """`run` writes what `join` takes, until it is cancelled. Without it nothing is queued."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, world: World, node: Node) -> None:
+        self._world = world
         self._node = node.add("slow-appends", "part", self._figures)
+        self._refining = open_limiter(REFINED_AT_ONCE, self._node, "refining")
         self._queues: dict[Partition, _Writing] = {}
         self._nursery: trio.Nursery | None = None
         self._bytes = 0
@@ -56,16 +65,17 @@ class SlowAppends:
         records: memoryview,
         headers: Sequence[BatchHeader],
         needs_all: bool,
+        work: Refinement | None = None,
     ) -> Queued | None:
         """Queue a checked append; None: nothing waits and the directory is fast, append at once.
 
-        records: copied. Raises KafkaError: as `Partition.local_log`, REQUEST_TIMED_OUT without
-        room.
+        records: copied. work: to be done to them first, which takes long. Raises KafkaError: as
+        `Partition.local_log`, REQUEST_TIMED_OUT without room.
         """
         writing = self._queues.get(partition)
         if writing is None:
             pace = partition.local_log().pace
-            if self._nursery is None or not pace.slow:
+            if self._nursery is None or not (pace.slow or work):
                 pace.calm_down()
                 return None
             writing = self._begin(self._nursery, partition, pace)
@@ -82,6 +92,7 @@ class SlowAppends:
             leader_epoch=partition.leader_epoch,
             needs_all=needs_all,
             since=trio.current_time(),
+            work=work,
         )
         queue.push(item)
         self._bytes += size
@@ -113,6 +124,7 @@ class SlowAppends:
         node = self._node.add(str(partition.at), "channel", lambda: _queue_figures(queue))
         writing = self._queues[partition] = _Writing(queue, pace, trio.Event(), node)
         pace.queues += 1
+        pace.calm = False
         nursery.start_soon(self._write_all, partition, writing, name=f"append {partition.at}")
         return writing
 
@@ -142,10 +154,12 @@ class SlowAppends:
         self._bytes -= queue.pop(result)
         partition.changed(item)
 
-    @staticmethod
-    async def _write(partition: Partition, item: Queued) -> Appended | KafkaError:
+    async def _write(self, partition: Partition, item: Queued) -> Appended | KafkaError:
         await trio.lowlevel.checkpoint()
         try:
+            if item.work is not None:
+                partition.local_log()  # or the work is in vain
+                await self._refine(item, item.work)
             async with partition.local_log().writing:
                 log = partition.local_log()  # of this moment: the lock may have taken long
                 if partition.leader_epoch != item.leader_epoch:
@@ -162,6 +176,11 @@ class SlowAppends:
         except Exception:
             _logger.exception("append failed", partition=str(partition.at))
             return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    async def _refine(self, item: Queued, work: Refinement) -> None:
+        async with self._refining:
+            records, header = await work.in_turn(self._world, item.records, item.headers[0])
+        item.records, item.headers = records, [header]
 
     # Figures
 

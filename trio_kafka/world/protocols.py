@@ -325,7 +325,10 @@ class World(Protocol):
         """
 
     async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
-        """Waits only, never CPU work; shielded, never abandoned."""
+        """What waits, or works without the interpreter's lock; shielded, never abandoned.
+
+        Python in a thread is the loop's time: the two never run at once.
+        """
 
     async def run_in_process(
         self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any

@@ -1,0 +1,155 @@
+import pytest
+import trio
+
+from tests.replication.kit import new_partition
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.queries import read_bytes
+from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import BatchHeader, check_crc, read_header
+from trio_kafka.replication import refine
+from trio_kafka.replication.append import append
+from trio_kafka.replication.append_queue import Queued
+from trio_kafka.replication.partition import PartitionSettings
+from trio_kafka.replication.refine import AT_ONCE, Refinement, refinement
+from trio_kafka.replication.slow_appends import SlowAppends
+
+NOW = 1_700_000_000_000
+LIMIT = 1 << 24
+MANY = 1000
+
+
+def batch(count: int = 3, codec: Codec = Codec.NONE, *, key: bytes | None = b"k") -> memoryview:
+    records = [Record(timestamp=NOW, key=key, value=b"value %d" % n) for n in range(count)]
+    return memoryview(bytearray(encode_batch(records, codec=codec)))
+
+
+def values(content: memoryview, header: BatchHeader) -> list[bytes | None]:
+    check_crc(content, 0, header)
+    return [record.value for record in read_records(content, 0, header)]
+
+
+def test_a_batch_that_is_stored_as_it_came_needs_no_work() -> None:
+    header = read_header(batch(codec=Codec.GZIP))
+
+    assert refinement(PartitionSettings(), header, NOW) is None
+    assert refinement(PartitionSettings(codec=Codec.GZIP), header, NOW) is None
+    for settings in (
+        PartitionSettings(codec=Codec.NONE),
+        PartitionSettings(walk=True),
+        PartitionSettings(need_keys=True),
+    ):
+        assert refinement(settings, header, NOW) == Refinement(settings, NOW)
+
+
+@pytest.mark.parametrize("after", Codec)
+@pytest.mark.parametrize("before", Codec)
+async def test_the_same_comes_out_at_once_and_in_turn(
+    world, autojump_clock, before: Codec, after: Codec
+) -> None:
+    sent = batch(200, before)
+    work = Refinement(PartitionSettings(codec=after, walk=True), NOW)
+
+    small = work.at_once(sent, read_header(sent))
+    large = await work.in_turn(world, sent, read_header(sent))
+
+    assert small == large
+    assert large[1].codec is after
+    assert values(*large) == [b"value %d" % n for n in range(200)]
+
+
+def test_a_large_batch_and_one_that_grows_are_not_for_now() -> None:
+    work = Refinement(PartitionSettings(codec=Codec.NONE), NOW)
+    wide = encode_batch([Record(value=bytes(AT_ONCE))])
+    bomb = encode_batch([Record(value=bytes(AT_ONCE))], codec=Codec.ZSTD)
+    long = batch(257)
+    fits = encode_batch([Record(value=bytes(AT_ONCE - 100))])
+
+    for refused in (wide, bomb, long):
+        assert work.at_once(memoryview(refused), read_header(refused)) is None
+    assert len(bomb) < 200
+    assert work.at_once(memoryview(fits), read_header(fits)) is not None
+
+
+class Steps(trio.abc.Instrument):
+    """How often tasks ran."""
+
+    count = 0
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.count += 1
+
+
+async def test_work_in_turn_lets_others_run(world, autojump_clock, monkeypatch) -> None:
+    monkeypatch.setattr(refine, "_SLICE_S", 0.0)
+    wide = memoryview(encode_batch([Record(value=bytes(1 << 20))]))
+    for settings, sent, least in (
+        (PartitionSettings(walk=True), batch(MANY), MANY // 32),
+        (PartitionSettings(codec=Codec.LZ4, level=1), wide, 16),
+    ):
+        steps = Steps()
+        trio.lowlevel.add_instrument(steps)
+        await Refinement(settings, NOW).in_turn(world, sent, read_header(sent))
+        trio.lowlevel.remove_instrument(steps)
+        assert steps.count >= least
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+async def test_what_cannot_be_read_or_has_no_key_is_invalid(world, autojump_clock, in_turn) -> None:
+    torn = batch(codec=Codec.GZIP)
+    torn[70:] = bytes(len(torn) - 70)
+    for sent, settings in (
+        (torn, PartitionSettings(codec=Codec.NONE)),
+        (torn, PartitionSettings(walk=True)),
+        (batch(key=None), PartitionSettings(need_keys=True)),
+    ):
+        work, header = Refinement(settings, NOW), read_header(sent)
+        assert work.at_once(sent, header) is None
+        with pytest.raises(KafkaError) as caught:
+            if in_turn:
+                await work.in_turn(world, sent, header)
+            else:
+                work.whole(sent, header, LIMIT)
+        assert caught.value.code is ErrorCode.INVALID_RECORD
+
+
+async def test_large_batches_are_refined_in_the_queue_and_keep_their_order(
+    world, nursery, autojump_clock
+) -> None:
+    settings = PartitionSettings(codec=Codec.ZSTD, need_keys=True)
+    partition, _ = new_partition(world, 1, settings=settings)
+    appends = SlowAppends(world, Node("broker", "broker"))
+    partition.join_queue = appends.join
+    await nursery.start(appends.run)
+
+    results = [append(partition, batch(count), acks=1) for count in (3, MANY, 3, MANY)]
+
+    assert [type(one) is Queued for one in results] == [False, True, True, True]
+    await appends.wait_empty()
+    assert [one.result.first_offset for one in results[1:]] == [3, 3 + MANY, 6 + MANY]
+    assert appends._bytes == partition.log.pace.queues == 0
+    content = await read_bytes(partition.log, 0, LIMIT)
+    assert [header.codec for _, header in iterate_headers(content)] == [Codec.ZSTD] * 4
+    assert type(append(partition, batch(), acks=1)) is not Queued
+
+
+async def test_a_refused_batch_of_the_queue_is_its_own_matter(
+    world, nursery, autojump_clock
+) -> None:
+    partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
+    appends = SlowAppends(world, Node("broker", "broker"))
+    partition.join_queue = appends.join
+    await nursery.start(appends.run)
+
+    bad, good = (append(partition, batch(MANY, key=key), acks=1) for key in (None, b"k"))
+    await appends.wait_empty()
+
+    assert bad.result.code is ErrorCode.INVALID_RECORD
+    assert good.result.first_offset == 0
+
+
+async def test_without_a_queue_the_work_is_done_at_once(world) -> None:
+    partition, _ = new_partition(world, 1, settings=PartitionSettings(codec=Codec.LZ4))
+
+    assert append(partition, batch(MANY), acks=1).last_offset == MANY - 1

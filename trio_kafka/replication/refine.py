@@ -1,0 +1,140 @@
+"""What a topic may ask of a batch beyond its header: each record looked at, another codec.
+
+Both are work for the processor, and grow with the batch. A small one is refined at once; any other
+has its turn in the partition's append queue, where it holds up nobody: records are walked in
+slices, and unpacked and packed in a thread, as codecs run without the interpreter's lock. LZ4 packs
+in slices too: it keeps the lock.
+Source: compression.type, cleanup.policy=compact; trio.record.validation.
+"""
+
+from collections.abc import Callable, Generator
+from typing import Final, TypeVar
+
+import trio
+from attrs import frozen
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.batch import decode_records
+from trio_kafka.records.compression import Codec, compress, compress_lz4, decompress
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader
+from trio_kafka.records.recompress import recompress, repacked
+from trio_kafka.records.walk import check_records, walk_records
+from trio_kafka.replication.partition import PartitionSettings
+from trio_kafka.world.protocols import World
+
+T = TypeVar("T")
+Refined = tuple[memoryview, BatchHeader]
+AT_ONCE: Final = 16 << 10  # bytes of records, unpacked: at most 2 ms of any codec
+_FEW: Final = 256  # records
+_SLICE_S: Final = 0.001
+
+
+@frozen
+class Refinement:
+    """The work on one batch, with the settings and the time of its arrival."""
+
+    settings: PartitionSettings
+    now_ms: int
+
+    def at_once(self, batch: memoryview, header: BatchHeader) -> Refined | None:
+        """The batch as it is to be stored; None: it is too large, or maybe broken: give it time."""
+        if header.size > AT_ONCE or header.count > _FEW:
+            return None
+        try:
+            return self.whole(batch, header, min(AT_ONCE, self.settings.decompressed_limit))
+        except KafkaError:
+            return None
+
+    def whole(self, batch: memoryview, header: BatchHeader, limit: int) -> Refined:
+        """The batch as it is to be stored, however long it takes. limit: bytes of its records.
+
+        Raises KafkaError as `check_records`; INVALID_RECORD for what cannot be unpacked.
+        """
+        settings = self.settings
+        if self._walks:
+            check_records(
+                batch,
+                header,
+                settings.limits,
+                now_ms=self.now_ms,
+                need_keys=settings.need_keys,
+                decompressed_limit=limit,
+            )
+        codec = settings.codec
+        if codec is None or codec == header.codec:
+            return batch, header
+        try:
+            return recompress(batch, header, codec, settings.level, limit=limit)
+        except KafkaError as error:
+            raise _invalid(error) from error
+
+    async def in_turn(self, world: World, batch: memoryview, header: BatchHeader) -> Refined:
+        """As `whole`, beside others."""
+        settings = self.settings
+        codec = settings.codec
+        repacks = codec is not None and codec != header.codec
+        try:
+            plain = await world.run_in_thread(
+                decompress,
+                header.codec,
+                batch[HEADER_SIZE : header.size],
+                settings.decompressed_limit,
+            )
+        except KafkaError as error:
+            raise _invalid(error) from error
+        elapsed = world.clock.elapsed
+        if self._walks:
+            records = decode_records(plain, header)
+            walk = walk_records(
+                records,
+                header,
+                settings.limits,
+                now_ms=self.now_ms,
+                need_keys=settings.need_keys,
+            )
+            await _in_slices(walk, elapsed)
+        if not repacks or codec is None:
+            return batch, header
+        if codec is Codec.LZ4:
+            data = await _in_slices(_lz4(plain, settings.level), elapsed)
+        else:
+            data = await world.run_in_thread(compress, codec, plain, settings.level)
+        return await world.run_in_thread(repacked, batch, header, codec, data)
+
+    @property
+    def _walks(self) -> bool:
+        return self.settings.walk or self.settings.need_keys
+
+
+def refinement(settings: PartitionSettings, header: BatchHeader, now_ms: int) -> Refinement | None:
+    """What is to be done to a batch; None: nothing."""
+    codec = settings.codec
+    if settings.walk or settings.need_keys or (codec is not None and codec != header.codec):
+        return Refinement(settings, now_ms)
+    return None
+
+
+def _lz4(plain: bytes, level: int | None) -> Generator[None, None, bytes]:
+    return compress_lz4(plain) if level is None else compress_lz4(plain, level)
+
+
+async def _in_slices(steps: Generator[None, None, T], elapsed: Callable[[], float]) -> T:
+    """The result of the steps; others run after each millisecond of them."""
+    await trio.lowlevel.checkpoint()
+    ends = elapsed() + _SLICE_S
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        if elapsed() >= ends:
+            await trio.lowlevel.checkpoint()
+            ends = elapsed() + _SLICE_S
+
+
+def _invalid(error: KafkaError) -> KafkaError:
+    """Not CORRUPT_MESSAGE: a client would send the same again."""
+    if error.code is ErrorCode.CORRUPT_MESSAGE:
+        return KafkaError(ErrorCode.INVALID_RECORD, error.message)
+    return error
