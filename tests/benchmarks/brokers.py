@@ -19,7 +19,8 @@ from trio_kafka.testing.processes import (
 
 SCRIPTS: Final = Path(__file__).parent / "apache_kafka"
 # Rows delete their topics: the bytes are to go before the next row is measured.
-SETTINGS: Final = ("log.segment.delete.delay.ms=1000",)
+DELETE_DELAY_S: Final = 1
+SETTINGS: Final = (f"log.segment.delete.delay.ms={DELETE_DELAY_S * 1000}",)
 
 
 def apache_kafka_command(port: int, data: Path, settings: Sequence[str]) -> list[str]:

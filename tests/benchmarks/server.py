@@ -6,6 +6,7 @@ from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LISTEN = "0A"
+_GLANCE_S = 0.25
 
 
 class Server:
@@ -22,6 +23,16 @@ class Server:
     def rss(self) -> int:
         """Resident bytes."""
         return sum(pages for _, pages in self._family()) * _PAGE
+
+    def wait_until_idle(self, cores: float = 0.1, within_s: float = 20.0) -> bool:
+        """Whether what was left to do is done: it used less than that in a quarter of a second."""
+        end = time.monotonic() + within_s
+        while time.monotonic() < end:
+            cpu_s, began = self.cpu_s(), time.monotonic()
+            time.sleep(_GLANCE_S)
+            if self.cpu_s() - cpu_s < cores * (time.monotonic() - began):
+                return True
+        return False
 
     def _family(self) -> list[tuple[int, int]]:
         pages: dict[int, int] = {}

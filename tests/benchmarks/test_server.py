@@ -2,6 +2,8 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,23 @@ def test_the_process_that_listens_on_a_port_is_found() -> None:
 def test_a_port_without_a_listener_has_no_process() -> None:
     with pytest.raises(LookupError, match="no process"):
         listening_pid(unused_port())
+
+
+@pytest.mark.slow
+def test_a_server_is_idle_when_its_work_has_ended() -> None:
+    ends = time.monotonic() + 0.6
+
+    def work() -> None:
+        while time.monotonic() < ends:
+            pass
+
+    worker = threading.Thread(target=work)
+    worker.start()
+
+    assert not Server(os.getpid()).wait_until_idle(cores=0.01, within_s=0.3)
+    assert Server(os.getpid()).wait_until_idle(cores=0.2)
+    assert time.monotonic() > ends
+    worker.join()
 
 
 @pytest.mark.slow

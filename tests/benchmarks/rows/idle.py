@@ -97,7 +97,7 @@ def parked(target: Target, partitions: int, polls: int) -> Figures:
             keep_asking(asked_again, answer_size, 1, target.seconds)
         for each, request in zip(sockets, requests(_PARKED_MS), strict=True):
             each.sendall(request)
-        time.sleep(1)  # until all are parked, and what the topic's creation left to do is done
+        target.broker.server.wait_until_idle()  # all are parked
         with target.meter() as waiting:
             time.sleep(target.seconds)
         for each in sockets:

@@ -3,8 +3,9 @@
 Each is declared with what its figures are held to; nothing else knows these bounds.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from functools import partial
 from importlib import import_module
@@ -15,10 +16,10 @@ from typing import Any
 from attrs import evolve, frozen
 
 from tests.benchmarks.bounds import Bound
-from tests.benchmarks.brokers import Broker
+from tests.benchmarks.brokers import DELETE_DELAY_S, Broker
 from tests.benchmarks.figures import Figures, Meter
 from tests.benchmarks.server import Server
-from tests.benchmarks.topics import NO_SETTINGS, temporary_topic
+from tests.benchmarks.topics import temporary_topic
 
 
 @frozen(kw_only=True)
@@ -33,10 +34,19 @@ class Target:
     def meter(self) -> Meter:
         return Meter(self.broker.server)
 
-    def topic(
-        self, partitions: int = 1, settings: Mapping[str, str] = NO_SETTINGS
-    ) -> AbstractContextManager[str]:
-        return temporary_topic(self.broker.bootstrap, partitions, settings)
+    @contextmanager
+    def topic(self, partitions: int = 1) -> Iterator[str]:
+        """A topic while the block runs. What a wide one leaves to do (directories to sync, logs to
+        delete) is done when the block begins, and when it has ended.
+        """
+        wide = partitions > 1
+        with temporary_topic(self.broker.bootstrap, partitions) as topic:
+            if wide:
+                self.broker.server.wait_until_idle()
+            yield topic
+        if wide:
+            time.sleep(DELETE_DELAY_S)
+            self.broker.server.wait_until_idle()
 
     @contextmanager
     def fresh(self) -> "Iterator[Target]":
