@@ -26,10 +26,10 @@ async def alter_configs(request: AlterConfigsRequest, context: Context) -> Alter
 
 
 async def _alter(request: AlterConfigsRequest, context: Context) -> list[KafkaError | None]:
-    wanted = [
+    wanted = (
         ResourceChanges(resource.resource_type, resource.resource_name, resource.configs)
         for resource in request.resources
-    ]
+    )
     return await context.configs.alter(wanted, validate_only=request.validate_only)
 
 

@@ -30,7 +30,7 @@ async def incremental_alter_configs(
 async def _alter(
     request: IncrementalAlterConfigsRequest, context: Context
 ) -> list[KafkaError | None]:
-    wanted = [
+    wanted = (
         ResourceChanges(
             resource.resource_type,
             resource.resource_name,
@@ -38,7 +38,7 @@ async def _alter(
             [setting.config_operation for setting in resource.configs],
         )
         for resource in request.resources
-    ]
+    )
     return await context.configs.alter(wanted, validate_only=request.validate_only)
 
 

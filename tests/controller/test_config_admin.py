@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 
 import pytest
+import trio
 from attrs import frozen
 
 from tests.controller.kit import running_controller
@@ -113,3 +114,34 @@ def test_other_brokers_are_not_this_one(name: str) -> None:
 
     assert caught.value.code is ErrorCode.INVALID_REQUEST
     check_broker("1", NodeId(1))
+
+
+@pytest.mark.parametrize("good", [True, False])
+async def test_thousands_of_resources_let_others_run(world, autojump_clock, good: bool) -> None:
+    await format_root(world)
+    async with running_controller(world) as running:
+        await running.join()
+        await running.controller.create_topics([NewTopic(name="t")])
+        admin = ConfigAdmin(NodeId(1), running.controller, timeout_s=30)
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                await trio.lowlevel.checkpoint()
+                turns += 1
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(count)
+            kind, name = (BROKER, "1") if good else (TOPIC, "none")
+            changes = (
+                single(kind, name if not number else f"{name}{number}", Item("a", str(number)))
+                for number in range(1000)
+            )
+            errors = await admin.alter(changes, validate_only=True)
+            nursery.cancel_scope.cancel()
+
+    assert codes(errors)[0] == (0 if good else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert len(errors) == 1000
+    # 200 that are checked, 8 that are decided on, at a time; only broker 1 is decided on.
+    assert turns > (8 if good else 100)

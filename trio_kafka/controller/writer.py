@@ -78,8 +78,8 @@ class Writer:
         except trio.WouldBlock:
             await self._lock.acquire()
         try:
-            decision = decide()
             self._unpaused += _DECISION
+            decision = decide()
             if not validate_only:
                 await self._append(decision.records)
             return decision.result, self.present.offset
