@@ -1,0 +1,206 @@
+"""aiokafka: all steps."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import for_code
+from aiokafka.structs import ConsumerRecord
+
+from tests.clients.program import Span, Step, StepError, path, serve, spans
+from tests.clients.records import Found, Record, load_records, save_found
+
+TIMEOUT_S = 30
+DEFAULT_CONFIG = 5
+
+AdminStep = Callable[[AIOKafkaAdminClient, Step], Awaitable[Any]]
+
+
+def administered(take: AdminStep) -> Callable[[Step], Any]:
+    """A step of the admin client."""
+
+    async def taken(step: Step) -> Any:
+        admin = AIOKafkaAdminClient(bootstrap_servers=step["bootstrap"])
+        await admin.start()
+        try:
+            return await take(admin, step)
+        finally:
+            await admin.close()
+
+    return lambda step: asyncio.run(taken(step))
+
+
+def accepted(code: int, message: str | None) -> None:
+    """StepError for an error in an answer, which aiokafka leaves to its caller."""
+    if code:
+        raise StepError(code, f"{for_code(code).__name__}: {message}")
+
+
+async def create_topic(admin: AIOKafkaAdminClient, step: Step) -> None:
+    topic = NewTopic(step["topic"], step["partitions"], 1, topic_configs=step["configs"])
+    answer = await admin.create_topics([topic])
+    for _, code, message in answer.topic_errors:
+        accepted(code, message)
+
+
+async def create_partitions(admin: AIOKafkaAdminClient, step: Step) -> None:
+    answer = await admin.create_partitions({step["topic"]: NewPartitions(step["count"])})
+    for _, code, message in answer.topic_errors:
+        accepted(code, message)
+
+
+async def delete_topic(admin: AIOKafkaAdminClient, step: Step) -> None:
+    answer = await admin.delete_topics([step["topic"]])
+    for _, code in answer.topic_error_codes:
+        accepted(code, None)
+
+
+async def list_topics(admin: AIOKafkaAdminClient, _: Step) -> list[str]:
+    return list(await admin.list_topics())
+
+
+async def describe_topic(admin: AIOKafkaAdminClient, step: Step) -> list[list[Any]]:
+    [topic] = await admin.describe_topics([step["topic"]])
+    accepted(topic["error_code"], None)
+    found = sorted(topic["partitions"], key=lambda p: p["partition"])
+    return [[p["partition"], p["leader"], p["replicas"], p["isr"]] for p in found]
+
+
+async def describe_cluster(admin: AIOKafkaAdminClient, _: Step) -> dict[str, Any]:
+    found = await admin.describe_cluster()
+    return {
+        "cluster_id": found["cluster_id"],
+        "controller": found["controller_id"],
+        "nodes": [[node["node_id"], node["host"], node["port"]] for node in found["brokers"]],
+    }
+
+
+def resource(step: Step, configs: dict[str, str] | None = None) -> ConfigResource:
+    return ConfigResource(ConfigResourceType[step["kind"].upper()], step["name"], configs=configs)
+
+
+async def describe_configs(admin: AIOKafkaAdminClient, step: Step) -> dict[str, Any]:
+    [answer] = await admin.describe_configs([resource(step)])
+    [(code, message, _, _, entries)] = answer.resources
+    accepted(code, message)
+    return {name: [value, source != DEFAULT_CONFIG] for name, value, _, source, *_ in entries}
+
+
+async def alter_configs(admin: AIOKafkaAdminClient, step: Step) -> None:
+    """Its request replaces what is set: what is not named has its default again."""
+    for answer in await admin.alter_configs([resource(step, step["set"])]):
+        for code, message, *_ in answer.resources:
+            accepted(code, message)
+
+
+async def produce(step: Step) -> list[int]:
+    producer = AIOKafkaProducer(
+        bootstrap_servers=step["bootstrap"],
+        compression_type=None if step["codec"] == "none" else step["codec"],
+        acks=step["acks"] if step["acks"] == "all" else int(step["acks"]),
+        enable_idempotence=step["idempotent"],
+        max_request_size=step["max_bytes"],
+        linger_ms=5,
+    )
+    await producer.start()
+    try:
+        sent = [await send(producer, step["topic"], r) for r in load_records(path(step))]
+        written = await asyncio.wait_for(asyncio.gather(*sent), TIMEOUT_S)
+    finally:
+        await producer.stop()
+    return [each.offset if each is not None else -1 for each in written]
+
+
+async def send(producer: AIOKafkaProducer, topic: str, record: Record) -> Awaitable[Any]:
+    return await producer.send(
+        topic,
+        record.value,
+        record.key,
+        record.partition,
+        timestamp_ms=record.timestamp,
+        headers=list(record.headers),
+    )
+
+
+@asynccontextmanager
+async def consumer(step: Step) -> AsyncIterator[AIOKafkaConsumer]:
+    client = AIOKafkaConsumer(bootstrap_servers=step["bootstrap"], enable_auto_commit=False)
+    await client.start()
+    try:
+        yield client
+    finally:
+        await client.stop()
+
+
+async def read(step: Step) -> int:
+    wanted = {TopicPartition(step["topic"], span.partition): span for span in spans(step)}
+    async with consumer(step) as client:
+        client.assign(list(wanted))
+        for partition, span in wanted.items():
+            client.seek(partition, span.start)
+        return save_found(path(step), [found async for found in found_by(client, wanted)])
+
+
+async def found_by(
+    client: AIOKafkaConsumer, wanted: dict[TopicPartition, Span]
+) -> AsyncIterator[Found]:
+    left = sum(span.end - span.start for span in wanted.values())
+    while left:
+        batches = await client.getmany(timeout_ms=1000 * TIMEOUT_S)
+        if not batches:
+            raise StepError(-1, f"nothing came in {TIMEOUT_S} s; {left} records are to be read")
+        for partition, messages in batches.items():
+            for message in messages:
+                if message.offset < wanted[partition].end:
+                    left -= 1
+                    yield as_found(message)
+
+
+def as_found(message: ConsumerRecord) -> Found:
+    record = Record(
+        partition=message.partition,
+        timestamp=message.timestamp,
+        key=message.key,
+        value=message.value,
+        headers=tuple(message.headers),
+    )
+    return Found(offset=message.offset, record=record)
+
+
+async def offsets(step: Step) -> list[int | None]:
+    asked, found = TopicPartition(step["topic"], step["partition"]), []
+    async with consumer(step) as client:
+        for time in step["times"]:
+            if time == "earliest":
+                found.append((await client.beginning_offsets([asked]))[asked])
+            elif time == "latest":
+                found.append((await client.end_offsets([asked]))[asked])
+            else:
+                answer = (await client.offsets_for_times({asked: time}))[asked]
+                found.append(None if answer is None else answer.offset)
+    return found
+
+
+if __name__ == "__main__":
+    administering = (
+        create_topic,
+        create_partitions,
+        delete_topic,
+        list_topics,
+        describe_topic,
+        describe_cluster,
+        describe_configs,
+        alter_configs,
+    )
+    serve(
+        {step.__name__: administered(step) for step in administering}
+        | {
+            "produce": lambda step: asyncio.run(produce(step)),
+            "read": lambda step: asyncio.run(read(step)),
+            "offsets": lambda step: asyncio.run(offsets(step)),
+        }
+    )

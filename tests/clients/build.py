@@ -1,0 +1,97 @@
+"""Programs in other languages, built once into the user's cache directory.
+
+    TRIO_KAFKA_CLIENTS   where; by default trio-kafka-clients in the user's cache directory
+
+What is built is known by a hash of its sources and its lock: another program has another place. Two
+builds at once wait for one another; one that was cut short has no mark and is done again.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+
+SOURCES = Path(__file__).parent
+APACHE_KAFKA = SOURCES.parent / "benchmarks" / "apache_kafka"
+BUILD_TIMEOUT_S = 600
+PACKAGES = {
+    "java": "openjdk-17-jdk-headless",
+    "javac": "openjdk-17-jdk-headless",
+    "mvn": "maven",
+    "flock": "util-linux",
+    "go": "golang-go",
+    "node": "nodejs",
+    "npm": "npm",
+    "kcat": "kcat",
+}
+
+
+class MissingError(Exception):
+    """A program that a client needs is not on this machine; says how to get it."""
+
+
+def need(*programs: str) -> None:
+    """MissingError unless all of them are on the path."""
+    for program in programs:
+        if shutil.which(program) is None:
+            package = PACKAGES[program]
+            raise MissingError(f"{program} is not installed: apt-get install {package}")
+
+
+def cache() -> Path:
+    chosen = os.environ.get("TRIO_KAFKA_CLIENTS")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trio-kafka-clients"
+
+
+def jars() -> str:
+    """The class path of Apache Kafka's jars, which come with Maven at the first run."""
+    need("java", "mvn", "flock")
+    run([APACHE_KAFKA / "fetch.sh", "broker"], APACHE_KAFKA)
+    chosen = os.environ.get("TRIO_KAFKA_CACHE")
+    home = Path(chosen) if chosen else cache().parent / "trio-kafka"
+    return str(home / "apache-kafka" / "broker" / "*")
+
+
+def run(command: Sequence[str | Path], directory: Path) -> None:
+    """RuntimeError with what it printed, if it failed."""
+    done = subprocess.run(
+        command,
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def built(name: str, build: Callable[[Path], None], *also: Path) -> Path:
+    """The directory with a copy of the client's sources and what `build` has made there.
+
+    also: files outside the client's directory on which the build depends.
+    """
+    sources = sorted(path for path in (SOURCES / name).iterdir() if path.is_file())
+    digest = hashlib.sha256()
+    for path in (*sources, *also):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    home = cache() / f"{name}-{digest.hexdigest()[:16]}"
+    mark = home / ".complete"
+    if mark.exists():
+        return home
+    cache().mkdir(parents=True, exist_ok=True)
+    with (cache() / f"{name}.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not mark.exists():
+            shutil.rmtree(home, ignore_errors=True)
+            home.mkdir()
+            for path in sources:
+                shutil.copy(path, home)
+            build(home)
+            mark.touch()
+    return home

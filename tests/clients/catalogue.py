@@ -1,0 +1,147 @@
+"""The clients of the matrix: how each is started, and what it has no means for."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from attrs import field, frozen
+
+from tests.clients.build import APACHE_KAFKA, built, jars, need, run
+
+Command = list[str | Path]
+
+STEPS: Final = frozenset(
+    {
+        "create_topic",
+        "create_partitions",
+        "delete_topic",
+        "list_topics",
+        "describe_topic",
+        "describe_cluster",
+        "describe_configs",
+        "alter_configs",
+        "produce",
+        "read",
+        "offsets",
+    }
+)
+
+
+@frozen(kw_only=True)
+class Client:
+    """A client; another one takes the steps that it lacks, with the reason as value."""
+
+    name: str
+    command: Callable[[], Command]
+    lacks: Mapping[str, str] = field(factory=dict)
+    # Its records are text, every header has a value, and it has no timestamps of its own.
+    text: bool = False
+    null_headers: bool = True
+    nothing: bool = True  # a record with neither key nor value
+    partitions: bool = True  # chooses the partition of a record
+    quick: bool = True  # not a JVM for each partition, question and offset
+    # The offsets that it can ask for, beside those of a time.
+    named_offsets: tuple[str, ...] = ("earliest", "latest", "max_timestamp")
+
+    def can(self, step: str) -> bool:
+        return step not in self.lacks
+
+
+def python(name: str) -> Command:
+    return [sys.executable, "-m", f"tests.clients.{name}.program"]
+
+
+def kcat() -> Command:
+    need("kcat")
+    return python("kcat")
+
+
+def console() -> Command:
+    jars()
+    return python("console")
+
+
+def java() -> Command:
+    need("javac")
+    class_path = jars()
+
+    def build(home: Path) -> None:
+        run(
+            ["javac", "-cp", class_path, "-Werror", "-d", "classes", *sorted(home.glob("*.java"))],
+            home,
+        )
+
+    home = built("java", build, APACHE_KAFKA / "pom.xml")
+    quiet = [f"-Dlog4j2.configurationFile={APACHE_KAFKA / 'log4j2.yaml'}", "-Dlog.level=ERROR"]
+    heap = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    return ["java", *heap, *quiet, "-cp", f"{home / 'classes'}{os.pathsep}{class_path}", "Program"]
+
+
+def franz_go() -> Command:
+    need("go")
+
+    def build(home: Path) -> None:
+        run(["go", "build", "-buildvcs=false", "-o", "program", "."], home)
+
+    return [built("franz_go", build) / "program"]
+
+
+def kafkajs() -> Command:
+    need("node", "npm")
+
+    def build(home: Path) -> None:
+        run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], home)
+
+    return ["node", built("kafkajs", build) / "program.js"]
+
+
+NO_ADMIN: Final = "it administers nothing"
+CLIENTS: Final = {
+    client.name: client
+    for client in (
+        Client(name="confluent", command=lambda: python("confluent")),
+        Client(
+            name="aiokafka",
+            command=lambda: python("aiokafka"),
+            nothing=False,
+            named_offsets=("earliest", "latest"),
+        ),
+        Client(name="kafka_python", command=lambda: python("kafka_python"), null_headers=False),
+        Client(
+            name="kcat",
+            command=kcat,
+            lacks=dict.fromkeys(
+                (
+                    "create_topic",
+                    "create_partitions",
+                    "delete_topic",
+                    "describe_cluster",
+                    "describe_configs",
+                    "alter_configs",
+                ),
+                NO_ADMIN,
+            ),
+            text=True,
+            named_offsets=("earliest", "latest"),
+        ),
+        Client(
+            name="console",
+            command=console,
+            text=True,
+            partitions=False,
+            quick=False,
+        ),
+        Client(name="java", command=java),
+        Client(name="franz_go", command=franz_go),
+        Client(
+            name="kafkajs",
+            command=kafkajs,
+            lacks={"read": "its consumer knows groups only"},
+            null_headers=False,
+            named_offsets=("earliest", "latest"),
+        ),
+    )
+}
+REFERENCE: Final = CLIENTS["confluent"]

@@ -1,0 +1,54 @@
+"""Fixtures of the client matrix: programs that are started when they are first asked."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.clients.build import MissingError
+from tests.clients.catalogue import CLIENTS, REFERENCE, Client
+from tests.clients.cluster import Cluster
+from tests.clients.driver import Driver, running
+from trio_kafka.testing.processes import BrokerProcess
+
+
+@pytest.fixture(scope="session")
+def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Client], Driver]]:
+    """The program of a client: one for the session, and a new one where it has ended."""
+    logs = tmp_path_factory.mktemp("clients")
+    started: dict[str, Driver] = {}
+    with ExitStack() as stack:
+
+        def driver(client: Client) -> Driver:
+            known = started.get(client.name)
+            if known is None or known.process.poll() is not None:
+                try:
+                    command = client.command()
+                except MissingError as missing:
+                    pytest.skip(str(missing))
+                log = logs / f"{client.name}.log"
+                known = stack.enter_context(running(client.name, command, log))
+                started[client.name] = known
+            return known
+
+        yield driver
+
+
+@pytest.fixture
+def clusters(
+    shared_broker: BrokerProcess, drivers: Callable[[Client], Driver], tmp_path: Path
+) -> Callable[[str], Cluster]:
+    """The broker through the eyes of a client, by name."""
+
+    def cluster(name: str) -> Cluster:
+        client = CLIENTS[name]
+        return Cluster(
+            bootstrap=shared_broker.bootstrap,
+            client=client,
+            driver=lambda step: drivers(client if client.can(step) else REFERENCE),
+            reference=lambda: drivers(REFERENCE),
+            directory=tmp_path,
+        )
+
+    return cluster

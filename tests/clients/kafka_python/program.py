@@ -1,0 +1,174 @@
+"""kafka-python: all steps."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, OffsetSpec
+from kafka.errors import for_code
+
+from tests.clients.program import Span, Step, StepError, path, serve, spans
+from tests.clients.records import Found, Record, load_records, save_found
+
+TIMEOUT_S = 30
+NAMED = {
+    "earliest": OffsetSpec.EARLIEST,
+    "latest": OffsetSpec.LATEST,
+    "max_timestamp": OffsetSpec.MAX_TIMESTAMP,
+}
+
+
+def administered(take: Callable[[KafkaAdminClient, Step], Any]) -> Callable[[Step], Any]:
+    """A step of the admin client."""
+
+    def taken(step: Step) -> Any:
+        admin = KafkaAdminClient(bootstrap_servers=step["bootstrap"])
+        try:
+            return take(admin, step)
+        finally:
+            admin.close()
+
+    return taken
+
+
+def create_topic(admin: KafkaAdminClient, step: Step) -> None:
+    options = {
+        "num_partitions": step["partitions"],
+        "replication_factor": 1,
+        "configs": step["configs"],
+    }
+    admin.create_topics({step["topic"]: options})
+
+
+def create_partitions(admin: KafkaAdminClient, step: Step) -> None:
+    admin.create_partitions({step["topic"]: step["count"]})
+
+
+def delete_topic(admin: KafkaAdminClient, step: Step) -> None:
+    admin.delete_topics([step["topic"]])
+
+
+def list_topics(admin: KafkaAdminClient, _: Step) -> list[str]:
+    return list(admin.list_topics())
+
+
+def describe_topic(admin: KafkaAdminClient, step: Step) -> list[list[Any]]:
+    [topic] = admin.describe_topics([step["topic"]])
+    if topic["error_code"]:
+        raise StepError(topic["error_code"], for_code(topic["error_code"]).__name__)
+    found = sorted(topic["partitions"], key=lambda p: p["partition_index"])
+    return [
+        [p["partition_index"], p["leader_id"], p["replica_nodes"], p["isr_nodes"]] for p in found
+    ]
+
+
+def describe_cluster(admin: KafkaAdminClient, _: Step) -> dict[str, Any]:
+    found = admin.describe_cluster()
+    return {
+        "cluster_id": found["cluster_id"],
+        "controller": found["controller_id"],
+        "nodes": [[node["broker_id"], node["host"], node["port"]] for node in found["brokers"]],
+    }
+
+
+def describe_configs(admin: KafkaAdminClient, step: Step) -> dict[str, Any]:
+    asked = ConfigResource(step["kind"], step["name"])
+    found = admin.describe_configs([asked], config_filter="all")[step["kind"]][step["name"]]
+    return {
+        name: [entry["value"], entry["config_source"] != "DEFAULT_CONFIG"]
+        for name, entry in found.items()
+    }
+
+
+def alter_configs(admin: KafkaAdminClient, step: Step) -> None:
+    changes = {name: ("SET", value) for name, value in step["set"].items()}
+    changes |= dict.fromkeys(step["delete"], ("DELETE", None))
+    admin.alter_configs([ConfigResource(step["kind"], step["name"], changes)])
+
+
+def offsets(admin: KafkaAdminClient, step: Step) -> list[int | None]:
+    asked, found = TopicPartition(step["topic"], step["partition"]), []
+    for time in step["times"]:
+        spec = NAMED.get(time, time)
+        found.append(admin.list_partition_offsets({asked: spec})[asked].offset)
+    return [None if offset == -1 else offset for offset in found]
+
+
+def produce(step: Step) -> list[int]:
+    producer = KafkaProducer(
+        bootstrap_servers=step["bootstrap"],
+        compression_type=None if step["codec"] == "none" else step["codec"],
+        acks=step["acks"] if step["acks"] == "all" else int(step["acks"]),
+        enable_idempotence=step["idempotent"],
+        max_request_size=step["max_bytes"],
+        linger_ms=5,
+    )
+    try:
+        sent = [
+            producer.send(
+                step["topic"],
+                record.value,
+                record.key,
+                list(record.headers),
+                record.partition,
+                record.timestamp,
+            )
+            for record in load_records(path(step))
+        ]
+        return [each.get(TIMEOUT_S).offset for each in sent]
+    finally:
+        producer.close(timeout=TIMEOUT_S)
+
+
+def read(step: Step) -> int:
+    consumer = KafkaConsumer(bootstrap_servers=step["bootstrap"], enable_auto_commit=False)
+    wanted = {TopicPartition(step["topic"], span.partition): span for span in spans(step)}
+    try:
+        consumer.assign(list(wanted))
+        for partition, span in wanted.items():
+            consumer.seek(partition, span.start)
+        return save_found(path(step), found_by(consumer, wanted))
+    finally:
+        consumer.close()
+
+
+def found_by(consumer: KafkaConsumer, wanted: dict[TopicPartition, Span]) -> Iterator[Found]:
+    left = sum(span.end - span.start for span in wanted.values())
+    while left:
+        batches = consumer.poll(timeout_ms=1000 * TIMEOUT_S)
+        if not batches:
+            raise StepError(-1, f"nothing came in {TIMEOUT_S} s; {left} records are to be read")
+        for partition, messages in batches.items():
+            for message in messages:
+                if message.offset < wanted[partition].end:
+                    left -= 1
+                    yield as_found(message)
+
+
+def as_found(message: Any) -> Found:
+    record = Record(
+        partition=message.partition,
+        timestamp=message.timestamp,
+        key=message.key,
+        value=message.value,
+        headers=tuple(message.headers),
+    )
+    return Found(offset=message.offset, record=record)
+
+
+if __name__ == "__main__":
+    administering = (
+        create_topic,
+        create_partitions,
+        delete_topic,
+        list_topics,
+        describe_topic,
+        describe_cluster,
+        describe_configs,
+        alter_configs,
+        offsets,
+    )
+    serve(
+        {step.__name__: administered(step) for step in administering}
+        | {"produce": produce, "read": read}
+    )

@@ -1,0 +1,58 @@
+"""What the clients' programs in Python share: steps in, results out, one line of JSON each.
+
+A program is given steps on its standard input and answers each of them, in order, on its standard
+output until its input ends. A step says what to `do`, at which broker (`bootstrap`), and the rest
+by name; the steps of docs/clients.md are all that there are. A result is {"result": ...}, or
+{"error": the code of Kafka's error, or -1, "message": text}.
+"""
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Step = dict[str, Any]
+
+
+class StepError(Exception):
+    """What the broker, or the client, answered instead of a result."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Span(NamedTuple):
+    """The offsets of one partition that are to be read: `end` is the first that is not."""
+
+    partition: int
+    start: int
+    end: int
+
+
+def spans(step: Step) -> list[Span]:
+    return [Span(*span) for span in step["spans"] if span[1] < span[2]]
+
+
+def path(step: Step) -> Path:
+    return Path(step["file"])
+
+
+def serve(steps: Mapping[str, Callable[[Step], Any]]) -> None:
+    """Answer steps until the input ends; `steps` has a function for each that the client knows."""
+    for line in sys.stdin:
+        step = json.loads(line)
+        try:
+            answer = {"result": steps[step.pop("do")](step)}
+        except StepError as error:
+            answer = {"error": error.code, "message": str(error)}
+        except Exception as error:
+            traceback.print_exc()
+            code = getattr(error, "errno", None)  # of kafka-python's and aiokafka's errors
+            answer = {
+                "error": code if isinstance(code, int) else -1,
+                "message": f"{type(error).__name__}: {error}",
+            }
+        print(json.dumps(answer), flush=True)

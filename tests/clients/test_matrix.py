@@ -1,0 +1,302 @@
+"""Every client against the broker: what one may do with a single broker, but for groups."""
+
+from collections.abc import Callable
+from time import monotonic
+from uuid import uuid4
+
+import pytest
+from attrs import evolve
+
+from tests.clients.catalogue import CLIENTS, REFERENCE, Client
+from tests.clients.cluster import Cluster, now_ms
+from tests.clients.driver import ClientError
+from tests.clients.records import Record, compare, many, rows, rows_of
+from trio_kafka.errors import ErrorCode
+
+# Programs are built at their first use.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+Clusters = Callable[[str], Cluster]
+Size = Callable[[int, int], int]
+CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
+EPOCH_MS = 1_700_000_000_000
+
+
+def clients_that(step: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("name", [c.name for c in CLIENTS.values() if c.can(step)])
+
+
+def count(name: str, size: Size) -> int:
+    return size(100_000, 1_000_000) if name == REFERENCE.name else size(2000, 20_000)
+
+
+@clients_that("produce")
+@pytest.mark.parametrize("codec", CODECS)
+def test_records_are_read_as_they_were_written_with_every_codec(
+    clusters: Clusters, name: str, codec: str, size: Size
+) -> None:
+    cluster = clusters(name)
+    topic = cluster.new_topic()
+
+    written = cluster.produce(topic, many(count(name, size)), codec=codec)
+
+    cluster.check(written)
+
+
+@clients_that("produce")
+@pytest.mark.parametrize("acks", ["0", "1", "all"])
+def test_records_are_read_as_they_were_written_with_every_acks(
+    clusters: Clusters, name: str, acks: str, size: Size
+) -> None:
+    cluster = clusters(name)
+    topic = cluster.new_topic()
+
+    written = cluster.produce(topic, many(size(500, 20_000)), acks=acks)
+
+    cluster.check(written)
+
+
+@clients_that("produce")
+def test_an_idempotent_producer_writes_each_record_once_and_in_order(
+    clusters: Clusters, name: str, size: Size
+) -> None:
+    cluster = clusters(name)
+    partitions = 3 if cluster.client.partitions else 1
+    topic, each = cluster.new_topic(partitions), size(500, 20_000)
+    records = [record for p in range(partitions) for record in many(each, p)]
+
+    cluster.check(cluster.produce(topic, records, idempotent=True))
+
+
+def rich(client: Client) -> list[Record]:
+    """Keys, values and headers of every kind that a client knows: null, empty, repeated, binary."""
+    headers = (("trace", b"one"), ("trace", b"two"), ("ascii", b"three"))
+    records = [
+        Record(key=b"key", value=b"value"),
+        Record(key=b"key", value="\u00e4\u00f6 \u20ac \U0001f600".encode()),
+        Record(key=None, value=b"no key"),
+        Record(key=b"tombstone", value=None),
+        Record(key=b"empty", value=b""),
+        Record(key=b"headers", value=b"value", headers=headers),
+        Record(key=b"last", value=b"value"),
+    ]
+    if client.text:
+        return records
+    headers = (*headers, ("bytes", b"\x00\xff\xfe"), ("empty", b""), ("\u00fcml", b"1"))
+    if client.null_headers:
+        headers = (*headers, ("null", None))
+    records += [
+        Record(key=bytes(range(256)), value=bytes(range(255, -1, -1))),
+        Record(key=b"", value=b"an empty key"),
+        Record(key=b"k", value=b"v", headers=headers),
+    ]
+    if client.nothing:
+        records.append(Record())
+    # Times of their own, not in order.
+    return [evolve(r, timestamp=EPOCH_MS + 1000 * n % 4000) for n, r in enumerate(records)]
+
+
+@clients_that("produce")
+def test_keys_headers_timestamps_and_tombstones_come_back(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+
+    cluster.check(cluster.produce(cluster.new_topic(), rich(cluster.client)))
+
+
+@clients_that("produce")
+def test_large_and_empty_records_come_back(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+    topic = cluster.new_topic(configs={"max.message.bytes": str(3 << 20)})
+    line = b"0123456789abcdef" * 64
+    records = [
+        Record(key=b"large", value=line * 900),
+        Record(key=b"empty", value=b""),
+        Record(key=line, value=line * 2048),
+        Record(key=b"small", value=b"1"),
+    ]
+
+    cluster.check(cluster.produce(topic, records))
+
+
+@clients_that("produce")
+def test_a_record_above_the_topics_limit_is_refused(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+    topic = cluster.new_topic(configs={"max.message.bytes": "10000"})
+
+    with pytest.raises(ClientError) as refused:
+        cluster.produce(topic, [Record(key=b"key", value=b"x" * 20_000)])
+
+    assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
+    assert cluster.ask("offsets", topic=topic, partition=0, times=["latest"]) == [0]
+
+
+def test_what_all_have_written_is_read_by_all(clusters: Clusters, size: Size) -> None:
+    """A partition for each client and codec; each reader has them all in one assignment."""
+    writers = [client for client in CLIENTS.values() if client.partitions]
+    reference = clusters(REFERENCE.name)
+    topic, each = reference.new_topic(len(writers) * len(CODECS)), size(100, 4000)
+    spans, files, since_ms = [], [], now_ms()
+    for n, writer in enumerate(writers):
+        for m, codec in enumerate(CODECS):
+            partition = n * len(CODECS) + m
+            records = list(many(each, partition))
+            written = clusters(writer.name).produce(topic, records, codec=codec)
+            files.append(written.file)
+            spans.append((partition, 0, each))
+    everything = reference.file()
+    everything.write_text("".join(file.read_text() for file in files))
+    until_ms = now_ms()
+
+    readers = [client for client in CLIENTS.values() if client.can("read")]
+    for reader in readers:
+        # Where a partition is a JVM: one of each client, with another codec each.
+        chosen = spans if reader.quick else spans[:: len(CODECS) + 1]
+        found = clusters(reader.name).read(topic, chosen)
+        compare(everything, found, since_ms, until_ms, only={span[0] for span in chosen})
+
+
+@clients_that("read")
+def test_reading_begins_at_any_offset(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+    topic = cluster.new_topic()
+    written = cluster.produce(topic, many(500))
+
+    found = cluster.read(topic, [(0, 321, 500)])
+
+    expected = [[0, *row[:1], *row[2:]] for row in rows_of(written.file, 0)][321:]
+    assert [[*row[:2], *row[3:]] for row in rows(found)] == expected
+
+
+@clients_that("offsets")
+def test_offsets_are_found_by_time(clusters: Clusters, name: str) -> None:
+    cluster, writer = clusters(name), clusters(REFERENCE.name)
+    topic = cluster.new_topic()
+    for batch in range(10):
+        times = range(batch * 10_000, (batch + 1) * 10_000, 1000)
+        writer.produce(topic, [Record(timestamp=EPOCH_MS + ms, value=b"%d" % ms) for ms in times])
+    writer.produce(topic, [Record(timestamp=EPOCH_MS + 5500, value=b"late")])
+    expected = {EPOCH_MS + 41_000: 41, EPOCH_MS + 41_001: 42, EPOCH_MS + 99_001: None}
+    if cluster.client.quick:
+        expected |= {0: 0, EPOCH_MS: 0, EPOCH_MS + 50_000: 50}
+    named = {"earliest": 0, "latest": 101, "max_timestamp": 99}
+    expected |= {name: named[name] for name in cluster.client.named_offsets}
+
+    found = cluster.ask("offsets", topic=topic, partition=0, times=list(expected))
+
+    assert dict(zip(expected, found, strict=True)) == expected
+
+
+@clients_that("create_topic")
+def test_topics_are_created_described_and_deleted(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+    topic = f"created-{uuid4().hex[:12]}"
+    cluster.ask("create_topic", topic=topic, partitions=4, configs={"retention.ms": "12345"})
+
+    assert topic in cluster.ask("list_topics")
+    assert cluster.ask("describe_topic", topic=topic) == [[n, 1, [1], [1]] for n in range(4)]
+    with pytest.raises(ClientError) as refused:
+        cluster.ask("create_topic", topic=topic, partitions=1, configs={})
+    assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
+
+    cluster.ask("delete_topic", topic=topic)
+    wait_until_gone(cluster, topic)
+    with pytest.raises(ClientError) as refused:
+        cluster.ask("delete_topic", topic=topic)
+    assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def wait_until_gone(cluster: Cluster, topic: str) -> None:
+    """A topic is deleted by the controller, and known to be so by brokers a moment later."""
+    end = monotonic() + 10
+    while topic in cluster.ask("list_topics"):
+        assert monotonic() < end
+
+
+@clients_that("create_topic")
+def test_a_topic_of_a_bad_name_or_setting_is_refused(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+
+    for topic, configs, code in (
+        ("not/a/name", {}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("good-name", {"segment.bytes": "many"}, ErrorCode.INVALID_CONFIG),
+    ):
+        with pytest.raises(ClientError) as refused:
+            cluster.ask("create_topic", topic=topic, partitions=1, configs=configs)
+        assert refused.value.code is code
+
+
+@clients_that("describe_cluster")
+def test_the_cluster_is_described(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+    host, _, port = cluster.bootstrap.partition(":")
+
+    found = cluster.ask("describe_cluster")
+
+    assert found["nodes"] == [[1, host, int(port)]]
+    assert found["controller"] in (1, None)
+    assert found["cluster_id"] == clusters("java").ask("describe_cluster")["cluster_id"]
+
+
+@clients_that("describe_configs")
+def test_settings_are_described(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+    topic = cluster.new_topic(configs={"retention.ms": "123456", "cleanup.policy": "delete"})
+
+    of_topic = cluster.ask("describe_configs", kind="topic", name=topic)
+    of_broker = cluster.ask("describe_configs", kind="broker", name="1")
+
+    assert of_topic["retention.ms"] == ["123456", True]
+    assert of_topic["segment.bytes"] == ["1073741824", False]
+    assert of_broker["num.io.threads"] == ["8", False]
+    assert of_broker["listeners"][1]
+    assert of_topic == clusters(REFERENCE.name).ask("describe_configs", kind="topic", name=topic)
+
+
+@clients_that("alter_configs")
+def test_settings_of_a_topic_are_changed(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+    configs = {"retention.ms": "1000", "cleanup.policy": "compact,delete"}
+    topic = cluster.new_topic(configs=configs)
+    changes = {"retention.ms": "2000", "max.message.bytes": "54321"}
+
+    cluster.ask("alter_configs", kind="topic", name=topic, set=changes, delete=["cleanup.policy"])
+
+    found = clusters(REFERENCE.name).ask("describe_configs", kind="topic", name=topic)
+    assert found["retention.ms"] == ["2000", True]
+    assert found["max.message.bytes"] == ["54321", True]
+    assert found["cleanup.policy"] == ["delete", False]
+    with pytest.raises(ClientError) as refused:
+        wrong = {"retention.ms": "long"}
+        cluster.ask("alter_configs", kind="topic", name=topic, set=wrong, delete=[])
+    assert refused.value.code is ErrorCode.INVALID_CONFIG
+
+
+@clients_that("alter_configs")
+def test_settings_of_a_running_broker_are_changed(clusters: Clusters, name: str) -> None:
+    cluster, setting = clusters(name), "log.segment.delete.delay.ms"
+
+    def value() -> list[object]:
+        reference = clusters(REFERENCE.name)
+        found: dict[str, list[object]] = reference.ask("describe_configs", kind="broker", name="1")
+        return found[setting]
+
+    cluster.ask("alter_configs", kind="broker", name="1", set={setting: "70000"}, delete=[])
+    changed = value()
+    cluster.ask("alter_configs", kind="broker", name="1", set={}, delete=[setting])
+
+    assert changed == ["70000", True]
+    assert value() == ["60000", False]
+
+
+@clients_that("create_partitions")
+def test_a_topic_grows_and_never_shrinks(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+    topic = cluster.new_topic(1)
+
+    cluster.ask("create_partitions", topic=topic, count=3)
+
+    found = clusters(REFERENCE.name).ask("describe_topic", topic=topic)
+    assert found == [[n, 1, [1], [1]] for n in range(3)]
+    with pytest.raises(ClientError) as refused:
+        cluster.ask("create_partitions", topic=topic, count=2)
+    assert refused.value.code is ErrorCode.INVALID_PARTITIONS
