@@ -5,27 +5,20 @@ A failure names its burst, `SEED NUMBER`: `python -m tests.e2e.fuzz HOST:PORT SE
 again.
 """
 
-import os
-import re
-import socket
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.clients import new_topic
-from tests.e2e.frames import HARMS, Sent, request_classes
-from tests.e2e.fuzz import Fuzzer, frames_of, make_burst
+from tests.e2e.frames import HARMS, request_classes
+from tests.e2e.fuzz import Fuzzer, make_burst
+from tests.e2e.tree import Tree, counters_of, quiet_tree, read_tree, sockets_of, total
 from tests.e2e.witness import resident_bytes, witness
-from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
 from trio_kafka.testing.processes import BrokerProcess, broker_process
-from trio_kafka.testing.scripted_client import request_frame
 
 Size = Callable[[int, int], int]
-Tree = list[tuple[str, str, dict[str, str]]]  # kind, name and figures
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
@@ -33,8 +26,6 @@ MIB = 1 << 20
 SETTINGS = ("fetch.max.bytes=65536", "socket.request.max.bytes=1048576", "num.partitions=2")
 # What holds or waits: each of these has left, or is as it was, when the clients have.
 LASTING = {"broker", "plane", "nursery", "task", "channel", "limiter", "purgatory", "selector"}
-# Of a partition whose directory is slow just then, which the machine decides, not a client.
-QUEUE = re.compile(r".*-\d+", re.DOTALL)
 REASONS = ("left", "bad-frame", "unknown-api", "undecodable", "forbidden")
 
 
@@ -45,67 +36,9 @@ def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
         assert broker.stop() == 0
 
 
-def read_tree(broker: BrokerProcess) -> Tree:
-    request = DescribeTreeRequest()
-    asked = Sent(
-        key=10001, version=0, correlation=0, data=request_frame(request, 0), request=request
-    )
-    with socket.create_connection(broker.address, 10) as connection:
-        connection.sendall(asked.data)
-        with connection.makefile("rb") as answers:
-            rows = asked.read(next(frames_of(answers))).rows
-    return [
-        (row.kind, row.name, {one.name: one.value for one in row.figures})
-        for row in rows
-        if row.kind != "channel" or not QUEUE.fullmatch(row.name)
-    ]
-
-
-def total(tree: Tree, kind: str, figure: str) -> int:
-    """Of all nodes of a kind that have this figure."""
-    return sum(int(figures[figure]) for k, _, figures in tree if k == kind and figure in figures)
-
-
 def lasting(tree: Tree) -> list[tuple[str, str]]:
     """Kinds and names: no more of them after than before."""
     return sorted((kind, name) for kind, name, _ in tree if kind in LASTING)
-
-
-def quiet_tree(broker: BrokerProcess) -> Tree:
-    """The tree when nobody but who asks for it is connected, and nothing waits.
-
-    AssertionError if that is not so within 10 s: a peer that left is seen a little later.
-    """
-    end = time.monotonic() + 10
-    while True:
-        tree = read_tree(broker)
-        left = {
-            "connections": sum(kind == "connection" for kind, _, _ in tree) - 1,
-            "parked requests": total(tree, "nursery", "parked"),
-            "handlers": total(tree, "nursery", "tasks") - total(tree, "nursery", "size"),
-            "in a purgatory": total(tree, "purgatory", "waiting"),
-            "in a channel": total(tree, "channel", "depth"),
-            "borrowed": total(tree, "limiter", "borrowed") - 1,
-            "waiting for room": total(tree, "selector", "waiting_for_room"),
-            "timers": total([one for one in tree if one[1] == "timers"], "job", "waiting"),
-        }
-        if not any(left.values()):
-            return tree
-        assert time.monotonic() < end, left
-        time.sleep(0.05)  # nothing tells another process
-
-
-def sockets_of(broker: BrokerProcess) -> int:
-    count = 0
-    for place in Path(f"/proc/{broker.process.pid}/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed meanwhile
-            count += os.readlink(place).startswith("socket:")
-    return count
-
-
-def counters_of(tree: Tree) -> dict[str, int]:
-    (found,) = [figures for _, name, figures in tree if name == "counters"]
-    return {name: int(value) for name, value in found.items()}
 
 
 def test_whatever_comes_nothing_hangs_breaks_or_stays(broker: BrokerProcess, size: Size) -> None:
