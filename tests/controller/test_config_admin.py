@@ -71,9 +71,9 @@ async def test_a_change_that_takes_too_long_is_answered(world, autojump_clock) -
         await running.controller.create_topics([NewTopic(name="t")])
         admin = ConfigAdmin(NodeId(1), running.controller, timeout_s=0)
 
-        errors = await admin.alter([single(TOPIC, "t", Item("a", "1"))])
-
-    assert codes(errors) == [ErrorCode.REQUEST_TIMED_OUT]
+        for change in (single(TOPIC, "t", Item("a", "1")), ResourceChanges(TOPIC, "t", [])):
+            errors = await admin.alter([change])
+            assert codes(errors) == [ErrorCode.REQUEST_TIMED_OUT]
 
 
 async def test_of_loggers_all_are_changed_or_none(world, autojump_clock) -> None:
