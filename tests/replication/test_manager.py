@@ -478,3 +478,17 @@ async def test_settings_are_taken_over_in_steps_of_a_hundred_partitions(world) -
 
     assert 70 not in limits.values()
     assert done == [100, 200, 201]
+
+
+async def test_settings_of_another_broker_change_nothing_here(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    before = [partition.settings for partition in cluster.replicas.partitions]
+    delta = MetadataDelta(cluster.image)
+    delta.config((ResourceType.BROKER, "2")).update({"message.max.bytes": "70"})
+
+    steps = list(cluster.replicas.publish(delta, delta.apply(cluster.image.offset + 1, 1, 0)))
+
+    assert steps == []
+    after = [partition.settings for partition in cluster.replicas.partitions]
+    assert all(one is other for one, other in zip(before, after, strict=True))

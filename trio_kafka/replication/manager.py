@@ -20,7 +20,7 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.manager import LogManager
 from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
-from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType
+from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType, TopicImage
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.replication.append import ACKS_ALL
@@ -280,31 +280,31 @@ class ReplicaManager:
                     yield
 
     def _follow_settings(self, delta: MetadataDelta) -> Iterator[None]:
-        """In steps of at most `_A_STEP` partitions of one topic."""
-        if any(kind == ResourceType.BROKER for kind, _ in delta.configs):
-            topics = list(dict.fromkeys(partition.at.topic for partition in self.partitions))
-        else:
-            topics = [name for kind, name in delta.configs if kind == ResourceType.TOPIC]
-        for name in topics:
-            image = self.image.topics.get(name)
-            if image is not None:
-                yield from self._configure(name, list(image.partitions))
+        """In steps of a topic, or of `_A_STEP` partitions of one."""
+        topics, mine = self.image.topics, ("", str(self._broker))
+        if any(kind == ResourceType.BROKER and name in mine for kind, name in delta.configs):
+            for topic in topics.values():
+                yield from self._configure(topic)
+            return
+        for kind, name in delta.configs:
+            if kind == ResourceType.TOPIC and name in topics:
+                yield from self._configure(topics[name])
 
-    def _configure(self, topic: str, numbers: Sequence[int]) -> Iterator[None]:
-        config = self._settings_of(self.image, topic)
+    def _configure(self, topic: TopicImage) -> Iterator[None]:
+        config = self._settings_of(self.image, topic.name)
         settings = partition_settings(config, full_validation=self._full_validation)
         of_log = log_config(config)
-        for start in range(0, len(numbers), _A_STEP):
-            for number in numbers[start : start + _A_STEP]:
-                partition = self._partitions.get((topic, number))
-                if partition is None:
-                    continue
+        for done, number in enumerate(topic.partitions, 1):
+            partition = self._partitions.get((topic.name, number))
+            if partition is not None:
                 partition.settings = settings
                 if partition.log is not None:
                     partition.log.config = of_log
                 partition.advance()
                 self._changed(partition)
-            yield
+            if done % _A_STEP == 0:
+                yield
+        yield
 
     # Partitions
 
