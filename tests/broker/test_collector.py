@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from trio_kafka.broker.collector import FREEZES, LONG_S, Collector, long_lived_frozen
+from trio_kafka.broker.collector import FREEZES, LONG_S, LOOKS, Collector, long_lived_frozen
 
 OLDEST = {"generation": 2}
 
@@ -48,11 +48,33 @@ def test_after_many_times_all_are_looked_at_again() -> None:
 
 
 def test_a_block_has_its_objects_frozen_and_the_collector_is_as_before() -> None:
-    before = list(gc.callbacks)
+    before, thresholds = list(gc.callbacks), gc.get_threshold()
 
     with long_lived_frozen(lambda: 0.0) as collector:
         assert gc.get_freeze_count() > 1000
         assert gc.callbacks == [*before, collector.observe]
+        assert gc.get_threshold() == LOOKS
 
     assert gc.callbacks == before
+    assert gc.get_threshold() == thresholds
     assert gc.get_freeze_count() == 0
+
+
+def test_no_look_sees_much_while_many_objects_are_made() -> None:
+    seen: list[int] = []
+    counts = iter(range(10**9))
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2:
+            seen.append(sum(len(gc.get_objects(generation)) for generation in range(3)))
+
+    with long_lived_frozen(lambda: next(counts)):
+        gc.callbacks.append(count)
+        try:
+            kept = [[number] for number in range(300_000)]
+        finally:
+            gc.callbacks.remove(count)
+
+    assert len(kept) == 300_000
+    assert len(seen) > 10
+    assert max(seen) < 25_000
