@@ -41,20 +41,25 @@ def need(*programs: str) -> None:
             raise MissingError(f"{program} is not installed: apt-get install {package}")
 
 
-def cache() -> Path:
-    chosen = os.environ.get("TRIO_KAFKA_CLIENTS")
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trio-kafka-clients"
+def user_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def jars() -> str:
-    """The class path of Apache Kafka's jars, which come with Maven at the first run."""
+def clients_cache() -> Path:
+    return Path(os.environ.get("TRIO_KAFKA_CLIENTS") or user_cache() / "trio-kafka-clients")
+
+
+def jar_directory(jars: str) -> Path:
+    """Where the script that fetches Apache Kafka's jars has the set of that name."""
+    home = Path(os.environ.get("TRIO_KAFKA_CACHE") or user_cache() / "trio-kafka")
+    return home / "apache-kafka" / jars
+
+
+def class_path(jars: str) -> str:
+    """The class path of a set of Apache Kafka's jars, which come with Maven at the first run."""
     need("java", "mvn", "flock")
-    run([APACHE_KAFKA / "fetch.sh", "broker"], APACHE_KAFKA)
-    chosen = os.environ.get("TRIO_KAFKA_CACHE")
-    home = Path(chosen) if chosen else cache().parent / "trio-kafka"
-    return str(home / "apache-kafka" / "broker" / "*")
+    run([APACHE_KAFKA / "fetch.sh", jars], APACHE_KAFKA)
+    return str(jar_directory(jars) / "*")
 
 
 def run(command: Sequence[str | Path], directory: Path) -> None:
@@ -80,12 +85,12 @@ def built(name: str, build: Callable[[Path], None], *also: Path) -> Path:
     digest = hashlib.sha256()
     for path in (*sources, *also):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    home = cache() / f"{name}-{digest.hexdigest()[:16]}"
+    home = clients_cache() / f"{name}-{digest.hexdigest()[:16]}"
     mark = home / ".complete"
     if mark.exists():
         return home
-    cache().mkdir(parents=True, exist_ok=True)
-    with (cache() / f"{name}.lock").open("w") as lock:
+    clients_cache().mkdir(parents=True, exist_ok=True)
+    with (clients_cache() / f"{name}.lock").open("w") as lock:
         flock(lock, LOCK_EX)
         if not mark.exists():
             shutil.rmtree(home, ignore_errors=True)

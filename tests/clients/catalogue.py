@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from tests.clients.build import APACHE_KAFKA, built, jars, need, run
+from tests.clients.build import APACHE_KAFKA, built, class_path, need, run
 
 Command = list[str | Path]
 
@@ -59,13 +59,13 @@ def kcat() -> Command:
 
 
 def console() -> Command:
-    jars()
+    class_path("tools")
     return python("console")
 
 
 def java() -> Command:
     need("javac")
-    class_path = jars()
+    jars = class_path("broker")
 
     def build(home: Path) -> None:
         run(
@@ -76,7 +76,7 @@ def java() -> Command:
     home = built("java", build, APACHE_KAFKA / "pom.xml")
     quiet = [f"-Dlog4j2.configurationFile={APACHE_KAFKA / 'log4j2.yaml'}", "-Dlog.level=ERROR"]
     heap = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    return ["java", *heap, *quiet, "-cp", f"{home / 'classes'}{os.pathsep}{class_path}", "Program"]
+    return ["java", *heap, *quiet, "-cp", f"{home / 'classes'}{os.pathsep}{jars}", "Program"]
 
 
 def franz_go() -> Command:

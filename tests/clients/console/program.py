@@ -5,13 +5,14 @@ Records are text without line breaks: a line of the console producer is headers,
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.clients.build import APACHE_KAFKA, built
+from tests.clients.build import APACHE_KAFKA, clients_cache, jar_directory
 from tests.clients.program import Step, StepError, path, serve, spans
 from tests.clients.records import Found, Record, load_records, save_found
 
@@ -55,8 +56,18 @@ def run(name: str, *arguments: str, stdin: str = "") -> str:
 
 @cache
 def archives() -> Path:
-    """Where each tool leaves its classes as the JVM has them in memory: half of a start's CPU."""
-    return built("console", lambda _: None, APACHE_KAFKA / "pom.xml")
+    """Where each tool leaves its classes as the JVM has them in memory: half of a start's CPU.
+
+    They are good for the very jars that they were made with; those of older ones are removed.
+    """
+    made = jar_directory("tools") / ".complete"
+    home = clients_cache() / "console"
+    current = home / f"{made.stat().st_mtime_ns:x}"
+    current.mkdir(parents=True, exist_ok=True)
+    for other in home.iterdir():
+        if other != current:
+            shutil.rmtree(other, ignore_errors=True)
+    return current
 
 
 def tool(step: Step, name: str, *arguments: str, stdin: str = "") -> str:

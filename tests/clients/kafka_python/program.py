@@ -83,7 +83,10 @@ def describe_configs(admin: KafkaAdminClient, step: Step) -> dict[str, Any]:
 def alter_configs(admin: KafkaAdminClient, step: Step) -> None:
     changes = {name: ("SET", value) for name, value in step["set"].items()}
     changes |= dict.fromkeys(step["delete"], ("DELETE", None))
-    admin.alter_configs([ConfigResource(step["kind"], step["name"], changes)])
+    asked = ConfigResource(step["kind"], step["name"], changes)
+    result = admin.alter_configs([asked])[step["kind"]][step["name"]]
+    if result != "OK":  # a text that begins with [Error CODE]
+        raise StepError(int(result.split("]")[0].removeprefix("[Error ")), result)
 
 
 def offsets(admin: KafkaAdminClient, step: Step) -> list[int | None]:
