@@ -160,24 +160,3 @@ async def test_epochs_end_where_the_next_one_began(world) -> None:
     assert epoch_end(partition, 5) == EpochEnd(-1, -1)
     with pytest.raises(KafkaError, match="FENCED_LEADER_EPOCH"):
         epoch_end(partition, 1, 3)
-
-
-async def test_an_epoch_is_known_from_its_first_moment_and_without_a_record(world) -> None:
-    partition, _ = new_partition(world, 1, epoch=1)
-    assert epoch_end(partition, 1) == EpochEnd(1, 0)
-    produce(partition, 0, 1)
-
-    partition.update(state(1, epoch=4))
-
-    assert epoch_end(partition, 4) == EpochEnd(4, 2)
-    assert epoch_end(partition, 3) == EpochEnd(1, 2)
-    assert partition.log.epochs.rows == [(1, 0), (4, 2)]
-    partition.update(state(1, epoch=6))
-    assert partition.log.epochs.rows == [(1, 0), (6, 2)]
-
-
-async def test_who_does_not_lead_begins_no_epoch(world) -> None:
-    partition, _ = new_partition(world, 1, 2, leader=2, epoch=3)
-    partition.update(state(1, 2, leader=2, epoch=4))
-
-    assert partition.log.epochs.rows == []

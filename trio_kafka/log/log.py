@@ -134,7 +134,7 @@ class Log:
 
     @property
     def leader_epoch(self) -> int:
-        """The newest that began here, with a batch or without one yet; -1: none."""
+        """Of the last batch; -1: none."""
         return self.epochs.latest
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:

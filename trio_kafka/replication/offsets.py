@@ -12,6 +12,7 @@ from attrs import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.log import Log
 from trio_kafka.log.queries import largest_timestamp, offset_for_timestamp
+from trio_kafka.replication.epochs import end_of_epoch, first_epoch
 from trio_kafka.replication.partition import NO_EPOCH, Partition
 from trio_kafka.replication.read import EpochEnd, Isolation, visible_end
 
@@ -73,7 +74,7 @@ def special_offset(
         _check_available(partition, log, isolation)
         return ListedOffset(visible_end(log, isolation), -1, partition.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return ListedOffset(log.start_offset, -1, log.epochs.epoch_at(log.start_offset))
+        return ListedOffset(log.start_offset, -1, first_epoch(partition, log))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOTHING
     return None
@@ -116,7 +117,7 @@ def epoch_end(
     leader_epoch: the client's belief. Raises KafkaError as `Partition.local_log`.
     """
     log = partition.local_log(leader_epoch, leader_only=leader_only)
-    return EpochEnd(*log.epoch_end_offset(epoch))
+    return EpochEnd(*end_of_epoch(partition, log, epoch))
 
 
 def _check_available(partition: Partition, log: Log, isolation: Isolation) -> None:

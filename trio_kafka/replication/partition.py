@@ -124,11 +124,10 @@ class Partition:
 
         A new leader epoch forgets what followers had, and begins at the log's end.
         """
-        begins = state.leader_epoch != self.leader_epoch and state.leader == self.node
-        self._take(state)
-        if begins:
+        if state.leader_epoch != self.leader_epoch and state.leader == self.node:
             self.follower_ends.clear()
-            self._begin_epoch()
+            self.epoch_start = 0 if self.log is None else self.log.end_offset
+        self._take(state)
         self.advance()
         self._changed_for_all()
 
@@ -137,16 +136,9 @@ class Partition:
         self.log = log
         log.on_durable = self._became_durable
         self.failed = None
-        self._begin_epoch()
+        self.epoch_start = log.end_offset
         self.advance()
         self.changed(self)
-
-    def _begin_epoch(self) -> None:
-        """The leader's epoch begins at the log's end, known to the log before it has a record."""
-        log = self.log
-        self.epoch_start = 0 if log is None else log.end_offset
-        if log is not None and self.is_leader:
-            log.epochs.assign(self.leader_epoch, log.end_offset)
 
     def fail(self, error: LogDirError) -> None:
         """Its directory is offline: every use is answered with KAFKA_STORAGE_ERROR."""

@@ -19,6 +19,7 @@ from trio_kafka.log.queries import read as read_log
 from trio_kafka.log.reading import Steps, run_cold, run_warm
 from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.records.file_range import FileRange
+from trio_kafka.replication.epochs import end_of_epoch
 from trio_kafka.replication.partition import NO_EPOCH, Partition
 
 UNKNOWN_OFFSET: Final = -1
@@ -128,7 +129,7 @@ def read(
     """
     log = partition.local_log(wanted.leader_epoch)
     answer = around(log)
-    if wanted.last_fetched_epoch != NO_EPOCH and _diverges(log, wanted, answer):
+    if wanted.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, wanted, answer):
         return answer
     end = visible_end(log, isolation)
     answer.more = wanted.offset < end
@@ -157,7 +158,7 @@ async def read_cold(
     answer = around(log)
     end = visible_end(log, isolation)
     answer.more = wanted.offset < end
-    if wanted.last_fetched_epoch != NO_EPOCH and _diverges(log, wanted, answer):
+    if wanted.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, wanted, answer):
         await trio.lowlevel.checkpoint()
         return answer
     try:
@@ -196,9 +197,9 @@ def around(log: Log) -> PartitionRead:
     )
 
 
-def _diverges(log: Log, wanted: Wanted, answer: PartitionRead) -> bool:
+def _diverges(partition: Partition, log: Log, wanted: Wanted, answer: PartitionRead) -> bool:
     """Whether the fetcher's log went another way; then `answer` says since when."""
-    epoch, end = log.epoch_end_offset(wanted.last_fetched_epoch)
+    epoch, end = end_of_epoch(partition, log, wanted.last_fetched_epoch)
     if epoch == NO_EPOCH or end == UNKNOWN_OFFSET:
         raise KafkaError(
             ErrorCode.OFFSET_OUT_OF_RANGE, f"epoch {wanted.last_fetched_epoch} is not known here"

@@ -1,0 +1,33 @@
+"""What a replica knows of leader epochs: those of its log's batches, and that in which it leads,
+which may have no batch yet.
+
+An epoch without a batch begins and ends where the log ends. It is in no file, or each idle log
+would write one in every life of its broker: whoever loads a log drops such an entry anyway.
+Source: KIP-101, KIP-279.
+"""
+
+from trio_kafka.log.epochs import NO_EPOCH, NO_OFFSET
+from trio_kafka.log.log import Log
+from trio_kafka.replication.partition import Partition
+
+
+def end_of_epoch(partition: Partition, log: Log, epoch: int) -> tuple[int, int]:
+    """(the largest epoch <= `epoch`, where it ended); (-1, -1) where that is not known here."""
+    if not _leads_without_a_batch(partition, log) or epoch <= log.epochs.latest:
+        return log.epoch_end_offset(epoch)
+    if epoch > partition.leader_epoch:
+        return NO_EPOCH, NO_OFFSET
+    if epoch == partition.leader_epoch or log.epochs.latest == NO_EPOCH:
+        return epoch, log.end_offset
+    return log.epochs.latest, log.end_offset
+
+
+def first_epoch(partition: Partition, log: Log) -> int:
+    """The epoch at the log's start; -1: it is not known."""
+    if log.start_offset == log.end_offset and _leads_without_a_batch(partition, log):
+        return partition.leader_epoch
+    return log.epochs.epoch_at(log.start_offset)
+
+
+def _leads_without_a_batch(partition: Partition, log: Log) -> bool:
+    return partition.is_leader and log.epochs.latest < partition.leader_epoch
