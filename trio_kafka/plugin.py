@@ -9,7 +9,6 @@ from trio_kafka.config.describe import (
     describe_broker_defaults,
     describe_topic,
 )
-from trio_kafka.config.dynamic import Layers
 from trio_kafka.controller.config_admin import ResourceChanges, check_broker
 from trio_kafka.controller.features import FeatureChange, Upgrade
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
@@ -75,7 +74,6 @@ __all__ = [
     "Isolation",
     "KafkaError",
     "Kept",
-    "Layers",
     "ListedOffset",
     "MetadataImage",
     "NewTopic",

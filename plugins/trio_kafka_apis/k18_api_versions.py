@@ -2,7 +2,7 @@
 has.
 
 Never waits; anybody may ask, also before authentication. The answer is kept as bytes until the
-registry or the features change. A version that nobody knows is answered in version 0 with
+registry or the metadata change. A version that nobody knows is answered in version 0 with
 UNSUPPORTED_VERSION and the versions of this API, so that the client asks again (KIP-511). A client
 that says where it believes to be is told when it is elsewhere (KIP-1242). Produce is listed from
 version 0 on, as Kafka does for librdkafka, though 0 to 2 are not served.

@@ -14,10 +14,8 @@ from trio_kafka.plugin import (
     CreatedTopic,
     ErrorCode,
     KafkaError,
-    Layers,
     NewTopic,
     NodeId,
-    ResourceType,
     api,
     describe_topic,
     lazily,
@@ -86,12 +84,7 @@ def _result(name: str, made: CreatedTopic | KafkaError, context: Context) -> Cre
         return CreatableTopicResult(
             name=name, error_code=made.code, error_message=made.message, configs=None
         )
-    image = context.metadata.image
-    layers = Layers(
-        config=context.config,
-        dynamic=image.config(ResourceType.BROKER, str(context.node_id)),
-        dynamic_default=image.config(ResourceType.BROKER, ""),
-    )
+    layers = context.settings.usable(context.metadata.image)
     return CreatableTopicResult(
         name=name,
         topic_id=made.id,

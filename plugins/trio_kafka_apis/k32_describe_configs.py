@@ -15,7 +15,6 @@ from trio_kafka.plugin import (
     Encoded,
     ErrorCode,
     KafkaError,
-    Layers,
     MetadataImage,
     ResourceType,
     Row,
@@ -107,16 +106,12 @@ def _rows(
     resource: DescribeConfigsResource, image: MetadataImage, context: Context
 ) -> Iterable[Row]:
     name, names = resource.resource_name, resource.configuration_keys or None
-    layers = Layers(
-        config=context.config,
-        dynamic=image.config(ResourceType.BROKER, str(context.node_id)),
-        dynamic_default=image.config(ResourceType.BROKER, ""),
-    )
+    layers = context.settings.usable(image)
     if resource.resource_type == ResourceType.TOPIC:
         check_topic_name(name)
         if image.topic(name) is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-        return describe_topic(image.config(ResourceType.TOPIC, name), layers, names)
+        return describe_topic(context.settings.topic(image, name).given, layers, names)
     if resource.resource_type == ResourceType.BROKER:
         if not name:
             return describe_broker_defaults(layers, names)

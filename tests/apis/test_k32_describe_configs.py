@@ -10,6 +10,7 @@ from trio.testing import MockClock
 from tests.apis.kit import broker, stable
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.errors import ErrorCode
+from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ResourceType
 from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k32_describe_configs import (
@@ -231,6 +232,25 @@ async def test_a_type_that_nobody_knows_makes_the_whole_request_invalid(
         (ErrorCode.INVALID_REQUEST, BROKER, "1"),
         (ErrorCode.INVALID_REQUEST, 99, "x"),
     ]
+
+
+async def test_what_another_release_has_written_does_not_hide_the_rest(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", configs={"retention.ms": "7"})
+        cache = served.broker.metadata
+        delta = MetadataDelta(cache.image)
+        delta.config((TOPIC, "t"))["message.format.version"] = "2.8"
+        delta.config((BROKER, "1")).update({"no.such": "1", "message.max.bytes": "5000"})
+        cache.publish(delta, delta.apply(cache.image.offset, 1, 0))
+        of_topic = rows(await describe(served, TOPIC, "t"))
+        of_broker = rows(await describe(served, BROKER, "1"))
+        await served.create_topic("u")  # is told its settings
+
+    assert (of_topic["retention.ms"].value, "message.format.version" in of_topic) == ("7", False)
+    assert of_topic["max.message.bytes"].value == "5000"
+    assert (of_broker["message.max.bytes"].value, "no.such" in of_broker) == ("5000", False)
 
 
 async def test_many_resources_are_described_in_steps(autojump_clock: MockClock) -> None:

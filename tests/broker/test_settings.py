@@ -3,10 +3,10 @@
 import pytest
 
 from tests.broker.kit import config_of
-from trio_kafka.broker.effective import EffectiveConfig
 from trio_kafka.broker.settings import controller_rules, metadata_log_config, settings_of_topic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.image import MetadataImage, ResourceType
 
 TOPIC = (ResourceType.TOPIC, "t")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.broker.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.broker.errors import listen_error
 from trio_kafka.broker.features import ClusterFeatures
 from trio_kafka.broker.lifecycle import Lifecycle
@@ -17,6 +16,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.log.manager import LogManager
+from trio_kafka.metadata.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import Endpoint
@@ -59,6 +59,7 @@ def make_parts(
     replicas: ReplicaManager,
     lifecycle: Lifecycle,
     topic_creation: TopicCreation,
+    effective: EffectiveConfig,
 ) -> Parts:
     """What handlers reach as `context.<part>`."""
     return Parts(
@@ -74,6 +75,7 @@ def make_parts(
         metadata=metadata,
         producer_ids=ProducerIds(lifecycle.allocate_producer_ids, site.node),
         replicas=replicas,
+        settings=effective,
         topic_creation=topic_creation,
         tree=site.node,
     )

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from trio_kafka.broker.effective import EffectiveConfig
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.changes import check_broker_change
 from trio_kafka.config.dynamic import Layers, default_list, is_list
@@ -11,7 +10,6 @@ from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import (
     TOPIC_SETTINGS,
     TopicConfig,
-    topic_config,
     topic_defaults,
     validate_topic_configs,
 )
@@ -21,6 +19,7 @@ from trio_kafka.controller.topics import Chance
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.config import LogConfig
+from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.image import MetadataImage, ResourceType
 from trio_kafka.world.protocols import World
 
@@ -28,18 +27,13 @@ _logger: Final = get_logger(__name__)
 
 
 def settings_of_topic(effective: EffectiveConfig) -> Callable[[MetadataImage, str], TopicConfig]:
-    """What is in force for a topic of an image: its own settings over those of the broker.
-
-    A value in the metadata that this software refuses counts as not set, and is logged.
-    """
+    """What is in force for a topic of an image; what cannot be read counts as not set."""
 
     def of_topic(image: MetadataImage, topic: str) -> TopicConfig:
-        given = image.config(ResourceType.TOPIC, topic)
-        try:
-            return topic_config(given, effective.of(image))
-        except ConfigError as error:
+        found = effective.topic(image, topic)
+        for error in found.refused:
             _logger.warning("topic settings refused", topic=topic, reason=str(error))
-            return topic_config({}, effective.of(image))
+        return found.config
 
     return of_topic
 
@@ -91,11 +85,11 @@ def _check_broker_change(layers: Layers, wanted: Mapping[str, str], *, per_broke
 
 
 def metadata_log_config(config: BrokerConfig) -> LogConfig:
-    """The metadata log's own settings; it keeps what its snapshots need."""
+    """The metadata log's own settings. What is kept of it follows from its snapshots alone."""
     return LogConfig(
         segment_bytes=config.metadata_log_segment_bytes,
         segment_ms=config.metadata_log_segment_ms,
-        retention_bytes=config.metadata_max_retention_bytes,
-        retention_ms=config.metadata_max_retention_ms,
+        retention_bytes=-1,
+        retention_ms=-1,
         max_message_bytes=config.metadata_log_segment_bytes,
     )

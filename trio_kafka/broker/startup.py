@@ -4,7 +4,6 @@ import trio
 from attrs import define, field
 
 from trio_kafka.broker.broker import Broker
-from trio_kafka.broker.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
@@ -29,6 +28,7 @@ from trio_kafka.log.identity import IdentityError
 from trio_kafka.log.loading import load_logs
 from trio_kafka.log.manager import LogManager
 from trio_kafka.log.partition_metadata import parse_id
+from trio_kafka.metadata.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.purgatory import Timers
 from trio_kafka.raft.driver import RaftDriver
@@ -93,6 +93,7 @@ class Start:
             replicas=replicas,
             lifecycle=lifecycle,
             topic_creation=creation,
+            effective=effective,
         )
         # No checkpoint between these two: no image may come between.
         dynamic = DynamicSettings(effective, metadata.cache.image)

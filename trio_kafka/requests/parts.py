@@ -15,6 +15,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.introspect.tree import Node
+from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.replication.manager import ReplicaManager
@@ -93,5 +94,6 @@ class Parts:
     metadata: MetadataCache = missing("metadata")
     producer_ids: ProducerIds = missing("producer ids")
     replicas: ReplicaManager = missing("replicas")
+    settings: EffectiveConfig = missing("settings")
     topic_creation: TopicCreation = missing("topic creation")
     tree: Node = missing("tree")

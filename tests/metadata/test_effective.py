@@ -3,8 +3,8 @@
 import pytest
 
 from tests.broker.kit import config_of
-from trio_kafka.broker.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.metadata.image import MetadataImage, ResourceType
 
 OWN = (ResourceType.BROKER, "1")
@@ -69,6 +69,41 @@ def test_settings_that_contradict_each_other_count_as_not_set(
 
     assert effective.of(image) is effective.written
     assert len(caplog.records) == 1
+
+
+def test_what_a_topic_has_that_cannot_be_read_does_not_hide_the_rest() -> None:
+    effective = EffectiveConfig(config_of({"log.retention.ms": "9"}))
+    _, image = changed(
+        MetadataImage(),
+        TOPIC,
+        retention_ms="-1",
+        message_format_version="2.8",  # of an older Kafka
+        segment_bytes="many",
+    )
+    _, contrary = changed(
+        MetadataImage(), TOPIC, min_compaction_lag_ms="9", max_compaction_lag_ms="8"
+    )
+
+    found, none, bad = (
+        effective.topic(image, "t"),
+        effective.topic(image, "other"),
+        effective.topic(contrary, "t"),
+    )
+
+    assert (found.given, found.config.retention_ms) == ({"retention.ms": "-1"}, -1)
+    assert [error.name for error in found.refused] == ["message.format.version", "segment.bytes"]
+    assert (none.given, none.config.retention_ms, none.refused) == ({}, 9, ())
+    assert (bad.given, len(bad.refused)) == ({}, 1)
+
+
+def test_layers_that_can_be_used_are_without_what_is_refused() -> None:
+    effective = EffectiveConfig(config_of())
+    _, image = changed(MetadataImage(), OWN, num_io_threads="5", no_such="1")
+    _, image = changed(image, COMMON, log_retention_ms="soon", message_max_bytes="7")
+
+    assert effective.layers(image).dynamic == {THREADS: "5", "no.such": "1"}
+    assert effective.usable(image).dynamic == {THREADS: "5"}
+    assert effective.usable(image).dynamic_default == {"message.max.bytes": "7"}
 
 
 def test_followers_are_told_at_once_and_after_each_change_that_concerns_them() -> None:

@@ -1,0 +1,123 @@
+"""What is in force of the settings: the files, with what was set while the broker runs.
+
+What was set stands in the metadata, so an image says all of it. A metadata log may hold what
+another release, or a plugin of Kafka's, understood: what cannot be read here counts as not set, and
+does not hide the rest. Source: KIP-226.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.dynamic import Layers
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.topic import TOPIC_SETTINGS, TopicConfig, topic_config
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage, ResourceType
+
+_logger: Final = get_logger(__name__)
+Follower = Callable[[BrokerConfig], None]
+
+
+@frozen
+class TopicSettings:
+    """Of one topic: what is set for it and can be read, what is in force, and what was refused."""
+
+    given: Mapping[str, str]
+    config: TopicConfig
+    refused: tuple[ConfigError, ...] = ()
+
+
+class EffectiveConfig:
+    """Of one broker, for any image; costs two look-ups where nothing has changed."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self.written = config
+        self._broker = str(config.node_id)
+        self._own: Mapping[str, str] = {}
+        self._common: Mapping[str, str] = {}
+        self._usable = Layers(config=config)
+        self._found = config
+
+    def layers(self, image: MetadataImage) -> Layers:
+        """All that the broker's settings come from, also what cannot be read."""
+        return Layers(
+            config=self.written,
+            dynamic=image.config(ResourceType.BROKER, self._broker),
+            dynamic_default=image.config(ResourceType.BROKER, ""),
+        )
+
+    def usable(self, image: MetadataImage) -> Layers:
+        """The same without what counts as not set."""
+        self._look(image)
+        return self._usable
+
+    def of(self, image: MetadataImage) -> BrokerConfig:
+        """What is in force with an image."""
+        self._look(image)
+        return self._found
+
+    def topic(self, image: MetadataImage, name: str) -> TopicSettings:
+        """A topic's settings over those of the broker."""
+        given, refused = _readable(image.config(ResourceType.TOPIC, name))
+        broker = self.of(image)
+        try:
+            return TopicSettings(given, topic_config(given, broker), refused)
+        except ConfigError as error:  # each is good, together they are not
+            return TopicSettings({}, topic_config({}, broker), (*refused, error))
+
+    def _look(self, image: MetadataImage) -> None:
+        layers = self.layers(image)
+        if layers.dynamic is self._own and layers.dynamic_default is self._common:
+            return
+        self._own, self._common = layers.dynamic, layers.dynamic_default
+        usable, refused = layers.usable()
+        try:
+            self._found = usable.effective()
+        except ConfigError as error:
+            usable, refused = Layers(config=self.written), (*refused, error)
+            self._found = self.written
+        self._usable = usable
+        for one in refused:
+            _logger.warning("broker settings in the metadata refused", reason=str(one))
+
+
+def _readable(given: Mapping[str, str]) -> tuple[Mapping[str, str], tuple[ConfigError, ...]]:
+    refused = []
+    for name, text in given.items():
+        try:
+            if name not in TOPIC_SETTINGS:
+                raise ConfigError(name, "is no setting of topics")
+            TOPIC_SETTINGS[name].parse(text)
+        except ConfigError as error:
+            refused.append(error)
+    if not refused:
+        return given, ()
+    names = {error.name for error in refused}
+    return {name: text for name, text in given.items() if name not in names}, tuple(refused)
+
+
+class DynamicSettings:
+    """A publisher: whoever follows is told what is in force, at once and after each change."""
+
+    def __init__(self, effective: EffectiveConfig, image: MetadataImage) -> None:
+        self.config = effective.of(image)
+        self._effective = effective
+        self._followers: list[Follower] = []
+
+    def follow(self, apply: Follower) -> None:
+        """Tell `apply` now, and whenever the settings of brokers have changed. It must not fail."""
+        self._followers.append(apply)
+        apply(self.config)
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> None:
+        """Tell the followers, if settings of this broker or of all have changed."""
+        if not any(kind == ResourceType.BROKER for kind, _ in delta.configs):
+            return
+        before, self.config = self.config, self._effective.of(image)
+        if self.config is not before:
+            for apply in self._followers:
+                apply(self.config)
