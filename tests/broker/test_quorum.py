@@ -11,7 +11,7 @@ from trio_kafka.broker.quorum import on_disk
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import InvariantError, LogDirError
 from trio_kafka.log.directory import LogDirectory
-from trio_kafka.metadata.features import LATEST_LEVEL
+from trio_kafka.metadata.features import LATEST_LEVEL, SUPPORTED
 from trio_kafka.model import NodeId
 from trio_kafka.raft.snapshot import BOOTSTRAP, write_snapshot
 from trio_kafka.raft.voters import Voter, VoterSet
@@ -119,3 +119,10 @@ async def test_what_is_no_error_of_the_disk_goes_through(world) -> None:
         await on_disk(directory, run)(task_status=trio.TASK_STATUS_IGNORED)
 
     assert directory.offline is None
+
+
+async def test_the_controller_tells_what_it_supports(world, autojump_clock) -> None:
+    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        (me,) = broker.metadata.image.controllers.values()
+
+    assert (me.id, me.features) == (NodeId(1), SUPPORTED)

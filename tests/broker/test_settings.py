@@ -82,6 +82,16 @@ async def test_a_change_is_judged_by_what_is_in_force_before_it(world) -> None:
         rules.validate(ResourceType.BROKER, "1", {"num.io.threads": "32"}, MetadataImage())
 
 
+async def test_a_topic_is_judged_by_what_brokers_give_it_now(world) -> None:
+    rules = controller_rules(config_of(), world)
+    lag = {"min.compaction.lag.ms": "10"}
+    less = image_with({COMMON: {"log.cleaner.max.compaction.lag.ms": "5"}})
+
+    rules.validate(ResourceType.TOPIC, "t", lag, MetadataImage())
+    with pytest.raises(KafkaError):
+        rules.validate(ResourceType.TOPIC, "t", lag, less)
+
+
 async def test_lists_begin_with_what_the_files_say_of_topics_and_kafkas_default_of_brokers(
     world,
 ) -> None:
