@@ -1,10 +1,13 @@
 """Rows in small, on this broker: that they ask what they say, not what it costs."""
 
+import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
 from attrs import evolve
 
+from tests.benchmarks import protocol
 from tests.benchmarks.bounds import Bound
 from tests.benchmarks.brokers import started
 from tests.benchmarks.connection import connect
@@ -112,6 +115,29 @@ def test_every_request_that_was_sent_on_time_is_counted(target: Target) -> None:
 
     assert len(took) == 20
     assert min(took) > 0
+
+
+def test_answers_that_come_together_are_each_counted_from_their_own_request() -> None:
+    request, answer = protocol.frame(protocol.API_VERSIONS, 0), b"\0\0\0\4" + bytes(4)
+
+    def serve(listener: socket.socket) -> None:
+        with listener.accept()[0] as first:
+            first.recv(1024)
+            first.sendall(answer)
+        with listener.accept()[0] as second, second.makefile("rb") as requests:
+            requests.read(5 * len(request))
+            second.sendall(5 * answer)
+            second.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=serve, args=(listener,))
+        server.start()
+        took = beside.ask_on_time(listener.getsockname(), 0.01, 0.05)
+        server.join()
+
+    assert len(took) == 5
+    assert took == sorted(took, reverse=True)
+    assert took[0] > 0.03
 
 
 def test_a_writer_that_fails_is_told(target: Target) -> None:

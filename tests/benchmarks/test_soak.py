@@ -76,6 +76,7 @@ def test_every_part_of_the_load_does_its_work(tmp_path: Path) -> None:
     assert load.errors == []
     assert [minute.number for minute in minutes] == [1, 2]
     assert all(minute.rss > 20e6 and minute.cores > 0 for minute in minutes)
+    assert load.done["records read"] > 5 * 8333  # of large batches, one after the other
     assert minutes[0].counts["selector"] > 0
     assert minutes[0].counts["Fetch.waiting"] >= 0
     assert all(

@@ -27,8 +27,10 @@ class Session:
             raise ValueError(f"Fetch, a new session of {len(offsets)} partitions: {answer}")
         self.id, self._epoch = answer.session_id, 0
 
-    def ask(self, partition: int, offset: int) -> None:
-        """Poll for all, with a new offset for one; gives one batch of it at most."""
+    def ask(
+        self, partition: int, offset: int, *, wait_ms: int = _WAIT_MS, partition_size: int = 1
+    ) -> None:
+        """Poll for all, with a new offset for one. A size of 1 gives one batch of it at most."""
         self._epoch += 1
         self._connection.send(
             protocol.poll_request(
@@ -36,8 +38,8 @@ class Session:
                 [(partition, offset)],
                 session_id=self.id,
                 epoch=self._epoch,
-                wait_ms=_WAIT_MS,
-                partition_size=1,
+                wait_ms=wait_ms,
+                partition_size=partition_size,
             )
         )
 
