@@ -1,8 +1,11 @@
 """How commands ask a broker; what goes wrong with connections is tested with `tree`."""
 
+import socket
+import time
+
 import pytest
 
-from trio_kafka.cli.ask import AskError, name_of, parse_address
+from trio_kafka.cli.ask import AskError, _wait_until, name_of, parse_address
 from trio_kafka.model import Endpoint
 
 
@@ -27,3 +30,13 @@ def test_anything_else_is_refused(text):
 def test_an_error_code_has_its_name():
     assert name_of(3) == "UNKNOWN_TOPIC_OR_PARTITION"
     assert name_of(12345) == "error 12345"
+
+
+def test_what_blocks_ends_at_the_deadline_and_not_after_it():
+    one, other = socket.socketpair()
+    with one, other:
+        _wait_until(one, time.monotonic() + 5)
+        assert 4 < one.gettimeout() <= 5
+        for late in (0, 1):
+            with pytest.raises(TimeoutError):
+                _wait_until(one, time.monotonic() - late)

@@ -12,6 +12,7 @@ from trio_kafka.config.catalogue import base_of, every_setting, has_prefix, sett
         ("listener.name.internal.plain.connections.max.reauth.ms", "connections.max.reauth.ms"),
         ("listener.name.internal.sasl.jaas.config", "sasl.jaas.config"),
         ("listener.name.internal.plain.ssl.key.password", "plain.ssl.key.password"),
+        ("listener.name.internal.xsasl.jaas.config", "xsasl.jaas.config"),
         ("listener.name.internal", "listener.name.internal"),
         ("listener.name..num.io.threads", "listener.name..num.io.threads"),
     ],

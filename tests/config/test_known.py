@@ -10,7 +10,7 @@ import pytest
 from tests.config.test_broker import in_order, valid
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.known import UNHEARD, Standing, known_settings, standing, why_ignored
-from trio_kafka.config.setting import settings_of
+from trio_kafka.config.setting import ConfigError, settings_of
 
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
 OF_THE_AUTHORIZER = {
@@ -107,3 +107,36 @@ broker_config({"log.cleaner.threads": "3"})
 assert tables in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("text", ["DISABLED", "disabled", "Bidirectional"])
+def test_some_choices_may_be_written_in_any_case(text):
+    assert KNOWN["group.consumer.migration.policy"].parse(text) == text
+
+
+def test_others_may_not():
+    with pytest.raises(ConfigError, match="is none of required, requested, none"):
+        KNOWN["ssl.client.auth"].parse("Required")
+    with pytest.raises(ConfigError, match="is none of DISABLED"):
+        KNOWN["group.consumer.migration.policy"].parse("any")
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("", True),
+        ("h:1", True),
+        ("[::1]:5, 10.0.0.1:0", True),
+        ("h", False),
+        ("h:", False),
+        (":1", False),
+        ("h:-1", False),
+    ],
+)
+def test_overrides_of_addresses_are_hosts_and_counts(text, right):
+    setting = KNOWN["max.connections.per.ip.overrides"]
+    if right:
+        assert setting.parse(text) == text
+    else:
+        with pytest.raises(ConfigError, match="is no HOST:COUNT"):
+            setting.parse(text)

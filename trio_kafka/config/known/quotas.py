@@ -8,8 +8,8 @@ from trio_kafka.config.values import MAX_INT, MAX_LONG
 
 def _check_overrides(text: str) -> None:
     for item in filter(None, map(str.strip, text.split(","))):
-        host, colon, count = item.rpartition(":")
-        if not (colon and host.strip() and count.strip().isdecimal()):
+        host, _, count = item.rpartition(":")
+        if not (host.strip() and count.strip().isdecimal()):
             raise ValueError(f"{item!r} is no HOST:COUNT")
 
 
