@@ -5,6 +5,11 @@ from trio_kafka.config.load import load, options
 from trio_kafka.config.properties import iterate_properties, parse_properties
 from trio_kafka.config.setting import ConfigError
 
+CLASSES = ", ".join(
+    f"org.apache.kafka.common.config.provider.{name}ConfigProvider"
+    for name in ("EnvVar", "File", "Directory")
+)
+
 
 class Machine:
     variables = {"SECRET": "hunter22"}  # noqa: RUF012
@@ -56,6 +61,15 @@ def test_a_setting_beside_another_of_the_same_meaning_is_a_warning(text, loser, 
 
 def test_two_settings_that_mean_different_things_are_none():
     assert findings("log.flush.interval.ms=5\nlog.flush.scheduler.interval.ms=5") == []
+
+
+def test_a_provider_that_is_not_named_is_a_warning():
+    assert findings("config.providers=env\nconfig.providers.env.class=a") == [
+        "f:2: error: config.providers.env.class: 'a' cannot be run here: want one of " + CLASSES
+    ]
+    assert findings("config.providers.env.class=a") == [
+        "f:1: warning: config.providers.env.class has no effect: config.providers does not name env"
+    ]
 
 
 def test_contradictions_are_looked_for_where_each_value_is_right():

@@ -1,6 +1,9 @@
+from math import inf, nextafter
+
 import pytest
 from attrs import frozen
 
+from trio_kafka.config.catalogue import every_setting
 from trio_kafka.config.setting import (
     ConfigError,
     Setting,
@@ -14,6 +17,7 @@ from trio_kafka.config.setting import (
     string,
     texts,
 )
+from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.values import Kind
 
 
@@ -113,3 +117,68 @@ def test_an_error_names_the_place_first():
     error = ConfigError("num.partitions", "is odd", "server.properties:7")
 
     assert str(error) == "server.properties:7: num.partitions: is odd"
+
+
+ALL = [*every_setting().values(), *TOPIC_SETTINGS.values()]
+
+
+def past(setting, bound, step):
+    """The nearest value beyond a bound, and whether the type has it at all."""
+    if setting.kind is Kind.DOUBLE:
+        return nextafter(bound, step * inf)
+    return int(bound) + step
+
+
+@pytest.mark.parametrize("setting", [s for s in ALL if s.low is not None], ids=lambda s: s.name)
+def test_the_lower_bound_of_each_setting_is_allowed_and_what_is_below_is_not(setting):
+    assert setting.parse(setting.text_of(setting.low)) == setting.low
+    assert setting.parse(setting.text_of(past(setting, setting.low, 1))) > setting.low
+    below = past(setting, setting.low, -1)
+    if below not in setting.also:
+        with pytest.raises(ConfigError, match="is too small"):
+            setting.parse(setting.text_of(below))
+    for other in setting.also:
+        assert setting.parse(setting.text_of(other)) == other
+
+
+@pytest.mark.parametrize("setting", [s for s in ALL if s.high is not None], ids=lambda s: s.name)
+def test_the_upper_bound_of_each_setting_is_allowed_and_what_is_above_is_not(setting):
+    assert setting.parse(setting.text_of(setting.high)) == setting.high
+    assert setting.parse(setting.text_of(past(setting, setting.high, -1))) < setting.high
+    with pytest.raises(ConfigError, match="is too large"):
+        setting.parse(setting.text_of(past(setting, setting.high, 1)))
+
+
+BITS = {Kind.SHORT: 16, Kind.INT: 32, Kind.LONG: 64}
+
+
+@pytest.mark.parametrize("setting", [s for s in ALL if s.kind in BITS], ids=lambda s: s.name)
+def test_each_number_has_the_width_of_its_type(setting):
+    most = (1 << (BITS[setting.kind] - 1)) - 1
+
+    with pytest.raises(ConfigError, match="is out of range"):
+        setting.parse(str(most + 1))
+    with pytest.raises(ConfigError, match="is out of range"):
+        setting.parse(str(-most - 2))
+    if setting.high is None:
+        assert setting.parse(str(most)) == most
+
+
+@pytest.mark.parametrize("setting", [s for s in ALL if s.choices], ids=lambda s: s.name)
+def test_each_choice_is_allowed_and_nothing_else(setting):
+    for choice in setting.choices:
+        assert setting.parse(choice) in (choice, (choice,))
+    with pytest.raises(ConfigError, match="is none of"):
+        setting.parse("another")
+
+
+@pytest.mark.parametrize("setting", [s for s in ALL if s.not_empty], ids=lambda s: s.name)
+def test_what_must_not_be_empty_is_not(setting):
+    with pytest.raises(ConfigError, match="must not be empty"):
+        setting.parse("")
+
+
+@pytest.mark.parametrize("setting", [s for s in ALL if not s.required], ids=lambda s: s.name)
+def test_each_default_is_allowed(setting):
+    if setting.default is not None:
+        setting.check_value(setting.default)

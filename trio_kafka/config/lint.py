@@ -8,7 +8,7 @@ from enum import Enum
 
 from attrs import frozen
 
-from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of
+from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, is_of_provider
 from trio_kafka.config.gone import DEPRECATED
 from trio_kafka.config.load import Layer, check_name, load, told
 from trio_kafka.config.properties import Given
@@ -46,6 +46,7 @@ def lint(layers: Sequence[Layer], outside: Outside | None = None) -> list[Findin
         return [_error(error, given)]
     found = [one for name in given for one in _of_one(name, given)]
     found += _overshadowed(given)
+    found += _of_no_provider(given)
     if all(one.level is not Level.ERROR for one in found):
         try:
             load(given)
@@ -91,6 +92,16 @@ def _overshadowed(given: Mapping[str, Given]) -> Iterator[Finding]:
             if name != "log.flush.scheduler.interval.ms":
                 text = f"{name} has no effect beside {winner}, which is given at"
                 yield Finding(Level.WARNING, given[name].where, f"{text} {given[winner].where}")
+
+
+def _of_no_provider(given: Mapping[str, Given]) -> Iterator[Finding]:
+    """What is said of providers that `config.providers` does not name."""
+    names = given["config.providers"].text.split(",") if "config.providers" in given else []
+    known = {name.strip() for name in names}
+    for name, one in given.items():
+        if is_of_provider(name) and name.split(".")[2] not in known:
+            text = f"{name} has no effect: config.providers does not name {name.split('.')[2]}"
+            yield Finding(Level.WARNING, one.where, text)
 
 
 def _error(error: ConfigError, given: Mapping[str, Given]) -> Finding:
