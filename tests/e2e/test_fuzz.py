@@ -5,7 +5,7 @@ A failure names its burst, `SEED NUMBER`: `python -m tests.e2e.fuzz HOST:PORT SE
 again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +23,11 @@ Size = Callable[[int, int], int]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 MIB = 1 << 20
+NARROW = ("num.io.threads=1", "num.network.threads=1", "queued.max.requests=1")
 SETTINGS = ("fetch.max.bytes=65536", "socket.request.max.bytes=1048576", "num.partitions=2")
 # What holds or waits: each of these has left, or is as it was, when the clients have.
 LASTING = {"broker", "plane", "nursery", "task", "channel", "limiter", "purgatory", "selector"}
 REASONS = ("left", "bad-frame", "unknown-api", "undecodable", "forbidden")
-
-
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
-    with broker_process(tmp_path, *SETTINGS) as broker:
-        yield broker
-        assert broker.stop() == 0
 
 
 def lasting(tree: Tree) -> list[tuple[str, str]]:
@@ -41,14 +35,33 @@ def lasting(tree: Tree) -> list[tuple[str, str]]:
     return sorted((kind, name) for kind, name, _ in tree if kind in LASTING)
 
 
-def test_whatever_comes_nothing_hangs_breaks_or_stays(broker: BrokerProcess, size: Size) -> None:
-    topic, seed, bursts = new_topic(broker), 1, size(2000, 200_000)
+@pytest.mark.parametrize(
+    ("settings", "seed", "bursts"),
+    [
+        pytest.param((), 1, (2000, 200_000), id="with Kafka's defaults"),
+        pytest.param(NARROW, 2, (500, 20_000), id="with one of each"),
+    ],
+)
+def test_whatever_comes_nothing_hangs_breaks_or_stays(
+    tmp_path: Path, size: Size, settings: tuple[str, ...], seed: int, bursts: tuple[int, int]
+) -> None:
+    with broker_process(tmp_path, *SETTINGS, *settings) as broker:
+        fuzz(broker, seed, size(*bursts), most=size(16, 64) * MIB)
+        assert broker.stop() == 0
+
+
+def fuzz(broker: BrokerProcess, seed: int, bursts: int, most: int) -> None:
+    """AssertionError for whatever the broker owes and does not do; `most`: bytes that it may grow
+    by.
+    """
+    topic = new_topic(broker)
     fuzzer, sockets = Fuzzer(broker.address), sockets_of(broker)
 
+    # What is imported or kept with first requests is there from here on.
+    fuzzer.run(seed, range(bursts // 10))
+    before = read_tree(broker)
+    grown = -resident_bytes(broker)
     with witness(broker, topic):
-        fuzzer.run(seed, range(bursts // 10))  # what is kept is kept from here on
-        before = read_tree(broker)
-        grown = -resident_bytes(broker)
         fuzzer.run(seed, range(bursts // 10, bursts))
         grown += resident_bytes(broker)
 
@@ -58,7 +71,7 @@ def test_whatever_comes_nothing_hangs_breaks_or_stays(broker: BrokerProcess, siz
     assert broker.process.poll() is None
     assert lasting(after) == lasting(before)
     assert sockets_of(broker) <= sockets + 1  # the one that asked may not be closed yet
-    assert grown < size(16, 64) * MIB
+    assert grown < most
     check_counters(after)
     check_log(broker)
 

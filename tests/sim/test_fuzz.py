@@ -85,9 +85,11 @@ def no_complaints() -> Iterator[None]:
     assert handler.said == []
 
 
-@given(conversations())
+@given(conversations(), st.booleans())
 @settings(suppress_health_check=list(HealthCheck))
-def test_every_message_is_answered_and_nothing_of_it_stays(said: Sequence[Sent]) -> None:
+def test_every_message_is_answered_and_nothing_of_it_stays(
+    said: Sequence[Sent], moody: bool
+) -> None:
     async def live(universe: Universe) -> None:
         async with served_broker(universe.machine("broker")) as served:
             for name in TOPICS[:3]:
@@ -99,7 +101,7 @@ def test_every_message_is_answered_and_nothing_of_it_stays(said: Sequence[Sent])
             assert left_over(served) == {}
 
     with no_complaints():
-        run_simulated(live)
+        run_simulated(live, moody=moody)
 
 
 async def talk(served: ServedBroker, client: ScriptedClient, said: Sequence[Sent]) -> None:
