@@ -15,6 +15,10 @@ READ, WRITTEN = 0, 1  # the partitions that have news, in `read` and in `woken`
 _WAIT_MS: Final = 10_000
 
 
+def figure_of(size: int, poll: str) -> str:
+    return f"{size} partitions, {poll}"
+
+
 class Session:
     """A fetch session of one connection, over the first partitions of a topic."""
 
@@ -58,8 +62,8 @@ class Session:
 
 @row(
     "fetch-session-1000",
-    times_own("1000 partitions, read", "10 partitions, read", must=2, aim=1.2),
-    times_own("1000 partitions, woken", "10 partitions, woken", must=2, aim=1.2),
+    times_own(figure_of(1000, "read"), figure_of(10, "read"), must=2, aim=1.2),
+    times_own(figure_of(1000, "woken"), figure_of(10, "woken"), must=2, aim=1.2),
     sizes=(10, 1000),
 )
 def fetch_session(target: Target, sizes: tuple[int, ...]) -> Figures:
@@ -72,7 +76,7 @@ def fetch_session(target: Target, sizes: tuple[int, ...]) -> Figures:
         for measure in (read, woken):
             for size in sizes:
                 meter, polls = measure(target, topic, size, target.seconds / 2)
-                name = f"{size} partitions, {measure.__name__}"
+                name = figure_of(size, measure.__name__)
                 figures[name] = Figure(meter.server_cpu_s / polls * 1e6, "µs each")
         return figures
 
