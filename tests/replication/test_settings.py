@@ -29,6 +29,12 @@ def test_a_log_obeys_what_was_set() -> None:
     )
 
 
+def test_the_internal_size_of_segments_goes_over_the_other() -> None:
+    given = {"segment.bytes": "2000000", "internal.segment.bytes": "100"}
+
+    assert log_config(topic_config(given, BROKER)).segment_bytes == 100
+
+
 def test_producers_are_bound_by_size_and_time() -> None:
     bound = settings(
         max_message_bytes="99",

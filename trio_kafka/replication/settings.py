@@ -25,6 +25,9 @@ _SHARED: Final = tuple(one.name for one in fields(LogConfig) if one.name != "cle
 def log_config(topic: TopicConfig) -> LogConfig:
     """What a log obeys."""
     shared = {name: getattr(topic, name) for name in _SHARED}
+    if topic.internal_segment_bytes is not None:
+        # Without the lower bound of segment.bytes: for tests, Kafka's and ours.
+        shared["segment_bytes"] = topic.internal_segment_bytes
     return LogConfig(cleanup_policy=frozenset(topic.cleanup_policy), **shared)
 
 

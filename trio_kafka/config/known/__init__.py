@@ -84,7 +84,6 @@ _TOPICS_NOT_YET: Final = {
         follower.replication.throttled.replicas leader.replication.throttled.replicas
         unclean.leader.election.enable
     """,
-    "segments have the size that segment.bytes says": "internal.segment.bytes",
     _TIERED: """
         local.retention.bytes local.retention.ms remote.copy.lag.bytes remote.copy.lag.ms
         remote.log.copy.disable remote.log.delete.on.disable
