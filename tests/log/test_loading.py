@@ -43,8 +43,16 @@ async def test_a_stray_log_keeps_its_files(autojump_clock, world):
     await trio.sleep(100)
     await manager.removal.remove_due()
 
-    assert [name for name in root.names() if name.startswith("t-0.")]
+    (name,) = [name for name in root.names() if name.startswith("t-0.")]
     assert manager.get(T0) is None
+    assert manager.strays == [f"/data/{name}"]
+    await manager.close()
+
+    again = await started(world)
+
+    assert again.strays == [f"/data/{name}"]
+    assert again.figures()["strays"] == 1
+    assert root.directory(name).names()
 
 
 @pytest.mark.parametrize("current", ["old", "new"])

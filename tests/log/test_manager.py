@@ -95,7 +95,13 @@ async def test_figures_count_what_is_there(autojump_clock, world):
     manager = await started(world)
     manager.create(T0, TOPIC_ID, SMALL)
 
-    assert manager.figures() == {"directories": 1, "offline": 0, "logs": 1, "deleted": 0}
+    assert manager.figures() == {
+        "directories": 1,
+        "offline": 0,
+        "logs": 1,
+        "deleted": 0,
+        "strays": 0,
+    }
     assert manager.get(T0).figures()["end"] == 0
 
 

@@ -12,6 +12,7 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.descriptors import sync_names, when_free, when_free_now
 from trio_kafka.model import TopicPartition
 from trio_kafka.world.protocols import Directory
 
@@ -24,9 +25,9 @@ _SLICE: Final = 1000  # lines written without letting others run: about 0.5 ms
 
 
 async def read_file(directory: Directory, name: str) -> bytes | None:
-    """The whole content; None where there is no such file."""
+    """The whole content; None where there is no such file. OSError."""
     try:
-        file = directory.open(name)
+        file = await when_free_now(lambda: directory.open(name))
     except FileNotFoundError:
         return None
     try:
@@ -37,18 +38,18 @@ async def read_file(directory: Directory, name: str) -> bytes | None:
 
 
 async def replace_file(directory: Directory, name: str, content: bytes) -> None:
-    """Make `content` the durable content of the file, or leave the old one."""
+    """Make `content` the durable content of the file, or leave the old one. OSError.
+
+    Nobody may do the same to that file meanwhile.
+    """
     temporary = f"{name}.tmp"
-    if directory.exists(temporary):
-        await directory.unlink(temporary)
-    file = directory.create(temporary)
+    file = await when_free(lambda: directory.create_slow(temporary, content, replace=True))
     try:
-        file.append([content])
         await file.sync()
     finally:
         file.close()
     directory.rename(temporary, name)
-    await directory.sync()
+    await sync_names(directory)
 
 
 async def read_lines(directory: Directory, name: str, fields: int) -> list[list[str]]:

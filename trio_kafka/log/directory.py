@@ -21,6 +21,7 @@ from trio_kafka.log.checkpoint import (
     replace_file,
     write_offsets,
 )
+from trio_kafka.log.descriptors import sync_names, when_free_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.meta_properties import MetaProperties, read_meta_properties
 from trio_kafka.log.pace import Pace
@@ -55,14 +56,14 @@ class LogDirectory:
     async def open(self) -> None:
         """Lock it, and read what it says of itself. Raises LogDirError, also where it is in use."""
         try:
-            self._unlock = self.root.lock(LOCK)
+            self._unlock = await when_free_now(lambda: self.root.lock(LOCK))
             self.properties = await read_meta_properties(self.root)
             await self._read_checkpoints()
             self.clean = self.root.exists(CLEAN)
             if self.clean:
                 # From now on this life is not clean, also if it ends at once.
                 await self.root.unlink(CLEAN)
-                await self.root.sync()
+                await sync_names(self.root)
         except BlockingIOError as error:
             raise LogDirError(self.path, f"{LOCK} is held by another process") from error
         except OSError as error:
@@ -140,6 +141,16 @@ class LogDirectory:
     async def write_start_offsets(self) -> None:
         """Write down the start offsets above the first segments'. OSError."""
         await self.write(START_OFFSETS)
+
+    async def sync_names(self) -> None:
+        """Make durable which partitions there are; an error takes the directory offline."""
+        if self.offline:
+            await trio.lowlevel.checkpoint()
+            return
+        try:
+            await sync_names(self.root)
+        except OSError as error:
+            self.fail(LogDirError(self.path, str(error)))
 
     async def checkpoint(self) -> None:
         """Write all checkpoints; an error takes the directory offline."""

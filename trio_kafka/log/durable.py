@@ -4,6 +4,7 @@ Kept until a sync has succeeded, so that two syncs at a time cannot each believe
 it.
 """
 
+from trio_kafka.log.descriptors import sync_names
 from trio_kafka.log.segment import Segment
 from trio_kafka.world.protocols import Directory, File
 
@@ -51,9 +52,9 @@ class Unsynced:
             await file.sync()
         await active.sync()  # its indexes too, where the end of the log has written them
         if made != self._synced:
-            await self._directory.sync()
+            await sync_names(self._directory)
         if self._parent is not None:
-            await self._parent.sync()
+            await sync_names(self._parent)
             self._parent = None
         self._synced = made
         self._sealed = [segment for segment in self._sealed if segment not in sealed]

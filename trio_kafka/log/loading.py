@@ -1,9 +1,11 @@
 """Every partition of every directory is loaded when a broker starts.
 
-A directory that fails goes offline, the others go on. What was marked before is taken up again.
+A directory that fails goes offline, the others go on. What was marked before is taken up again:
+what was deleted goes when its delay is over, a stray stays, and each start says where.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import trio
@@ -13,6 +15,7 @@ from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import read_file
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.descriptors import names_in, when_free
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.identity import IdentityError
 from trio_kafka.log.log import Log
@@ -63,7 +66,7 @@ class _Load:
     async def directory(self, directory: LogDirectory) -> None:
         """All that is in it; an error takes it offline."""
         try:
-            for name in directory.root.names():
+            for name in await names_in(directory.root):
                 await self._load(directory, name)
             if not directory.clean:
                 await directory.checkpoint()
@@ -79,20 +82,26 @@ class _Load:
         partition, mark = parsed
         if mark == DELETE:
             self.logs.removal.add(directory, name, self.delete_delay_ms)
+        elif mark == STRAY:
+            self.logs.found_stray(f"{directory.path}/{name}")
         elif not mark:
             self._take(directory, name, await self._open(directory, name, partition))
 
     async def _open(self, directory: LogDirectory, name: str, partition: TopicPartition) -> Log:
         folder = directory.root.directory(name)
-        log = await open_log(
-            self.logs.world,
-            folder,
-            partition,
-            self.config_of(partition),
-            known=directory.known(partition),
-            pace=directory.pace,
-            files=self.logs.files,
-            silent_since=self.silent_since,
+        known, config = directory.known(partition), self.config_of(partition)
+        log = await when_free(
+            partial(
+                open_log,
+                self.logs.world,
+                folder,
+                partition,
+                config,
+                known=known,
+                pace=directory.pace,
+                files=self.logs.files,
+                silent_since=self.silent_since,
+            )
         )
         try:
             content = await read_file(folder, PARTITION_METADATA)
@@ -122,8 +131,9 @@ class _Load:
         if log.topic_id is not None and log.topic_id == other.topic_id:
             here, there = log.directory.path, other.directory.path
             raise IdentityError(f"{partition} is in {here} and in {there}")
-        _logger.warning("stray partition", path=log.directory.path)
-        directory.root.rename(name, self.logs.marked(partition, STRAY))
+        marked = self.logs.marked(partition, STRAY)
+        directory.root.rename(name, marked)
+        self.logs.found_stray(f"{directory.path}/{marked}")
 
 
 def _rank(log: Log, wanted: TopicId | None) -> int:

@@ -34,7 +34,8 @@ class LogManager:
     """on_offline: called with a directory that has just gone offline.
 
     open_files: how many files of sealed segments are open at most, see `OpenFiles`. offline_paths:
-    directories that could not be opened. removal: what waits to be removed.
+    directories that could not be opened. removal: what waits to be removed. strays: directories of
+    partitions that this broker should not have; an operator may remove them, nobody else does.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class LogManager:
         self.directories: list[LogDirectory] = []
         self.offline_paths: dict[str, LogDirError] = {}
         self.removal = Removal(world)
+        self.strays: list[str] = []
         self._paths = paths
         self._on_offline = on_offline or _nobody
         self._logs: dict[TopicPartition, Log] = {}
@@ -66,6 +68,7 @@ class LogManager:
             "offline": sum(1 for one in self.directories if one.offline) + len(self.offline_paths),
             "logs": len(self._logs),
             "deleted": len(self.removal),
+            "strays": len(self.strays),
         }
 
     # Directories
@@ -222,8 +225,16 @@ class LogManager:
         self._retire(partition, DELETE)
 
     def make_stray(self, partition: TopicPartition) -> None:
-        """Take a log out of service whose partition is not this broker's; its files stay."""
+        """Take a log out of service whose partition is not this broker's; its files stay.
+
+        Source: Kafka moves strays aside and never deletes them: metadata may be wrong, too.
+        """
         self._retire(partition, STRAY)
+
+    def found_stray(self, path: str) -> None:
+        """A directory that was moved aside, now or before the start."""
+        self.strays.append(path)
+        _logger.warning("stray partition", path=path)
 
     def _retire(self, partition: TopicPartition, mark: str) -> None:
         directory, log = self.directory_of(partition), self._logs.pop(partition, None)
@@ -241,7 +252,11 @@ class LogManager:
         except OSError as error:
             directory.fail(LogDirError(directory.path, str(error)))
             return
-        if mark == DELETE:
+        # Not synced, a power loss would make a deleted log a stray, which stays for ever.
+        self._syncing.ask(directory)
+        if mark == STRAY:
+            self.found_stray(f"{directory.path}/{name}")
+        else:
             self.removal.add(directory, name, log.config.file_delete_delay_ms)
 
     def marked(self, partition: TopicPartition, mark: str) -> str:

@@ -9,6 +9,7 @@ import trio
 from attrs import define, field, frozen
 
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.descriptors import names_in, sync_names
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.world.protocols import World
 
@@ -54,9 +55,9 @@ class Removal:
 async def _remove(directory: LogDirectory, name: str) -> None:
     """An error takes the directory offline."""
     try:
-        await directory.root.sync()  # the new name first: half a directory is no partition
+        await sync_names(directory.root)  # the new name first: half a directory is no partition
         folder = directory.root.directory(name)
-        for file in folder.names():
+        for file in await names_in(folder):
             await folder.unlink(file)
         await directory.root.unlink(name)
     except OSError as error:

@@ -9,6 +9,7 @@ Source: retention.ms, retention.bytes, DeleteRecords (KIP-107).
 from collections.abc import Awaitable, Callable
 
 from trio_kafka.log.append_slow import roll_slow
+from trio_kafka.log.descriptors import sync_names, when_free_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import SEGMENT_FILES, SNAPSHOT, offset_file
 from trio_kafka.log.producers import snapshots
@@ -94,10 +95,10 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
                     name = offset_file(segment.base_offset, suffix)
                     if log.directory.exists(name):
                         await log.directory.unlink(name)
-            for snapshot in snapshots(log.directory):
+            for snapshot in await when_free_now(lambda: snapshots(log.directory)):
                 if snapshot < kept:
                     await log.directory.unlink(offset_file(snapshot, SNAPSHOT))
-            await log.directory.sync()
+            await sync_names(log.directory)
         except OSError as error:
             log.fail(error)
         log.deleting = False

@@ -6,8 +6,8 @@ after a failure.
 
 import trio
 
-from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.log.checkpoint import LEADER_EPOCHS, checkpoint_text, replace_file
+from trio_kafka.log.descriptors import when_free_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.producers import write_snapshot
 
@@ -60,11 +60,9 @@ async def close(log: Log) -> None:
     async with log.writing:
         if not log.failed:
             try:
-                log.segments.active.write_indexes()
-                _write_producers(log)
+                await when_free_now(log.segments.active.write_indexes)
+                await when_free_now(lambda: _write_producers(log))
             except OSError as error:
                 log.fail(error)
-            except KafkaError as error:  # no descriptor is left: this is no clean end
-                raise LogDirError(log.directory.path, str(error)) from error
             await sync_now(log)
         log.abandon()

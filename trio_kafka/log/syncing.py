@@ -1,4 +1,4 @@
-"""Logs that ask for a sync get it soon, a few at a time."""
+"""Logs and directories of logs that ask for a sync get it soon, a few at a time."""
 
 from typing import Final, NoReturn
 
@@ -6,6 +6,7 @@ import trio
 
 from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.log import Log
 from trio_kafka.log.sync import sync
 
@@ -17,13 +18,13 @@ class Syncing:
     """Somebody may wait for each of them (`flush.messages`): a large one holds up no other."""
 
     def __init__(self) -> None:
-        self._wanted: dict[Log, None] = {}
-        self._at_work: set[Log] = set()
+        self._wanted: dict[Log | LogDirectory, None] = {}
+        self._at_work: set[Log | LogDirectory] = set()
         self._bell = trio.Event()
 
-    def ask(self, log: Log) -> None:
-        """Let it be synced once from now on."""
-        self._wanted[log] = None
+    def ask(self, what: Log | LogDirectory) -> None:
+        """Let it be synced once from now on: of a directory the names."""
+        self._wanted[what] = None
         self._bell.set()
 
     def forget(self, log: Log) -> None:
@@ -42,18 +43,21 @@ class Syncing:
 
     async def _sync_wanted(self) -> NoReturn:
         while True:
-            log = next((one for one in self._wanted if one not in self._at_work), None)
-            if log is None:
+            what = next((one for one in self._wanted if one not in self._at_work), None)
+            if what is None:
                 if self._bell.is_set():
                     self._bell = trio.Event()
                 await self._bell.wait()
                 continue
-            del self._wanted[log]
-            self._at_work.add(log)  # whoever syncs it looks again afterwards
+            del self._wanted[what]
+            self._at_work.add(what)  # whoever syncs it looks again afterwards
             try:
-                await sync_if_open(log)
+                if isinstance(what, LogDirectory):
+                    await what.sync_names()
+                else:
+                    await sync_if_open(what)
             finally:
-                self._at_work.remove(log)
+                self._at_work.remove(what)
 
 
 async def sync_if_open(log: Log) -> None:

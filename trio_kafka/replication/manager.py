@@ -227,7 +227,6 @@ class ReplicaManager:
             state = image.partition(log.partition)
             other_id = topic is not None and log.topic_id not in (None, topic.id)
             if state is None or other_id or self._broker not in state.replicas:
-                _logger.warning("stray partition", partition=str(log.partition))
                 self._logs.make_stray(log.partition)
                 yield
         opened = 0
