@@ -44,9 +44,9 @@ def test_each_api_has_a_node_by_its_name() -> None:
     node = Node("requests", "part")
     times = Times(node, {18: "ApiVersions"})
     stamps = Stamps(0.0, 0.0, 1.0, 1.0, 1.0)
-    times.add(18, stamps, 1.0)
-    times.add(18, stamps, 1.0)
-    times.add(7, stamps, 1.0)
+    times.of(18).add(stamps, 1.0)
+    times.of(18).add(stamps, 1.0)
+    times.of(7).add(stamps, 1.0)
 
     assert [child.name for child in node.children] == ["ApiVersions", "api-7"]
     assert times.of(18).count == 2

@@ -98,16 +98,12 @@ class Times:
 
     _node: Node
     _names: Mapping[int, str] = field(factory=dict)
-    _sums: dict[int, Sums] = field(factory=dict, init=False)
-
-    def add(self, key: int, stamps: Stamps, sent: float) -> None:
-        """Count a request of this API whose answer is gone."""
-        (self._sums.get(key) or self.of(key)).add(stamps, sent)
+    known: dict[int, Sums] = field(factory=dict, init=False)  # by key of the API
 
     def of(self, key: int) -> Sums:
         """The sums of one API key; call it for known keys only, each is kept for good."""
-        sums = self._sums.get(key)
+        sums = self.known.get(key)
         if sums is None:
-            sums = self._sums[key] = Sums()
+            sums = self.known[key] = Sums()
             self._node.add(self._names.get(key, f"api-{key}"), "part", sums.figures)
         return sums

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import trio
 
+from trio_kafka.errors import InvariantError
 from trio_kafka.log.append import Appended
 from trio_kafka.log.log import Log
 from trio_kafka.log.pace import LONG_IN_THREAD_S
@@ -48,7 +49,10 @@ async def append_slow(
         segment.append(records, headers, log.config.index_interval_bytes, start)
     except OSError as error:
         log.fail(error)
-    log.wrote(segment, start, records, headers)
+    size = len(records)
+    if segment.size - start != size:
+        raise InvariantError(f"{log.partition}: {size} bytes grew the file otherwise")
+    log.wrote(segment, records, headers)
     return appended
 
 

@@ -239,13 +239,13 @@ class Log:
         began = elapsed()
         try:
             segment = self.segment_for(records, headers, now_ms)
-            start = segment.append(records, headers, self.config.index_interval_bytes)
+            segment.append(records, headers, self.config.index_interval_bytes)
         except OSError as error:
             self.fail(error)
         ended = elapsed()
         if ended - began > LONG_APPEND_S:
             pace.held_up(began, ended)
-        self.wrote(segment, start, records, headers)
+        self.wrote(segment, records, headers)
 
     def segment_for(
         self, records: memoryview, headers: Sequence[BatchHeader], now_ms: int
@@ -258,24 +258,8 @@ class Log:
             segment = self._begin_segment(headers[0].base_offset, now_ms)
         return segment
 
-    def wrote(
-        self, segment: Segment, start: int, records: memoryview, headers: Sequence[BatchHeader]
-    ) -> None:
+    def wrote(self, segment: Segment, records: memoryview, headers: Sequence[BatchHeader]) -> None:
         """The part of an append that comes after the write: now the batches are there."""
-        size = len(records)
-        if segment.size - start != size:
-            raise InvariantError(f"{self.partition}: {size} bytes grew the file otherwise")
-        self._note(segment, records, headers)
-        last = headers[-1]
-        next_offset = last.base_offset + last.last_offset_delta + 1
-        self.end_offset = next_offset
-        unsynced = next_offset - self.recovery_point
-        most = self.config.flush_messages
-        if unsynced >= most and next_offset - self.flush_end >= most:
-            self.flush_end = next_offset
-            self.wants_sync(self)
-
-    def _note(self, segment: Segment, records: memoryview, headers: Sequence[BatchHeader]) -> None:
         position = 0
         for header in headers:
             if header.leader_epoch != self.epochs.latest:
@@ -285,6 +269,14 @@ class Log:
                 if aborted is not None:
                     segment.transactions.append(aborted)
             position += header.length + 12
+        last = headers[-1]
+        next_offset = last.base_offset + last.last_offset_delta + 1
+        self.end_offset = next_offset
+        unsynced = next_offset - self.recovery_point
+        most = self.config.flush_messages
+        if unsynced >= most and next_offset - self.flush_end >= most:
+            self.flush_end = next_offset
+            self.wants_sync(self)
 
     def roll(self) -> None:
         """Begin a new segment now, unless the active one is empty. LogDirError."""

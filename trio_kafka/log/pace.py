@@ -13,7 +13,7 @@ from typing import Final
 LONG_APPEND_S: Final = 0.005
 LONG_IN_THREAD_S: Final = 0.025
 SLOW_FOR_S: Final = 1.0
-SUSPECT_FOR_S: Final = 10.0
+SUSPECT_FOR_S: Final = 2.0
 
 
 class Pace:

@@ -43,6 +43,7 @@ class Processor:
         self._handlers = shared.handlers
         self._turn = shared.turn
         self._times = shared.times
+        self._known_times = shared.times.known
         self._elapsed = shared.turn.elapsed
         self._selector = shared.world.network.selector()
         self._node = node.add(name, "selector", self.figures)
@@ -370,7 +371,8 @@ class Processor:
 
     def _sent(self, connection: Connection, request: Request) -> None:
         """All of the answer is with the socket."""
-        self._times.add(request.code >> 16, request.stamps, self._elapsed())
+        key = request.code >> 16
+        (self._known_times.get(key) or self._times.of(key)).add(request.stamps, self._elapsed())
         self._unmute(connection, items.IN_HAND)
 
     def _unmute(self, connection: Connection, reason: int) -> None:

@@ -10,7 +10,12 @@ from typing import Final, cast
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
 from trio_kafka.log.log import Log
-from trio_kafka.records.header import BatchHeader, iterate_headers
+from trio_kafka.records.header import (
+    LENGTH_END,
+    TRANSACTIONAL,
+    BatchHeader,
+    iterate_headers,
+)
 from trio_kafka.records.validate import check_produce
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import check_enough
@@ -37,18 +42,20 @@ def append(
     queue is full, and INVALID_TXN_STATE for a transaction's batch: nobody would end it. Nothing was
     appended then.
     """
-    log = partition.local_log()
+    log = partition.leading or partition.local_log()
     if acks == ACKS_ALL:
         check_enough(len(partition.isr), partition.minimum)
     settings = partition.settings
     now_ms = log.now_ms()
     headers = check_produce(records, settings.limits, now_ms=now_ms, zstd=zstd)
     header = headers[0]
-    if header.is_transactional:
+    attributes = header.attributes
+    if attributes & TRANSACTIONAL:
         raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
     batch = cast("memoryview", records)  # or it would have been refused
-    if header.size != len(batch):  # the cut end of another batch follows
-        batch = batch[: header.size]
+    size = header.length + LENGTH_END
+    if size != len(batch):  # the cut end of another batch follows
+        batch = batch[:size]
     work = refinement(settings, header, now_ms)
     if work is not None:
         return _append_refined(partition, log, batch, header, work, acks=acks)

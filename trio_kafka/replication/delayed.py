@@ -26,9 +26,7 @@ def acknowledged(partition: Partition, required_offset: int, acks: int = ACKS_AL
     Raises KafkaError: as `Partition.local_log`, and NOT_ENOUGH_REPLICAS_AFTER_APPEND where the set
     has shrunk below its minimum since the append.
     """
-    log = partition.log
-    if log is None or partition.failed is not None or partition.leader != partition.node:
-        log = partition.local_log()  # says why there is none
+    log = partition.leading or partition.local_log()
     if acks != ACKS_ALL:
         return log.durable_end >= required_offset
     if log.high_watermark < required_offset:
@@ -50,6 +48,22 @@ class Produced:
 
     partition: Partition | None
     result: Appended | Queued | KafkaError
+
+
+def are_settled(parts: Sequence[Produced], acks: int) -> bool:
+    """Whether every part, appended or refused just now, has its result: nearly always."""
+    for part in parts:
+        result, partition = part.result, part.partition
+        if type(result) is Queued:
+            return False
+        if type(result) is Appended and acks != NO_ACKS and partition is not None:
+            log = partition.leading
+            if log is None:
+                return False
+            have = log.high_watermark if acks == ACKS_ALL else log.durable_end
+            if have <= result.last_offset:
+                return False
+    return True
 
 
 class ProduceWait:

@@ -52,6 +52,8 @@ DEFAULT_SETTINGS: Final = PartitionSettings()
 class Partition:
     """leader_epoch, isr and replicas are those of the last image.
 
+    leading: the log, while this replica leads and its directory is there; None: `local_log` says
+        why.
     changed: called with the Partition after each change of offsets, with its `loss` where whoever
     waits for anything else of it has waited in vain. join_queue: see `SlowAppends.join`.
     """
@@ -67,6 +69,7 @@ class Partition:
         "join_queue",
         "leader",
         "leader_epoch",
+        "leading",
         "log",
         "loss",
         "node",
@@ -107,6 +110,11 @@ class Partition:
         self.partition_epoch = state.partition_epoch
         self.isr = state.isr
         self.replicas = state.replicas
+        self._lead()
+
+    def _lead(self) -> None:
+        leads = self.failed is None and self.leader == self.node
+        self.leading = self.log if leads else None
 
     @property
     def is_leader(self) -> bool:
@@ -136,6 +144,7 @@ class Partition:
         self.log = log
         log.on_durable = self._became_durable
         self.failed = None
+        self._lead()
         self.epoch_start = log.end_offset
         self.advance()
         self.changed(self)
@@ -143,12 +152,14 @@ class Partition:
     def fail(self, error: LogDirError) -> None:
         """Its directory is offline: every use is answered with KAFKA_STORAGE_ERROR."""
         self.failed = error
+        self._lead()
         self._changed_for_all()
 
     def delete(self) -> None:
         """It is no more; whoever waits for it gets an error."""
         self.deleted = True
         self.log = None
+        self._lead()
         self._changed_for_all()
 
     def _changed_for_all(self) -> None:

@@ -127,7 +127,8 @@ def read(
     Raises KafkaError as `Partition.local_log`, OFFSET_OUT_OF_RANGE; BlockingIOError: use
     `read_cold`.
     """
-    log = partition.local_log(wanted.leader_epoch)
+    epoch = wanted.leader_epoch
+    log = (partition.leading if epoch == NO_EPOCH else None) or partition.local_log(epoch)
     answer = around(log)
     if wanted.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, wanted, answer):
         return answer
