@@ -68,14 +68,10 @@ def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Dela
     acks, version, replicas = request.acks, context.version, context.replicas
     if acks not in ACKS:
         check_acks(acks)  # says which there are
-    zstd = version >= ZSTD_SINCE
-    response = ProduceResponse()
-    rows: list[PartitionProduceResponse] = []
+    zstd, uses_ids = version >= ZSTD_SINCE, version >= IDS_SINCE
     parts: list[Produced] = []
     for topic in request.topic_data:
-        name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
-        row = TopicProduceResponse(topic.name, topic.topic_id)
-        response.responses.append(row)
+        name = TopicId(topic.topic_id) if uses_ids else topic.name
         for data in topic.partition_data:
             partition = None
             result: Appended | Queued | KafkaError
@@ -85,19 +81,9 @@ def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Dela
             except KafkaError as error:
                 result = error
             parts.append(Produced(partition, result))
-            row.partition_responses.append(made := PartitionProduceResponse(data.index))
-            rows.append(made)
 
     def answer(done: Sequence[Produced]) -> ProduceResponse:
-        for made, part in zip(rows, done, strict=True):
-            result = part.result
-            if isinstance(result, Appended):
-                made.base_offset = result.first_offset
-                made.log_append_time_ms = result.append_time_ms
-                made.log_start_offset = result.start_offset
-            elif isinstance(result, KafkaError):
-                _say_error(made, part, result, response, context)
-        return response
+        return _respond(request, done, context)
 
     if acks == NO_ACKS:
         _end_on_error(parts)
@@ -108,6 +94,31 @@ def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Dela
         )
         return delayed
     return replicas.acknowledge(parts, answer, request.timeout_ms / 1000, acks=acks)
+
+
+def _respond(
+    request: ProduceRequest, done: Sequence[Produced], context: Context
+) -> ProduceResponse:
+    """The answer to `request`, whose partitions are `done`, in its order."""
+    response = ProduceResponse()
+    parts = iter(done)
+    for topic in request.topic_data:
+        made: list[PartitionProduceResponse] = []
+        for data in topic.partition_data:
+            part = next(parts)
+            result = part.result
+            if isinstance(result, Appended):
+                first_offset, _, append_time_ms, start_offset, _ = result
+                row = PartitionProduceResponse(
+                    data.index, 0, first_offset, append_time_ms, start_offset
+                )
+            else:
+                row = PartitionProduceResponse(data.index)
+                if isinstance(result, KafkaError):
+                    _say_error(row, part, result, response, context)
+            made.append(row)
+        response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, made))
+    return response
 
 
 def _refused(index: int, code: ErrorCode, message: str | None) -> PartitionProduceResponse:
