@@ -109,17 +109,24 @@ def joined(parts: Segments) -> list[Any]:
     run: list[Any] = []
     length = 0
     for part in parts:
-        if not isinstance(part, bytes | memoryview | bytearray):
+        if type(part) is bytes or isinstance(part, memoryview | bytearray):
+            length += len(part)
+            if length <= JOINED:
+                run.append(part)
+                continue
             if run:
-                out.append(run[0] if len(run) == 1 else b"".join(run))
-                run, length = [], 0
-            out.append(part)
-        elif length + len(part) > JOINED and run:
-            out.append(run[0] if len(run) == 1 else b"".join(run))
+                out.append(_one(run))
             run, length = [part], len(part)
         else:
-            run.append(part)
-            length += len(part)
+            if run:
+                out.append(_one(run))
+            out.append(part)
+            run, length = [], 0
     if run:
-        out.append(b"".join(run) if len(run) > 1 or type(run[0]) is not bytes else run[0])
+        out.append(_one(run))
     return out
+
+
+def _one(run: list[Any]) -> Any:
+    """These as one; bytes that stand alone are not copied."""
+    return run[0] if len(run) == 1 and type(run[0]) is bytes else b"".join(run)
