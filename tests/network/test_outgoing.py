@@ -36,7 +36,7 @@ async def test_bytes_and_ranges_arrive_in_order(autojump_clock: trio.testing.Moc
     file = world.directory("/data", create=True).create("log")
     file.append([b"0123456789"])
     lease = file.lease(10)
-    out = Outgoing([b"head", FileRange(lease, 2, 5), b"", b"tail"])
+    out = Outgoing((), [b"head", FileRange(lease, 2, 5), b"", b"tail"])
 
     assert out.left == 13
     assert out.flush(near) is Progress.DONE
@@ -50,7 +50,7 @@ async def test_a_full_socket_stops_it_and_it_goes_on_where_it_was(
     world = simulated_world()
     near, far = await pair(world)
     data = bytes(range(256)) * 2000
-    out = Outgoing([data[:200_000], data[200_000:]])
+    out = Outgoing((), [data[:200_000], data[200_000:]])
 
     got = b""
     while out.flush(near) is Progress.BLOCKED:
@@ -67,7 +67,7 @@ async def test_a_turn_takes_a_share_of_file_bytes_and_no_more(
     near, _ = await pair(world)
     file = world.directory("/data", create=True).create("log")
     file.append([bytes(1000)])
-    out = Outgoing([FileRange(file.lease(1000), 0, 1000)])
+    out = Outgoing((), [FileRange(file.lease(1000), 0, 1000)])
 
     assert out.flush(near, share=300) is Progress.SHARE_USED
     assert out.taken == 300
@@ -79,7 +79,7 @@ async def test_what_was_sent_already_is_not_sent_again(
 ) -> None:
     world = simulated_world()
     near, far = await pair(world)
-    out = Outgoing([b"abcdef"], taken=4)
+    out = Outgoing((), [b"abcdef"], taken=4)
 
     assert out.flush(near) is Progress.DONE
     assert await drained(far) == b"ef"
@@ -92,7 +92,7 @@ async def test_a_truncated_file_is_an_error_and_its_lease_is_released(
     near, _ = await pair(world)
     file = world.directory("/data", create=True).create("log")
     file.append([bytes(1000)])
-    out = Outgoing([FileRange(file.lease(1000), 0, 1000)])
+    out = Outgoing((), [FileRange(file.lease(1000), 0, 1000)])
     file.truncate(500)
 
     with pytest.raises(RangeCutError):
@@ -121,8 +121,8 @@ async def test_leases_end_when_the_last_byte_is_taken_or_with_release(
     file.append([bytes(10)])
     sent, empty, kept, unsent = (CountedRange(file.lease(10), 0, n) for n in (10, 0, 10, 10))
 
-    Outgoing([sent, b"x", empty]).flush(near)
-    waiting = Outgoing([kept, b"x"])
+    Outgoing((), [sent, b"x", empty]).flush(near)
+    waiting = Outgoing((), [kept, b"x"])
     waiting.release()
     release([b"x", unsent])
 

@@ -652,8 +652,7 @@ async def test_an_answer_that_used_up_its_share_is_queued_once_whatever_edges_co
 
         (connection,) = plane.connections
         lease = files.file.lease(6 << 20)
-        connection.out = Outgoing([FileRange(lease, 0, 6 << 20)])
-        connection.request = bare_request(0, connection)
+        connection.out = Outgoing([bare_request(0, connection)], [FileRange(lease, 0, 6 << 20)])
         for _ in range(3):
             plane.processor._note(connection.key, WRITE)
         assert plane.processor._responding.items == 6

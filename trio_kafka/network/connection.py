@@ -9,7 +9,7 @@ from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.wire.frame import Framer
-from trio_kafka.wire.server import raw_client_id
+from trio_kafka.wire.server import Segments, raw_client_id
 from trio_kafka.world.protocols import Socket
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ class Connection:
     __slots__ = (
         "_client_id",
         "_client_raw",
+        "answers",
         "closed",
+        "ending",
         "flushing",
         "framer",
         "key",
@@ -54,8 +56,10 @@ class Connection:
         self.left = False  # its peer sends no more
         self.closed = False
         self.flushing = False  # a Flush is queued
-        self.out: Outgoing | None = None  # the rest of an answer
-        self.request: Request | None = None  # the one that waits for room, or whose answer `out` is
+        self.answers: list[tuple[Request, Segments]] | None = None  # for the end of the turn
+        self.out: Outgoing | None = None  # the rest of answers
+        self.ending: tuple[str, str] | None = None  # why it is closed as soon as `out` is gone
+        self.request: Request | None = None  # the one that waits for room
         self.parked: Callable[[], None] | None = None  # drops what waits for the peer's sake
         self.progress = (
             0.0  # trio.current_time() of the last pass in which it asked or took something

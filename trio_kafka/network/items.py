@@ -18,6 +18,8 @@ THROTTLED: Final = 4
 MEMORY: Final = 8
 DRAINING: Final = 16
 REAUTHENTICATING: Final = 32
+SENDING: Final = 64  # its socket has not taken all of its answers
+BUSY: Final = IN_HAND | SENDING
 
 # Reasons to close a connection: a closed set, as they are labels of a counter.
 LEFT: Final = "left"  # the peer ended the stream in order

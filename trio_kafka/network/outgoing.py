@@ -1,4 +1,4 @@
-"""An answer on its way out: segments that the socket has not taken yet.
+"""Answers on their way out: segments that the socket has not taken yet.
 
 Sends what the socket takes, and no more than a share of file bytes a turn. The leases of file
 ranges end when their last byte is taken, or with `release`, on whatever path the answer ends.
@@ -7,10 +7,13 @@ ranges end when their last byte is taken, or with `release`, on whatever path th
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum, auto
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.world.protocols import Socket
+
+if TYPE_CHECKING:
+    from trio_kafka.network.request import Request
 
 FILE_SHARE: Final = 1 << 20  # bytes of files a turn
 
@@ -24,15 +27,23 @@ class Progress(Enum):
 
 
 class Outgoing:
-    """One answer; `taken` bytes of it are with the socket."""
+    """The answers to `requests`; `taken` bytes of them are with the socket."""
 
-    __slots__ = ("_segments", "taken")
+    __slots__ = ("_segments", "requests", "taken")
 
-    def __init__(self, segments: Iterable[Any], taken: int = 0) -> None:
+    def __init__(
+        self, requests: "Iterable[Request]", segments: Iterable[Any], taken: int = 0
+    ) -> None:
+        self.requests = list(requests)
         self._segments: deque[Any] = deque(segments)
         self.taken = 0
         if taken:
             self._take_bytes(taken)
+
+    def add(self, requests: "Iterable[Request]", segments: Iterable[Any]) -> None:
+        """Answers that go behind these."""
+        self.requests.extend(requests)
+        self._segments.extend(segments)
 
     def flush(self, socket: Socket, share: int = FILE_SHARE) -> Progress:
         """Offer the rest to the socket.

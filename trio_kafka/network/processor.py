@@ -2,7 +2,8 @@
 
 The reader parks once in the selector and serves every ready connection in one wake. Edges only set
 flags and fill the ready list, so none of a batch can name a closed connection, and a turn that ends
-half way loses no edge. One request of a connection is in hand at a time. Neither reader nor writer
+half way loses no edge. One request of a connection is in hand at a time; answers of the reader's
+go to their sockets at the end of its turn (`sending`). Neither reader nor writer
 ever stops for a full request channel: a connection whose request found it full waits, muted, until
     the channel calls. Source: the order of Kafka's Selector and Processor.
 """
@@ -20,14 +21,15 @@ from trio_kafka.network import items
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.handlers import Shared
 from trio_kafka.network.idle import close_idle
-from trio_kafka.network.outgoing import Outgoing, Progress, release
+from trio_kafka.network.outgoing import release
 from trio_kafka.network.request import Request
 from trio_kafka.network.roster import Roster
+from trio_kafka.network.sending import Sending
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.waiting import WaitingRoom
 from trio_kafka.wire.frame import SMALL, Framer
 from trio_kafka.wire.server import HEAD, Segments
-from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, RangeCutError, Socket
+from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, Socket
 
 _EDGES_A_TURN: Final = 64
 
@@ -42,8 +44,6 @@ class Processor:
         self._channel = shared.channel
         self._handlers = shared.handlers
         self._turn = shared.turn
-        self._times = shared.times
-        self._known_times = shared.times.known
         self._elapsed = shared.turn.elapsed
         self._selector = shared.world.network.selector()
         self._node = node.add(name, "selector", self.figures)
@@ -62,9 +62,9 @@ class Processor:
         self._responding = self._responses.counts
         self._ready: deque[Connection] = deque()
         self._waiting = WaitingRoom(shared.channel, self._ring)
-        # The reader's own answers go together: sending wakes the peer, which costs as much as
-        # serving a small request, and a peer that is awake already is not woken again.
-        self._answers: list[tuple[Request, Segments]] = []
+        self._sending = Sending(
+            shared.turn, shared.times, self._responses, self._close, self._unmute
+        )
         self._asleep = self._inline = False
         self._ends = 0.0  # of the part of the turn that whichever task runs has
         self._served = 0
@@ -97,23 +97,24 @@ class Processor:
     # --- for requests; never waits
 
     def answer(self, request: Request, segments: Segments | None) -> None:
-        """Send an answer: the reader's own with the others of its turn if none waits, else by the
-        writer.
+        """Send an answer: the reader's own at the end of its turn if no other waits for the writer,
+        else by the writer.
         """
         stamps = request.stamps
         stamps.answered = now = self._elapsed()
         if not stamps.handled:
             stamps.handled = now
-        if self._inline and not self._responding.queued:
+        connection = request.connection
+        if not self._inline or self._responding.queued:
             if segments is None:
-                stamps.sending = now
-                self._finish(request.connection, request)
+                self._responses.send_nowait(items.NoOp(connection, request))
             else:
-                self._answers.append((request, segments))
+                self._responses.send_nowait(items.Send(connection, request, segments))
         elif segments is None:
-            self._responses.send_nowait(items.NoOp(request.connection, request))
+            self._finish(connection, request)
         else:
-            self._responses.send_nowait(items.Send(request.connection, request, segments))
+            self._sending.later(request, segments)
+            self._unmute(connection, items.IN_HAND)
 
     def refuse(self, request: Request, reason: str, detail: str) -> None:
         """Close the connection of a request that gets no answer."""
@@ -135,7 +136,7 @@ class Processor:
         self._draining = True
         for connection in list(self.connections.values()):
             connection.muted |= items.DRAINING
-            if not connection.muted & items.IN_HAND:
+            if not connection.muted & items.BUSY:
                 self._close(connection, items.DRAINED)
         self._ring()
 
@@ -148,6 +149,7 @@ class Processor:
     async def _read(self) -> NoReturn:
         selector, ready, turn, elapsed = self._selector, self._ready, self._turn, self._elapsed
         poll, arrived, waiting = selector.poll, self._arrived.counts, self._waiting
+        sending = self._sending
         while True:
             if ready or waiting.room or arrived.queued:
                 await trio.lowlevel.checkpoint()  # the turn was over
@@ -169,17 +171,10 @@ class Processor:
                 if request is not None:
                     self._pass_on(connection, request)
                 over = elapsed() >= self._ends
-                if self._answers and (over or not ready):
-                    self._send_answers()
+                if sending.waiting and (over or not ready):
+                    sending.flush()
                 if over:
                     break
-
-    def _send_answers(self) -> None:
-        """May make their connections ready again."""
-        answers, self._answers = self._answers, []
-        for request, segments in answers:
-            request.stamps.sending = self._elapsed()
-            self._send(request.connection, request, segments)
 
     def _note(self, key: int, mask: int) -> None:
         connection = self.connections.get(key)
@@ -195,7 +190,7 @@ class Processor:
         if mask & READ:
             connection.readable = True
         if mask & WRITE and connection.out is not None:
-            self._flush(connection)
+            self._sending.go_on(connection)
         if connection.readable and not (connection.muted or connection.queued or connection.closed):
             connection.queued = True
             self._ready.append(connection)
@@ -226,7 +221,7 @@ class Processor:
             connection.readable = False
             connection.framer.rest()
         except ProtocolError as error:
-            self._close(connection, items.BAD_FRAME, str(error))
+            self._end(connection, items.BAD_FRAME, str(error))
         except OSError as error:
             self._close(connection, items.GONE, str(error))
         if frame is None:
@@ -248,7 +243,7 @@ class Processor:
             room = framer.room()
             n = connection.socket.receive_into(room)
             if not n:
-                self._close(connection, items.LEFT, "within a frame" if framer.pending else "")
+                self._end(connection, items.LEFT, "within a frame" if framer.pending else "")
                 return None
             frame = framer.received(n)
             connection.progress = self._turn.time
@@ -293,21 +288,18 @@ class Processor:
     def _apply(self, item: items.Item) -> None:
         connection, kind = item.connection, type(item)
         if isinstance(item, items.Send):
-            item.request.stamps.sending = self._elapsed()
             self._send(connection, item.request, item.segments)
         elif isinstance(item, items.NoOp):
-            item.request.stamps.sending = self._elapsed()
             self._finish(connection, item.request)
         elif isinstance(item, items.Close):
             if item.request is not None:
                 connection.muted &= ~items.IN_HAND  # nobody reads its frame any more
                 if connection.closed:
                     connection.framer.drop()
-            self._close(connection, item.reason, item.detail)
+            self._end(connection, item.reason, item.detail)
         elif kind is items.Flush:
             connection.flushing = False
-            if connection.out is not None:
-                self._flush(connection)
+            self._sending.go_on(connection)
         elif kind is items.StartThrottle:
             connection.muted |= items.THROTTLED
         else:
@@ -319,47 +311,8 @@ class Processor:
             release(segments)
             return
         connection.framer.done()
-        taken = 0
-        if len(segments) == 1 and type(segments[0]) is bytes:  # nearly always: one small answer
-            data = segments[0]
-            try:
-                taken = connection.socket.send(data)
-            except BlockingIOError:
-                pass
-            except OSError as error:
-                self._close(connection, items.GONE, str(error))
-                return
-            if taken == len(data):
-                self._sent(connection, request)
-                return
-        connection.request = request
-        connection.out = Outgoing(segments, taken)
-        connection.progress = self._turn.time
-        if not taken:
-            self._flush(connection)
-
-    def _flush(self, connection: Connection) -> None:
-        """Send what the socket takes."""
-        out, request = connection.out, connection.request
-        if out is None or request is None:
-            return
-        before = out.taken
-        try:
-            progress = out.flush(connection.socket)
-        except RangeCutError as error:
-            self._close(connection, items.TRUNCATED, str(error), reset=True)
-            return
-        except OSError as error:
-            self._close(connection, items.GONE, str(error))
-            return
-        if out.taken > before:
-            connection.progress = self._turn.time
-        if progress is Progress.DONE:
-            connection.out = connection.request = None
-            self._sent(connection, request)
-        elif progress is Progress.SHARE_USED and not connection.flushing:
-            connection.flushing = True  # an edge may come in between: one item at a time
-            self._responses.send_nowait(items.Flush(connection))
+        self._sending.send(connection, (request,), segments)
+        self._unmute(connection, items.IN_HAND)
 
     def _finish(self, connection: Connection, request: Request) -> None:
         """The request is done, without an answer."""
@@ -367,18 +320,16 @@ class Processor:
             connection.framer.drop()
         else:
             connection.framer.done()
-            self._sent(connection, request)
-
-    def _sent(self, connection: Connection, request: Request) -> None:
-        """All of the answer is with the socket."""
-        key = request.code >> 16
-        (self._known_times.get(key) or self._times.of(key)).add(request.stamps, self._elapsed())
-        self._unmute(connection, items.IN_HAND)
+            self._sending.done(request)
+            self._unmute(connection, items.IN_HAND)
 
     def _unmute(self, connection: Connection, reason: int) -> None:
         connection.muted &= ~reason
+        if connection.ending is not None and reason == items.SENDING:
+            self._close(connection, *connection.ending)
+            return
         if connection.muted:
-            if connection.muted & items.DRAINING and not connection.muted & items.IN_HAND:
+            if connection.muted & items.DRAINING and not connection.muted & items.BUSY:
                 self._close(connection, items.DRAINED)
             return
         if connection.closed or connection.queued:
@@ -398,13 +349,19 @@ class Processor:
 
     # --- the end
 
+    def _end(self, connection: Connection, reason: str, detail: str) -> None:
+        """Close a connection as soon as its socket has taken the answers to what it has asked."""
+        self._sending.flush_one(connection)
+        if connection.out is None:
+            self._close(connection, reason, detail)
+        else:
+            connection.ending = reason, detail
+
     def _stop(self) -> None:
         for connection in list(self.connections.values()):
             self._close(connection, items.STOPPED)
         while self._arrived.counts.queued:
             self._arrived.receive_nowait().close()
-        for _, segments in self._answers:  # of a turn that a broken invariant has ended
-            release(segments)
         while self._responding.queued:
             self._apply(self._take.receive_nowait())  # leases and buffers
         self._selector.close()

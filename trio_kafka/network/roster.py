@@ -9,6 +9,7 @@ from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network import items
 from trio_kafka.network.connection import Connection
+from trio_kafka.network.outgoing import release
 from trio_kafka.world.protocols import Selector
 
 logger = get_logger(__name__)
@@ -61,9 +62,11 @@ class Roster:
         tell("connection closed", peer=str(connection.peer), reason=reason, detail=detail)
         handled = connection.muted & items.IN_HAND and not connection.muted & items.CHANNEL_FULL
         if connection.out is not None:
-            handled = 0
             connection.out.release()
             connection.out = None
+        for _, segments in connection.answers or ():
+            release(segments)
+        connection.answers = None
         if connection.parked is not None:
             connection.parked()
         if not handled:

@@ -1,0 +1,164 @@
+"""How answers get to their sockets: together, in order, and before their connection ends."""
+
+from typing import Any, Final
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.network.test_processor import echo, echoes, numbers
+from trio_kafka.network import items
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.plugin import Context, Encoded, api
+from trio_kafka.testing.planes import running_plane
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import connect, connected, frame, request_frame
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.protocols import World
+from trio_kafka.world.simulated import Universe
+
+
+def sends_of(world: World) -> list[int]:
+    """Counts from now on what readers send: one entry a call."""
+    seen: list[int] = []
+    rule = world.universe.fault
+
+    def watch(machine: str, call: str, target: str) -> Any:
+        if call == "send" and trio.lowlevel.current_task().name.endswith("-reader"):
+            seen.append(1)
+        return rule(machine, call, target)
+
+    world.universe.fault = watch
+    return seen
+
+
+async def test_small_answers_of_one_connection_go_in_one_call(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        await client.ask(EchoRequest("x", 1), 0)
+        seen = sends_of(world)
+
+        await client.send(echoes(20))
+        assert await numbers(client, 20) == list(range(20))
+
+        assert len(seen) == 1
+
+
+async def test_a_large_answer_is_sent_before_the_next_request_is_served(
+    autojump_clock: MockClock,
+) -> None:
+    """Or a peer that reads nothing would have many of them made."""
+
+    @api(EchoRequest)
+    def much(request: EchoRequest, context: Context) -> Encoded:
+        served.append(request)
+        return Encoded(bytes(400_000))
+
+    served: list[EchoRequest] = []
+    world = simulated_world()
+    async with running_plane(world, [much]) as plane:
+        client = await connect(world.network, plane.endpoint)
+        await client.send(echoes(3))
+        await trio.sleep(1)
+
+        assert len(served) == 1
+        client.socket.abort()
+        await trio.sleep(1)
+        assert plane.buffers_out == 0
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [
+        pytest.param(b"\x00\x00\x00\x01", items.BAD_FRAME, id="garbage"),
+        pytest.param(frame(31_000, 0, b""), items.UNKNOWN_API, id="unknown"),
+        pytest.param(b"", items.LEFT, id="end"),
+    ],
+)
+async def test_what_ends_a_connection_comes_after_the_answers_to_what_was_asked_before(
+    autojump_clock: MockClock, last: bytes, reason: str
+) -> None:
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        await client.send(echoes(5) + last)
+        if not last:
+            client.socket.shutdown_write()
+
+        assert await numbers(client, 5) == list(range(5))
+        await client.wait_closed()
+        assert plane.closed(reason) == 1
+
+
+SMALL_ROOM: Final = ListenerSettings(processors=1, send_buffer=None, receive_buffer=None)
+
+
+@api(EchoRequest)
+def longer(request: EchoRequest, context: Context) -> EchoResponse:
+    """Answers do not fit into a socket whose requests do."""
+    return EchoResponse(text=request.text * 300, number=request.number)
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [
+        pytest.param(b"\x00\x00\x00\x01", items.BAD_FRAME, id="garbage"),
+        pytest.param(frame(31_000, 0, b""), items.UNKNOWN_API, id="unknown"),
+    ],
+)
+async def test_answers_that_a_full_socket_does_not_take_are_sent_before_the_connection_ends(
+    autojump_clock: MockClock, last: bytes, reason: str
+) -> None:
+    world = Universe(room=1000).machine("broker")
+    async with (
+        running_plane(world, [longer], listener=SMALL_ROOM) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(echoes(10) + last)
+        await trio.sleep(1)
+        (connection,) = plane.connections
+        assert connection.ending is not None
+
+        assert await numbers(client, 10) == list(range(10))
+        await client.wait_closed()
+        assert plane.closed(reason) == 1
+
+
+async def test_an_answer_behind_others_that_wait_for_room_keeps_its_turn(
+    autojump_clock: MockClock,
+) -> None:
+    """The last request parks; when it is answered, the socket has not taken what came before."""
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await trio.sleep(5)
+        return WaitResponse()
+
+    world = Universe(room=1000).machine("broker")
+    async with (
+        running_plane(world, [longer, wait], listener=SMALL_ROOM) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(echoes(10) + request_frame(WaitRequest(1), 0, correlation=10))
+        await trio.sleep(10)
+
+        assert await numbers(client, 10) == list(range(10))
+        assert (await client.receive_answer(WaitResponse, 0))[0] == 10
+        await client.ask(EchoRequest("y", 11), 0)
+
+
+async def test_draining_waits_for_answers_that_a_full_socket_does_not_take(
+    autojump_clock: MockClock,
+) -> None:
+    world = Universe(room=1000).machine("broker")
+    async with (
+        running_plane(world, [longer], listener=SMALL_ROOM) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(echoes(10))
+        await trio.sleep(1)
+        plane.processor.begin_draining()
+        assert len(plane.connections) == 1
+
+        assert await numbers(client, 10) == list(range(10))
+        await client.wait_closed()
+        assert plane.closed(items.DRAINED) == 1

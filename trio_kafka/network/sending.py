@@ -1,0 +1,151 @@
+"""Answers on their way to their sockets.
+
+The reader's own go together at the end of its turn, those of one connection in one call: to send
+wakes the peer, which costs as much as serving a small request, and a peer that is awake already is
+not woken again. So the next requests of a connection may be served before a small answer to an
+earlier one is sent. A large one, and what a socket does not take, mutes its connection until it is
+gone.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from trio_kafka.introspect.channels import Sender
+from trio_kafka.introspect.stamps import Times
+from trio_kafka.network import items
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.outgoing import Outgoing, Progress, release
+from trio_kafka.network.request import Request
+from trio_kafka.network.turn import Turn
+from trio_kafka.wire.server import Segments
+from trio_kafka.world.protocols import RangeCutError
+
+_ONE: Final = 1
+SMALL: Final = 16 << 10  # bytes of an answer behind which others are made before it is sent
+
+
+class Sending:
+    """Of one processor. close: `Roster.close`; unmute: take a reason away from a connection."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        times: Times,
+        responses: Sender[items.Item],
+        close: Callable[..., None],
+        unmute: Callable[[Connection, int], None],
+    ) -> None:
+        self._turn = turn
+        self._elapsed = turn.elapsed
+        self._times = times
+        self._known_times = times.known
+        self._responses = responses
+        self._close = close
+        self._unmute = unmute
+        self.waiting: list[Connection] = []  # have answers that wait for the end of the turn
+
+    def later(self, request: Request, segments: Segments) -> None:
+        """Send an answer at the end of the reader's turn. Its frame is free now."""
+        connection = request.connection
+        if connection.closed:
+            connection.framer.drop()
+            release(segments)
+            return
+        connection.framer.done()
+        if len(segments) != _ONE or type(segments[0]) is not bytes or len(segments[0]) > SMALL:
+            connection.muted |= items.SENDING
+        if connection.answers:
+            connection.answers.append((request, segments))
+        else:
+            connection.answers = [(request, segments)]
+            self.waiting.append(connection)
+
+    def flush(self) -> None:
+        """Send what waits. Connections may be ready again by it."""
+        waiting, self.waiting = self.waiting, []
+        for connection in waiting:
+            self.flush_one(connection)
+
+    def flush_one(self, connection: Connection) -> None:
+        """Send what waits for one connection."""
+        answers = connection.answers
+        if not answers:
+            return
+        connection.answers = None
+        if len(answers) == _ONE:
+            request, segments = answers[0]
+            self.send(connection, (request,), segments)
+            return
+        requests = [request for request, _ in answers]
+        segments = [segment for _, segments in answers for segment in segments]
+        if all(type(segment) is bytes for segment in segments):
+            segments = (b"".join(segments),)
+        self.send(connection, requests, segments)
+
+    def send(self, connection: Connection, requests: Sequence[Request], segments: Segments) -> None:
+        """Offer the answers to `requests` to the socket, behind those that it has not taken yet."""
+        if connection.closed:
+            release(segments)
+            return
+        now = self._elapsed()
+        for request in requests:
+            request.stamps.sending = now
+        taken = 0
+        out = connection.out
+        if out is not None:
+            out.add(requests, segments)
+            return
+        if len(segments) == _ONE and type(segments[0]) is bytes:  # nearly always
+            data = segments[0]
+            try:
+                taken = connection.socket.send(data)
+            except BlockingIOError:
+                pass
+            except OSError as error:
+                self._close(connection, items.GONE, str(error))
+                return
+            if taken == len(data):
+                self._sent(requests)
+                if connection.muted & items.SENDING:
+                    self._unmute(connection, items.SENDING)
+                return
+        connection.out = Outgoing(requests, segments, taken)
+        connection.progress = self._turn.time
+        connection.muted |= items.SENDING
+        if not taken:
+            self.go_on(connection)
+
+    def go_on(self, connection: Connection) -> None:
+        """Send what the socket takes now of what it has not taken yet."""
+        out = connection.out
+        if out is None:
+            return
+        before = out.taken
+        try:
+            progress = out.flush(connection.socket)
+        except RangeCutError as error:
+            self._close(connection, items.TRUNCATED, str(error), reset=True)
+            return
+        except OSError as error:
+            self._close(connection, items.GONE, str(error))
+            return
+        if out.taken > before:
+            connection.progress = self._turn.time
+        if progress is Progress.DONE:
+            connection.out = None
+            self._sent(out.requests)
+            self._unmute(connection, items.SENDING)
+        elif progress is Progress.SHARE_USED and not connection.flushing:
+            connection.flushing = True  # an edge may come in between: one item at a time
+            self._responses.send_nowait(items.Flush(connection))
+
+    def done(self, request: Request) -> None:
+        """Count a request that ends without an answer."""
+        request.stamps.sending = self._elapsed()
+        self._sent((request,))
+
+    def _sent(self, requests: Sequence[Request]) -> None:
+        now = self._elapsed()
+        for request in requests:
+            key = request.code >> 16
+            (self._known_times.get(key) or self._times.of(key)).add(request.stamps, now)
