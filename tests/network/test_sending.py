@@ -7,6 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.network.test_processor import echo, echoes, numbers
+from trio_kafka.errors import ProtocolError
 from trio_kafka.network import items
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Encoded, api
@@ -162,3 +163,28 @@ async def test_draining_waits_for_answers_that_a_full_socket_does_not_take(
         assert await numbers(client, 10) == list(range(10))
         await client.wait_closed()
         assert plane.closed(items.DRAINED) == 1
+
+
+async def test_a_request_that_ends_its_connection_is_served_once(
+    autojump_clock: MockClock,
+) -> None:
+    """Though the connection lives on until its socket has taken the answers before."""
+    served: list[int] = []
+
+    @api(WaitRequest)
+    def forbid(request: WaitRequest, context: Context) -> WaitResponse:
+        served.append(context.correlation)
+        raise ProtocolError("no")
+
+    world = Universe(room=1000).machine("broker")
+    async with (
+        running_plane(world, [longer, forbid], listener=SMALL_ROOM) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(echoes(10) + request_frame(WaitRequest(1), 0, correlation=10))
+        await trio.sleep(1)
+
+        assert await numbers(client, 10) == list(range(10))
+        await client.wait_closed()
+        assert served == [10]
+        assert plane.closed(items.FORBIDDEN) == 1
