@@ -3,11 +3,17 @@
 import pytest
 
 from tests.broker.kit import config_of
-from trio_kafka.broker.settings import controller_rules, metadata_log_config, settings_of_topic
+from trio_kafka.broker.settings import (
+    controller_rules,
+    metadata_log_config,
+    metadata_retention,
+    settings_of_topic,
+)
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.raft.retention import Retention
 
 TOPIC = (ResourceType.TOPIC, "t")
 BROKER = (ResourceType.BROKER, "1")
@@ -137,5 +143,6 @@ def test_the_metadata_log_has_settings_of_its_own() -> None:
     found = metadata_log_config(config)
 
     assert (found.segment_bytes, found.segment_ms) == (9_000_000, 2)
-    assert (found.retention_bytes, found.retention_ms) == (3, 4)
+    assert (found.retention_bytes, found.retention_ms) == (-1, -1)  # its snapshots decide
+    assert metadata_retention(config) == Retention(max_bytes=3, max_ms=4)
     assert found.max_message_bytes == 9_000_000

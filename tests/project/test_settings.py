@@ -26,8 +26,6 @@ BY_CONFIG = {
     "process.roles",
     "security.inter.broker.protocol",
 }
-# The metadata log's are handed on under the names of a topic's, but no part of raft looks there.
-ELSEWHERE = {"metadata.max.retention.bytes", "metadata.max.retention.ms"}
 SOURCES = "\n".join(
     (ROOT / module).read_text()
     for module in modules()
@@ -52,7 +50,7 @@ OF_TOPICS = {
 def test_a_broker_setting_is_obeyed_or_the_start_warns_of_it() -> None:
     read = {name for name, setting in BROKER.items() if is_read(setting)}
 
-    assert BROKER.keys() - (read - ELSEWHERE) - OF_TOPICS - BY_CONFIG == UNHEARD
+    assert BROKER.keys() - read - OF_TOPICS - BY_CONFIG == UNHEARD
 
 
 def test_a_topic_setting_is_obeyed_or_it_is_told_that_it_is_not() -> None:

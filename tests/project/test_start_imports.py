@@ -58,7 +58,7 @@ def test_a_start_imports_what_it_uses(module: str, allowed: set[str]) -> None:
 
 
 def test_a_start_imports_no_message_of_the_protocol() -> None:
-    """They are dozens of modules of several ms each: each comes with the first request of its key."""
+    """They are dozens, of several ms each: one comes with the first request of its key."""
     found = imported_with("trio_kafka.broker.main") | imported_with("trio_kafka_apis")
 
     assert [name for name in found if name.startswith("trio_kafka.protocol.messages.")] == []

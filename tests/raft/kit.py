@@ -17,6 +17,7 @@ from trio_kafka.metadata.publisher import Loader, Publisher
 from trio_kafka.model import NodeId
 from trio_kafka.raft.driver import RaftDriver, open_quorum
 from trio_kafka.raft.format import format_metadata
+from trio_kafka.raft.retention import Retention
 from trio_kafka.raft.voters import Voter, VoterEndpoint, VoterSet
 from trio_kafka.world.protocols import World
 
@@ -60,7 +61,11 @@ async def put_sample(world: World, name: str, *, without: str = "-") -> None:
 
 @asynccontextmanager
 async def running_quorum(
-    world: World, *, config: LogConfig = CONFIG, publishers: tuple[Publisher, ...] = ()
+    world: World,
+    *,
+    config: LogConfig = CONFIG,
+    publishers: tuple[Publisher, ...] = (),
+    retention: Retention | None = None,
 ) -> AsyncIterator[tuple[RaftDriver, Loader]]:
     """Driver and loader of a directory, both started."""
     node = Node("broker", "broker")
@@ -72,6 +77,7 @@ async def running_quorum(
         config=config,
         node=node,
         static=STATIC,
+        retention=retention,
     )
     loader = Loader(driver, publishers, cluster_id="c", node=node)
     async with trio.open_nursery() as nursery:

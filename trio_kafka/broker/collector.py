@@ -3,9 +3,9 @@
 A broker of 1,000 partitions has 100,000 objects that stay: one look at all of them takes 110 ms,
 and large requests bring it about several times a second. So whatever survives a long look is
 frozen, and looks come more often than Python's default has it: 10,000 new partitions are 600,000
-new objects, of which each look sees few. Frozen objects are freed as ever when nobody refers to them; only cycles of them are not, so
-now and then all are thawed, and the next look takes them too. Measured in
-docs/design/start-and-stop.md.
+new objects, of which each look sees few. Frozen objects are freed as ever when nobody refers to
+them; only cycles of them are not, so now and then all are thawed, and the next look takes them too.
+Measured in docs/design/start-and-stop.md.
 """
 
 import gc

@@ -10,7 +10,7 @@ import trio
 from attrs import frozen
 
 from trio_kafka.broker.errors import StartError
-from trio_kafka.broker.settings import controller_rules, metadata_log_config
+from trio_kafka.broker.settings import controller_rules, metadata_log_config, metadata_retention
 from trio_kafka.broker.site import Site
 from trio_kafka.broker.storage import Storage
 from trio_kafka.controller.controller import Controller
@@ -46,6 +46,7 @@ async def open_metadata_log(site: Site, storage: Storage) -> RaftDriver:
             node_id=site.node_id,
             directory_id=storage.directory_id,
             config=metadata_log_config(site.config),
+            retention=metadata_retention(site.config),
             node=site.node,
         )
     except UnsupportedQuorumError as error:

@@ -21,6 +21,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.config import LogConfig
 from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.raft.retention import Retention
 from trio_kafka.world.protocols import World
 
 _logger: Final = get_logger(__name__)
@@ -82,6 +83,13 @@ def _check_broker_change(layers: Layers, wanted: Mapping[str, str], *, per_broke
         raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
     for warning in warnings:
         _logger.warning("setting without effect", setting=warning)
+
+
+def metadata_retention(config: BrokerConfig) -> Retention:
+    """Which snapshots of the metadata log are kept."""
+    return Retention(
+        max_bytes=config.metadata_max_retention_bytes, max_ms=config.metadata_max_retention_ms
+    )
 
 
 def metadata_log_config(config: BrokerConfig) -> LogConfig:

@@ -29,6 +29,7 @@ from trio_kafka.raft.batches import (
     read_metadata,
 )
 from trio_kafka.raft.core import Raft
+from trio_kafka.raft.retention import Retention
 from trio_kafka.raft.snapshot import BOOTSTRAP, SnapshotId, read_snapshot
 from trio_kafka.raft.store import Store, open_store
 from trio_kafka.raft.values import (
@@ -193,7 +194,7 @@ class RaftDriver:
     async def write_snapshot(
         self, at: SnapshotId, records: Iterable[MetadataRecord], *, level: int, timestamp_ms: int
     ) -> None:
-        """A snapshot of what is committed below `at`; old ones and old segments go."""
+        """A snapshot of what is committed below `at`."""
         if at.offset > self._committed.value:
             raise InvariantError(f"snapshot at {at.offset}, committed is {self._committed.value}")
         await self.store.write_snapshot(at, records, level=level, timestamp_ms=timestamp_ms)
@@ -336,13 +337,15 @@ async def open_quorum(
     config: LogConfig,
     node: Node,
     static: VoterSet | None = None,
+    retention: Retention | None = None,
 ) -> RaftDriver:
     """The metadata log in the log directory `root`.
 
     directory_id: of its meta.properties. static: the voters in the settings, for kraft.version 0.
+    retention: which snapshots are kept.
     Raises UnsupportedQuorumError unless this node alone votes; LogDirError.
     """
-    store = await open_store(world, root, config, static)
+    store = await open_store(world, root, config, static, retention or Retention())
     try:
         return await _make_driver(store, node_id, directory_id, node)
     except BaseException:

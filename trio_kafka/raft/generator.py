@@ -2,13 +2,15 @@
 snapshot has.
 
 A publisher, as the loader's image is what a snapshot holds; the writing is a task of its own, in
-slices. Nothing ticks: without a new record there is nothing to write and no timer.
+slices. So is the removal of what is not kept any more: a minute after new records, and when the
+oldest snapshot has become too old. Nothing ticks: without a new record there is nothing to write,
+and a timer only where a snapshot waits to be too old.
 Source: metadata.log.max.record.bytes.between.snapshots, metadata.log.max.snapshot.interval.ms;
-KIP-630.
+KIP-630; Kafka's RaftClient looks for what to remove once a minute.
 """
 
 from math import inf
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import trio
 from attrs import frozen
@@ -20,6 +22,8 @@ from trio_kafka.metadata.features import METADATA_VERSION
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.raft.snapshot import SnapshotId
+
+_CLEAN_S: Final = 60.0
 
 
 @frozen(kw_only=True)
@@ -40,6 +44,7 @@ class SnapshotGenerator:
         self._image: MetadataImage | None = None
         self._changed = trio.Event()
         self._deadline = inf
+        self._clean_at = inf
         self._written = 0
 
     def publish(self, _delta: MetadataDelta, image: MetadataImage, /) -> None:
@@ -47,22 +52,28 @@ class SnapshotGenerator:
         if self._deadline == inf and self._settings.max_snapshot_interval_ms:
             self._deadline = trio.current_time() + self._settings.max_snapshot_interval_ms / 1000
             self._changed.set()
+        if self._clean_at > trio.current_time() + _CLEAN_S:
+            self._clean_at = trio.current_time() + _CLEAN_S
+            self._changed.set()
         if self._full:
             self._changed.set()
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Write when it is time, until cancelled. Raises OSError, LogDirError."""
+        """Write and remove when it is time, until cancelled. Raises OSError, LogDirError."""
         with self._node.child("snapshot-generator", "task", self._figures):
             task_status.started()
             while True:
-                with trio.move_on_at(self._deadline):
+                with trio.move_on_at(min(self._deadline, self._clean_at)):
                     await self._changed.wait()
                 self._changed = trio.Event()
                 due = trio.current_time() >= self._deadline
                 if self._image is not None and (due or self._full):
                     await self._write(self._image)
+                    await self._clean()
+                elif trio.current_time() >= self._clean_at:
+                    await self._clean()
 
     @property
     def _full(self) -> bool:
@@ -78,6 +89,14 @@ class SnapshotGenerator:
             timestamp_ms=image.timestamp_ms,
         )
         self._written += 1
+
+    async def _clean(self) -> None:
+        self._clean_at = inf
+        store = self._driver.store
+        next_ms = await store.clean()
+        if next_ms is not None:
+            wait_s = next_ms / 1000 - store.world.clock.wall()
+            self._clean_at = min(self._clean_at, trio.current_time() + max(wait_s, _CLEAN_S))
 
     def _figures(self) -> Figures:
         return {

@@ -37,6 +37,7 @@ from trio_kafka.world.protocols import Directory, File
 
 PART: Final = ".part"
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+_HEADER: Final = 64 << 10  # bytes that the first batch fits in: header and voters
 _BATCH: Final = 128  # records: encoded or decoded without letting others run
 
 
@@ -123,6 +124,27 @@ async def read_snapshot(directory: Directory, at: SnapshotId) -> Snapshot:
         reading.take(position, header)
         await trio.lowlevel.checkpoint()
     return reading.done()
+
+
+async def read_timestamp(directory: Directory, at: SnapshotId) -> int:
+    """When the last record that a snapshot stands for was written, in ms; -1 where it does not
+    say, as it is damaged. OSError.
+    """
+    file = directory.open(at.name)
+    try:
+        content = memoryview(bytearray(_HEADER))
+        content = content[: await file.read(0, content)]
+    finally:
+        file.close()
+    try:
+        position, header = next(iterate_headers(content))
+        check_crc(content, position, header)
+        for control in read_controls(content, position, header):
+            if isinstance(control, SnapshotHeaderRecord):
+                return control.last_contained_log_timestamp
+    except (KafkaError, StopIteration):
+        pass
+    return -1
 
 
 def _opening(voters: VoterSet | None, timestamp_ms: int) -> list[Control]:

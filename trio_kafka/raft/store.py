@@ -19,7 +19,6 @@ from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.partition_metadata import encode as encode_partition_metadata
 from trio_kafka.log.queries import read_bytes
 from trio_kafka.log.recovery import Known, open_log
-from trio_kafka.log.retention import delete_before
 from trio_kafka.log.sync import sync
 from trio_kafka.log.truncate import restart_at
 from trio_kafka.metadata.source import MetadataRecord
@@ -29,6 +28,7 @@ from trio_kafka.raft.batches import read_controls
 from trio_kafka.raft.format import METADATA_PARTITION
 from trio_kafka.raft.history import History
 from trio_kafka.raft.quorum_state import load_election, save_election
+from trio_kafka.raft.retention import Facts, Retention, clean
 from trio_kafka.raft.snapshot import (
     PART,
     Snapshot,
@@ -43,7 +43,7 @@ from trio_kafka.records.batch import BatchHeader, iterate_headers
 from trio_kafka.world.protocols import Directory, World
 
 _READ: Final = 1 << 20
-_KEPT: Final = 2  # snapshots
+_KEPT: Final = Retention()
 _logger: Final = get_logger(__name__)
 
 
@@ -58,8 +58,10 @@ class Store:
     voters: VoterSet | None
     history: History
     election: Election
+    facts: Facts
     timestamp_ms: int = -1
     size_since_snapshot: int = 0
+    retention: Retention = _KEPT
 
     def append(self, batch: bytes) -> BatchHeader:
         """Write one batch at the end. KafkaError(RECORD_LIST_TOO_LARGE), LogDirError."""
@@ -100,7 +102,7 @@ class Store:
     async def write_snapshot(
         self, at: SnapshotId, records: Iterable[MetadataRecord], *, level: int, timestamp_ms: int
     ) -> None:
-        """Write one, then remove what it makes superfluous. OSError, LogDirError."""
+        """Write one. OSError, LogDirError."""
         counted = self.size_since_snapshot
         await write_snapshot(
             self.directory,
@@ -113,22 +115,23 @@ class Store:
         )
         self.snapshot = at
         self.size_since_snapshot -= counted
-        await self._clean()
 
-    async def _clean(self) -> None:
-        kept = snapshots_in(self.directory)[-_KEPT:]
-        await delete_before(self.log, kept[0].offset, self.directory.sync)
-        for old in snapshots_in(self.directory):
-            if old < kept[0]:
-                await self.directory.unlink(old.name)
+    async def clean(self) -> int | None:
+        """Remove what is not kept; when (ms, wall time) more will go. OSError, LogDirError."""
+        return await clean(self, int(self.world.clock.wall() * 1000))
 
 
 async def open_store(
-    world: World, root: Directory, config: LogConfig, static: VoterSet | None
+    world: World,
+    root: Directory,
+    config: LogConfig,
+    static: VoterSet | None,
+    retention: Retention = _KEPT,
 ) -> Store:
     """Open what formatting, or Kafka, wrote in a log directory; recover after a crash.
 
-    static: the voters of a cluster with kraft.version 0, from the settings.
+    static: the voters of a cluster with kraft.version 0, from the settings. retention: which
+    snapshots are kept.
     Raises LogDirError for a directory that is not formatted, or whose log cannot be trusted.
     """
     try:
@@ -139,16 +142,18 @@ async def open_store(
         if name.endswith(PART):
             await directory.unlink(name)
     known = snapshots_in(directory)
-    # Segments end below the older one of the two that are kept, or are gone: see `_clean`.
-    start = known[-_KEPT].offset if len(known) >= _KEPT else 0
+    # What lies below the oldest is superfluous, and may be gone in part: see `retention`.
+    start = known[0].offset if known else 0
     log = await open_log(
         world, directory, METADATA_PARTITION, config, known=Known(start_offset=start)
     )
     try:
-        return await _read_store(world, directory, known, log, static)
+        store = await _read_store(world, directory, known, log, static)
     except BaseException:
         log.abandon()
         raise
+    store.retention = retention
+    return store
 
 
 async def _read_store(
@@ -174,6 +179,7 @@ async def _read_store(
         voters=(snapshot.voters if snapshot else None) or static,
         history=History(log.start_offset),
         election=await load_election(directory),
+        facts=Facts(directory),
         timestamp_ms=snapshot.timestamp_ms if snapshot else -1,
     )
     await _scan(store, snapshot)

@@ -1,0 +1,201 @@
+"""Old snapshots of the metadata log go, by size and by time, and the log below them with each."""
+
+import pytest
+import trio
+
+from tests.raft.kit import ROOT, format_root, running_quorum
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.config import LogConfig
+from trio_kafka.metadata.dump import records_of
+from trio_kafka.metadata.publisher import Loader
+from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
+from trio_kafka.protocol.stored.metadata.topics import TopicRecord
+from trio_kafka.raft.driver import RaftDriver
+from trio_kafka.raft.generator import SnapshotGenerator, SnapshotSettings
+from trio_kafka.raft.retention import Retention, clean
+from trio_kafka.raft.snapshot import BOOTSTRAP, SnapshotId, read_timestamp, snapshots_in
+from trio_kafka.world.clock import EPOCH
+from trio_kafka.world.protocols import World
+
+CONFIG = LogConfig(segment_bytes=2_000)
+ALL = Retention(max_bytes=-1, max_ms=-1)
+NOW_MS = int(EPOCH * 1000)
+DAY_MS = 86_400_000
+
+
+async def topics(driver: RaftDriver, loader: Loader, first: int, count: int = 40) -> None:
+    if not loader.image.features:
+        level = FeatureLevelRecord(name="metadata.version", feature_level=33)
+        driver.append([level], driver.epoch, 33)
+    for number in range(first, first + count):
+        record = TopicRecord(name=f"t{number}", topic_id=(number + 1).to_bytes(16))
+        end = driver.append([record], driver.epoch, 33)
+    await loader.wait_published(end)
+
+
+async def snapshots(driver: RaftDriver, loader: Loader, *timestamps_ms: int) -> list[SnapshotId]:
+    """One for each time, with 40 topics more; those that there are now."""
+    for timestamp_ms in timestamps_ms:
+        await topics(driver, loader, len(loader.image.topics))
+        image = loader.image
+        at = SnapshotId(image.offset, image.epoch)
+        await driver.write_snapshot(at, records_of(image), level=33, timestamp_ms=timestamp_ms)
+    return snapshots_in(driver.store.directory)
+
+
+async def held(driver: RaftDriver) -> int:
+    """Bytes of the log and its snapshots."""
+    store = driver.store
+    sizes = [await store.facts.size(at) for at in snapshots_in(store.directory)]
+    return store.log.size + sum(sizes)
+
+
+async def test_nothing_goes_without_limits_or_below_them(
+    world: World, autojump_clock: object
+) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
+        made = await snapshots(driver, loader, 1, 2, 3)
+        assert await driver.store.clean() is None
+        driver.store.retention = Retention(max_bytes=await held(driver), max_ms=NOW_MS)
+        await driver.store.clean()
+
+        assert made[0] == BOOTSTRAP
+        assert snapshots_in(driver.store.directory) == made
+        assert driver.store.log.start_offset == 0
+
+
+async def test_the_oldest_go_until_log_and_snapshots_are_small_enough(
+    world: World, autojump_clock: object
+) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
+        made = await snapshots(driver, loader, *range(1, 6))
+        store, before = driver.store, await held(driver)
+
+        store.retention = Retention(max_bytes=before - 1, max_ms=-1)
+        assert await store.clean() is None
+        assert snapshots_in(store.directory) == made[1:]  # one is enough
+
+        store.retention = Retention(max_bytes=before // 2, max_ms=-1)
+        await store.clean()
+        kept = snapshots_in(store.directory)
+        assert kept == made[-len(kept) :]
+        assert await held(driver) <= before // 2 < before
+        first, second = (segment.base_offset for segment in list(store.log.segments)[:2])
+        assert first <= kept[0].offset < second  # all below it is gone, nothing above
+
+    async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
+        assert len(loader.image.topics) == 200
+        assert driver.store.log.start_offset == kept[0].offset
+
+
+@pytest.mark.parametrize("keep", [Retention(max_bytes=0), Retention(max_bytes=-1, max_ms=0)])
+async def test_the_newest_stays_whatever_is_kept(
+    world: World, autojump_clock: object, keep: Retention
+) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
+        made = await snapshots(driver, loader, 1, 2, 3)
+        assert await driver.store.clean() is None
+        assert snapshots_in(driver.store.directory) == made[-1:]
+        await topics(driver, loader, 1000)
+
+    for _ in range(2):
+        async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
+            assert len(loader.image.topics) == 160
+            assert driver.store.log.start_offset == made[-1].offset
+
+
+async def test_what_is_too_old_goes_and_when_the_next_will_is_told(
+    world: World, autojump_clock: object
+) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
+        store, now_ms = driver.store, NOW_MS
+        times = [now_ms - 3 * DAY_MS, now_ms - DAY_MS - 1, now_ms - DAY_MS, now_ms]
+        made = await snapshots(driver, loader, *times)
+        assert [await read_timestamp(store.directory, at) for at in made] == [1000, *times]
+
+        store.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
+        assert await clean(store, now_ms) == now_ms + 1
+        assert snapshots_in(store.directory) == made[3:]
+        assert await clean(store, now_ms) == now_ms + 1
+        assert await clean(store, now_ms + 1) is None
+        assert snapshots_in(store.directory) == made[4:]
+        assert store.log.segments.first.base_offset <= made[4].offset
+
+
+async def test_one_that_is_not_too_old_keeps_those_after_it(
+    world: World, autojump_clock: object
+) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
+        store = driver.store
+        made = await snapshots(driver, loader, NOW_MS, 1, 1)
+        store.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
+        await clean(store, NOW_MS)
+
+        assert snapshots_in(store.directory) == made[1:]
+
+
+async def test_a_damaged_one_is_as_old_as_can_be(world: World, autojump_clock: object) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
+        now_ms = int(world.clock.wall() * 1000)
+        made = await snapshots(driver, loader, now_ms, now_ms)
+        directory = driver.store.directory
+        for at in made[:2]:
+            file = directory.open(at.name)
+            file.truncate(20)
+            file.close()
+        assert await read_timestamp(directory, made[0]) == -1
+
+        driver.store.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
+        await driver.store.clean()
+        assert snapshots_in(directory) == made[2:]
+
+
+async def test_a_damaged_newest_one_does_not_cost_the_last_that_is_whole(
+    world: World, autojump_clock: object
+) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
+        made = await snapshots(driver, loader, 1, 2)
+    directory = world.directory(ROOT).directory("__cluster_metadata-0")
+    file = directory.open(made[-1].name)
+    file.truncate(100)
+    file.close()
+
+    keep = Retention(max_bytes=0, max_ms=0)
+    async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
+        await driver.store.clean()
+        assert made[1] in snapshots_in(directory)
+        assert len(loader.image.topics) == 80
+
+
+async def test_the_generator_removes_in_time_and_nothing_ticks_afterwards(
+    world: World, autojump_clock: object
+) -> None:
+    await format_root(world)
+    keep = Retention(max_bytes=-1, max_ms=DAY_MS)
+    settings = SnapshotSettings(max_snapshot_interval_ms=3_600_000)
+    async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
+        directory = driver.store.directory
+        generator = SnapshotGenerator(driver, settings, Node("broker", "broker"))
+        loader.add(generator)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(generator.run)
+            await topics(driver, loader, 0)
+            await trio.sleep(3 * 3600)
+            await topics(driver, loader, 40)
+            await trio.sleep(2 * 3600)
+            two = snapshots_in(directory)[-2:]
+            assert len(set(two)) == 2
+            await trio.sleep(18.9 * 3600)
+            assert two[0] in snapshots_in(directory)
+            await trio.sleep(0.2 * 3600)
+            assert snapshots_in(directory) == two[1:]
+            steps = trio.lowlevel.current_statistics()
+            assert steps.seconds_to_next_deadline > 1e9
+            nursery.cancel_scope.cancel()
