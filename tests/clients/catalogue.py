@@ -31,9 +31,13 @@ STEPS: Final = frozenset(
 
 @frozen(kw_only=True)
 class Client:
-    """A client; another one takes the steps that it lacks, with the reason as value."""
+    """A client; another one takes the steps that it lacks, with the reason as value.
+
+    title: for people; its version stands in the lock of that name.
+    """
 
     name: str
+    title: str
     command: Callable[[], Command]
     lacks: Mapping[str, str] = field(factory=dict)
     # Its records are text, every header has a value, and it has no timestamps of its own.
@@ -101,16 +105,24 @@ NO_ADMIN: Final = "it administers nothing"
 CLIENTS: Final = {
     client.name: client
     for client in (
-        Client(name="confluent", command=lambda: python("confluent")),
+        Client(name="confluent", title="confluent-kafka", command=lambda: python("confluent")),
         Client(
             name="aiokafka",
+            title="aiokafka",
             command=lambda: python("aiokafka"),
             nothing=False,
             named_offsets=("earliest", "latest"),
         ),
-        Client(name="kafka_python", command=lambda: python("kafka_python"), null_headers=False),
+        Client(
+            name="kafka_python",
+            title="kafka-python",
+            command=lambda: python("kafka_python"),
+            null_headers=False,
+            nothing=False,
+        ),
         Client(
             name="kcat",
+            title="kcat",
             command=kcat,
             lacks=dict.fromkeys(
                 (
@@ -128,15 +140,17 @@ CLIENTS: Final = {
         ),
         Client(
             name="console",
+            title="Kafka's command-line tools",
             command=console,
             text=True,
             partitions=False,
             quick=False,
         ),
-        Client(name="java", command=java),
-        Client(name="franz_go", command=franz_go),
+        Client(name="java", title="Kafka's Java clients", command=java),
+        Client(name="franz_go", title="franz-go", command=franz_go),
         Client(
             name="kafkajs",
+            title="kafkajs",
             command=kafkajs,
             lacks={"read": "its consumer knows groups only"},
             null_headers=False,

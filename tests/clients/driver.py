@@ -3,7 +3,7 @@
 import json
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer
 from typing import IO, Any
@@ -85,9 +85,15 @@ def running(name: str, command: Sequence[str | Path], log: Path) -> Iterator[Dri
         try:
             yield Driver(name=name, process=process, log=log)
         finally:
-            if process.stdin is not None and process.poll() is None:
-                process.stdin.close()
-                try:
-                    process.wait(10)
-                except subprocess.TimeoutExpired:
-                    process.kill()
+            end(process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """No more steps: the program ends by itself, or is ended after a while."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # it has ended already, with a step unread
+        process.stdin.close()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()

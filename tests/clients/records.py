@@ -114,8 +114,8 @@ def compare(
             row[1], now = found[1], found[1]
             assert since_ms <= now <= until_ms, f"{found}: {since_ms=} {now=} {until_ms=}"
         assert found == row, f"partition {partition}: found {found}, written {row}"
-    left = {partition: next(left, None) for partition, left in expected.items()}
-    assert set(left.values()) <= {None}, f"never read: {left}"
+    left = [row for records in expected.values() for row in records]
+    assert not left, f"{len(left)} records were never read, from {left[0]}"
 
 
 def partitions(file: Path) -> set[int]:

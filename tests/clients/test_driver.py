@@ -1,0 +1,75 @@
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients import driver as driver_module
+from tests.clients.driver import ClientError, Driver, running
+from trio_kafka.errors import ErrorCode
+from trio_kafka.testing.processes import ProcessError
+
+PROGRAM = """
+import sys
+from tests.clients.program import Step, StepError, serve
+
+def refuse(step: Step) -> None:
+    raise StepError(step["code"], "no")
+
+def fail(step: Step) -> None:
+    raise KeyError("a bug")
+
+def end(step: Step) -> None:
+    print("the last words", file=sys.stderr)
+    sys.exit(7)
+
+def hang(step: Step) -> None:
+    sys.stdin.read()
+
+serve({"echo": lambda step: step, "refuse": refuse, "fail": fail, "end": end, "hang": hang})
+"""
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def driver(tmp_path: Path) -> Iterator[Driver]:
+    with running("sample", [sys.executable, "-c", PROGRAM], tmp_path / "log") as started:
+        yield started
+
+
+def test_steps_are_answered_in_turn(driver: Driver) -> None:
+    assert driver.ask("echo", topic="t") == {"topic": "t"}
+    assert driver.ask("echo", topic="\u00fc") == {"topic": "\u00fc"}
+
+
+def test_an_error_of_kafkas_is_known_by_its_code_and_the_program_goes_on(driver: Driver) -> None:
+    with pytest.raises(ClientError, match="TOPIC_ALREADY_EXISTS: no") as refused:
+        driver.ask("refuse", code=36)
+
+    assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
+    assert driver.ask("echo") == {}
+
+
+@pytest.mark.parametrize(("do", "said"), [("fail", "KeyError: 'a bug'"), ("refuse", "no")])
+def test_an_error_of_the_clients_own_has_no_code(driver: Driver, do: str, said: str) -> None:
+    with pytest.raises(ClientError, match=said) as refused:
+        driver.ask(do, code=-1)
+
+    assert refused.value.code is None
+
+
+def test_a_program_that_ends_is_told_with_what_it_printed(driver: Driver) -> None:
+    with pytest.raises(ProcessError, match=r"status 7[\s\S]*the last words"):
+        driver.ask("end")
+    with pytest.raises(ProcessError, match="status 7"):
+        driver.ask("echo")
+
+
+def test_a_program_that_hangs_is_ended_when_time_is_up(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver_module, "STEP_TIMEOUT_S", 0.2)
+
+    with pytest.raises(ProcessError, match="status -9"):
+        driver.ask("hang")

@@ -1,0 +1,89 @@
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from tests.clients.records import (
+    Found,
+    Record,
+    compare,
+    load_found,
+    load_records,
+    many,
+    save_found,
+    save_records,
+)
+
+WRITTEN = [
+    Record(partition=0, timestamp=5, key=b"a", value=None, headers=(("h", b"\xff"), ("h", None))),
+    Record(partition=1, key=None, value=b""),
+    Record(partition=0, key=b"", value=b"\x00\xff"),
+]
+READ = [
+    Found(offset=0, record=evolve(WRITTEN[1], timestamp=100)),
+    Found(offset=0, record=WRITTEN[0]),
+    Found(offset=1, record=evolve(WRITTEN[2], timestamp=200)),
+]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    save_records(tmp_path / "written", WRITTEN)
+    return tmp_path / "written"
+
+
+def read(written: Path, found: list[Found]) -> Path:
+    file = written.with_name("read")
+    assert save_found(file, found) == len(found)
+    return file
+
+
+def test_records_come_back_from_their_files(written: Path) -> None:
+    assert list(load_records(written)) == WRITTEN
+    assert list(load_found(read(written, READ))) == READ
+
+
+def test_partitions_are_compared_each_in_its_order(written: Path) -> None:
+    compare(written, read(written, READ), 100, 200)
+    compare(written, read(written, READ[1:]), 100, 200, only={0})
+
+
+@pytest.mark.parametrize(
+    ("n", "change"),
+    [
+        (0, {"offset": 1}),
+        (0, {"record": evolve(READ[0].record, timestamp=99)}),
+        (0, {"record": evolve(READ[0].record, value=None)}),
+        (0, {"record": evolve(READ[0].record, key=b"")}),
+        (1, {"record": evolve(READ[1].record, timestamp=6)}),
+        (1, {"record": evolve(READ[1].record, headers=READ[1].record.headers[:1])}),
+        (1, {"record": evolve(READ[1].record, headers=READ[1].record.headers[::-1])}),
+        (2, {"record": evolve(READ[2].record, timestamp=201)}),
+        (2, {"record": evolve(READ[2].record, value=b"\x00\xfe")}),
+    ],
+)
+def test_every_field_of_a_record_is_compared(
+    written: Path, n: int, change: dict[str, object]
+) -> None:
+    found = [*READ]
+    found[n] = evolve(found[n], **change)
+
+    with pytest.raises(AssertionError):
+        compare(written, read(written, found), 100, 200)
+
+
+@pytest.mark.parametrize("found", [READ[:2], READ[1:], [*READ, READ[2]], READ[::-1]])
+def test_records_that_are_missing_repeated_or_out_of_order_are_found(
+    written: Path, found: list[Found]
+) -> None:
+    with pytest.raises(AssertionError):
+        compare(written, read(written, found), 100, 200)
+
+
+def test_many_records_are_the_same_each_time_and_all_different() -> None:
+    records = list(many(3000, 7))
+
+    assert records == list(many(3000, 7))
+    assert len({record.key for record in records}) == 3000
+    assert {record.partition for record in records} == {7}
+    assert sum(record.value == b"" for record in records) == 2
