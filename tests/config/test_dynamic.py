@@ -1,8 +1,12 @@
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
 
+from trio_kafka.config.catalogue import every_setting
 from trio_kafka.config.dynamic import (
     Layers,
     Source,
@@ -16,6 +20,7 @@ from trio_kafka.config.dynamic import (
 )
 from trio_kafka.config.load import broker_config
 from trio_kafka.config.setting import ConfigError, Update
+from trio_kafka.config.values import Kind
 
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
 OWN, COMMON, WRITTEN = Source.DYNAMIC_BROKER, Source.DYNAMIC_DEFAULT_BROKER, Source.STATIC_BROKER
@@ -193,3 +198,39 @@ def test_a_list_begins_with_kafkas_default():
     assert default_list("follower.replication.throttled.replicas", topic=True) == ""
     assert default_list("ssl.enabled.protocols", topic=False) == "TLSv1.2,TLSv1.3"
     assert default_list("nothing", topic=False) == ""
+
+
+NUMBERS = sorted(
+    name
+    for name, setting in every_setting().items()
+    if setting.kind in (Kind.INT, Kind.LONG) and setting.update is not Update.READ_ONLY
+)
+
+
+@given(st.data())
+def test_value_first_synonym_and_configuration_agree_whatever_is_set_where(data):
+    name = data.draw(st.sampled_from(NUMBERS))
+    setting = every_setting()[name]
+    low = 2**20 if setting.low is None else int(setting.low)
+    values = st.integers(low, int(setting.high or low + 1000)).map(str)
+    places = [
+        data.draw(st.dictionaries(st.just(name), values, max_size=1), label=where)
+        for where in ("written", "common", "own")
+    ]
+    written, common, own = places
+
+    try:
+        found = layers(written, dynamic_default=common, dynamic=own)
+    except ConfigError:  # what is written down contradicts a default
+        reject()
+
+    value = value_of(name, found)
+    synonyms = broker_synonyms(name, found)
+    nearest = next((place[name] for place in reversed(places) if name in place), None)
+    if nearest is None:
+        assert value == setting.default
+    else:
+        assert str(value) == nearest == synonyms[0].value
+    # The configuration is refused as a whole where settings contradict each other.
+    with suppress(ConfigError):
+        assert getattr(found.effective(), setting.field, value) == value
