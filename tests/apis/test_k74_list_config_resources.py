@@ -1,11 +1,13 @@
 """ListConfigResources: what there is that has settings."""
 
+import attrs
 import pytest
 from trio.testing import MockClock
 
 from tests.apis.configs import BROKER, GROUP, LOGGER, METRICS, TOPIC
 from tests.apis.kit import TWO_LISTENERS, broker, lead_elsewhere
 from trio_kafka.errors import ErrorCode
+from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k74_list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
@@ -75,3 +77,9 @@ async def test_brokers_are_those_that_serve_on_the_listener_that_is_asked(
         await lead_elsewhere(served)  # broker 7 joins
 
         assert sorted(listed(await client.ask(ask, 1))) == [(BROKER, "1"), (BROKER, "7")]
+        cache = served.broker.metadata
+        brokers = {**cache.image.brokers}
+        brokers[NodeId(7)] = attrs.evolve(brokers[NodeId(7)], fenced=True)
+        cache.image = attrs.evolve(cache.image, brokers=brokers)
+
+        assert listed(await client.ask(ask, 1)) == [(BROKER, "1")]
