@@ -114,3 +114,23 @@ async def test_the_files_of_a_deleted_topic_go_after_the_delay_and_nothing_ticks
         assert left() == []
         figures = {node.name: node.figures() for _, node in broker.node.walk()}
         assert figures["kafka-delete-logs"]["next_in_s"] is None
+
+
+async def test_a_start_gives_files_of_deleted_topics_the_delay_that_was_set_meanwhile(
+    world, autojump_clock
+) -> None:
+    config = config_of({"log.segment.delete.delay.ms": "6000000"})
+
+    def left() -> list[str]:
+        return [name for name in world.directory("/data").names() if name.startswith("t-")]
+
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        await fill(broker, partitions=1)
+        change = ConfigChange("log.segment.delete.delay.ms", Operation.SET, "5000")
+        await broker.controller.alter_configs({(ResourceType.BROKER, ""): [change]})
+        await broker.controller.delete_topics(["t"])
+    assert [name.endswith("-delete") for name in left()] == [True]
+
+    async with running_broker(config, world, apis=APIS):
+        await trio.sleep(100)
+        assert left() == []
