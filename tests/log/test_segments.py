@@ -25,3 +25,18 @@ async def test_the_last_segment_is_active(autojump_clock, world):
 
     assert segments.active is segments.first
     assert len(segments) == 1
+
+
+async def test_segments_that_end_before_are_taken_out_but_never_the_active_one(
+    autojump_clock, world
+):
+    root = world.directory("/data", create=True)
+    parts = [Segment.create(root, base, 0) for base in (0, 10, 20, 30)]
+    segments = Segments(parts)
+
+    assert segments.remove_below(9) == []
+    assert segments.remove_below(19) == parts[:1]
+    assert segments.remove_below(20) == parts[1:2]
+    assert segments.remove_below(1000) == parts[2:3]
+    assert list(segments) == [segments.active] == parts[3:]
+    assert segments.end_of(0, 44) == 44

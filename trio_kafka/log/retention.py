@@ -85,8 +85,8 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
     async with log.writing:
         log.deleting = True
         log.cuts += 1
-        for segment in gone:
-            log.segments.remove(segment)
+        # Another one may have done it meanwhile, or cut the log.
+        gone = log.segments.remove_below(min(kept, log.start_offset))
         try:
             for segment in gone:
                 segment.close()

@@ -52,6 +52,16 @@ class Segments:
         self._bases.append(segment.base_offset)
         self.active = segment
 
+    def remove_below(self, offset: int) -> list[Segment]:
+        """Take out those that end at `offset` or before, never the active one; they are given.
+
+        O(segments), however many go.
+        """
+        count = self.floor(offset)
+        gone = self._segments[:count]
+        del self._segments[:count], self._bases[:count]
+        return gone
+
     def remove(self, segment: Segment) -> None:
         """Take one out; the last of the rest becomes active."""
         number = self._segments.index(segment)
