@@ -11,7 +11,7 @@ from tests.benchmarks import protocol
 from tests.benchmarks.bounds import Bound
 from tests.benchmarks.brokers import started
 from tests.benchmarks.connection import connect
-from tests.benchmarks.rows import beside, idle, memory, sessions, small
+from tests.benchmarks.rows import beside, create, idle, memory, sessions, small
 from tests.benchmarks.rows.registry import NotApplicableError, Target, all_rows
 from tests.benchmarks.topics import temporary_topic, watermarks
 from tests.benchmarks.tree import figures_of, longest_turn_ms, rows_of
@@ -35,6 +35,13 @@ def test_a_produce_to_many_partitions_writes_to_all(target: Target) -> None:
 
     assert figures["server CPU"].value > 0
     assert {bound.figure for bound in bounds("produce-100-partitions")} <= set(figures)
+
+
+def test_topics_are_created_beside_another_client(target: Target) -> None:
+    figures = create.create_topics(target, topics=5, partitions=2)
+
+    assert all(figure.value > 0 for figure in figures.values())
+    assert {bound.figure for bound in bounds("create-topics")} <= set(figures)
 
 
 def test_polls_of_sessions_are_measured_by_size(target: Target) -> None:
