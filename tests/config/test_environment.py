@@ -70,3 +70,22 @@ def test_a_slip_is_refused_and_another_programs_variable_is_told():
         "environment KAFKA_NUM_PARTITION: num.partition: no such setting:"
         " did you mean num.partitions?"
     )
+
+
+@pytest.mark.parametrize("variable", ["KAFKA_ZOOKEEPER_CONNECT", "KAFKA_ADVERTISED_HOST_NAME"])
+def test_what_kafka_had_once_is_refused(variable):
+    with pytest.raises(ConfigError, match="Kafka 4 has no such setting"):
+        environment({variable: "x"})
+
+
+def test_what_an_orchestrator_sets_is_passed_over():
+    variables = {
+        "KAFKA_PORT": "tcp://10.0.0.1:9092",
+        "KAFKA_PORT_9092_TCP_ADDR": "10.0.0.1",
+        "KAFKA_SERVICE_HOST": "10.0.0.1",
+        "KAFKA_SERVICE_PORT_PLAINTEXT": "9092",
+    }
+
+    found, warnings = environment(variables)
+
+    assert (found, len(warnings)) == ({}, 4)

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.catalogue import every_setting, is_name, unknown
+from trio_kafka.config.gone import instead_of
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import ConfigError
 
@@ -33,7 +34,7 @@ def name_of(variable: str) -> str:
 def environment(variables: Mapping[str, str]) -> tuple[dict[str, Given], tuple[str, ...]]:
     """The layer of an environment, and a warning for each variable that is no setting.
 
-    Raises ConfigError for one that nearly is.
+    Raises ConfigError for one that nearly is, or that Kafka had once.
     """
     found: dict[str, Given] = {}
     warnings = []
@@ -44,8 +45,17 @@ def environment(variables: Mapping[str, str]) -> tuple[dict[str, Given], tuple[s
         name, where = name_of(variable), f"environment {variable}"
         if is_name(name):
             found[name] = Given(variables[variable], where)
-        elif get_close_matches(name, every_setting(), n=1, cutoff=_SLIP):
+        elif _is_meant(name):
             raise ConfigError(name, unknown(name), where)
         else:
             warnings.append(f"{where}: {name} is no setting: passed over")
     return found, tuple(warnings)
+
+
+def _is_meant(name: str) -> bool:
+    """Whoever wrote that meant a setting: ignoring it would be worse than not to start.
+
+    A single word never is one that Kafka had once: a container's KAFKA_PORT is of its orchestrator.
+    """
+    was_one = "." in name and instead_of(name) is not None
+    return was_one or bool(get_close_matches(name, every_setting(), n=1, cutoff=_SLIP))
