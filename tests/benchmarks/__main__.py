@@ -21,7 +21,7 @@ from attrs import asdict
 
 from tests.benchmarks import table
 from tests.benchmarks.bounds import Verdict
-from tests.benchmarks.brokers import COMMANDS, running, started
+from tests.benchmarks.brokers import COMMANDS, running, started, unwind_on_sigterm
 from tests.benchmarks.figures import Figure, Figures, best
 from tests.benchmarks.rows.registry import (
     Measure,
@@ -130,4 +130,5 @@ def measure(
 
 
 if __name__ == "__main__":
+    unwind_on_sigterm()
     sys.exit(main(sys.argv[1:]))

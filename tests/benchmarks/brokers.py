@@ -1,5 +1,7 @@
 """The brokers that are measured: started here, or running already on this machine."""
 
+import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -62,6 +64,11 @@ def started(name: str, directory: Path, *settings: str) -> Iterator[Broker]:
 
     with start(directory / name) as broker:
         yield Broker(name, broker.address, Server(broker.process.pid), start)
+
+
+def unwind_on_sigterm() -> None:
+    """Make SIGTERM end this program as an exit does: brokers that it started end before it."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
 def running(text: str) -> Broker:

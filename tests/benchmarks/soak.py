@@ -24,7 +24,7 @@ from typing import Final
 from attrs import define, field, frozen
 
 from tests.benchmarks import protocol
-from tests.benchmarks.brokers import COMMANDS, Broker, running, started
+from tests.benchmarks.brokers import COMMANDS, Broker, running, started, unwind_on_sigterm
 from tests.benchmarks.connection import connect
 from tests.benchmarks.rows.idle import held
 from tests.benchmarks.rows.raw import make_batch
@@ -259,6 +259,7 @@ def main(arguments: list[str]) -> int:
             if "=" in name
             else stack.enter_context(started(name, directory, RETENTION_CHECK))
         )
+        print(f"broker: {load.broker.bootstrap}", flush=True)
         topic = stack.enter_context(temporary_topic(load.broker.bootstrap, 1, KEPT))
         stack.enter_context(running_load(load, topic))
         for minute in observe(load, chosen.minutes):
@@ -271,4 +272,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    unwind_on_sigterm()
     sys.exit(main(sys.argv[1:]))

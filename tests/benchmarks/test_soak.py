@@ -1,3 +1,6 @@
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,6 +106,25 @@ def test_a_short_soak_prints_its_minutes_and_what_was_done(
     assert soak.main(["--minutes", "2", "--directory", str(tmp_path)]) == 0
 
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines[:2]] == [["1", "min"], ["2", "min"]]
-    assert "small produce" in lines[2]
+    assert [line.split()[:2] for line in lines[1:3]] == [["1", "min"], ["2", "min"]]
+    assert lines[0].startswith("broker: 127.0.0.1:")
+    assert "small produce" in lines[3]
     assert "not judged" in lines[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["tests.benchmarks.soak", "tests.benchmarks"])
+def test_a_run_that_is_told_to_end_leaves_no_broker(program: str, tmp_path: Path) -> None:
+    of_one = ["--broker", "trio-kafka", "--directory", str(tmp_path)]
+    command = [sys.executable, "-u", "-m", program, *of_one]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline()  # its broker serves
+        children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+        run.terminate()
+
+        assert run.wait(30) == 128 + signal.SIGTERM
+
+    assert children
+    assert not [child for child in children if Path("/proc", child).exists()]
+    assert list(tmp_path.iterdir()) == []
