@@ -47,8 +47,10 @@ class Assembly:
         if batch.leader_id is not None:
             self._leader_id = batch.leader_id
         if batch.snapshot:
+            # At the start that is what there is: then the delta is the difference, too.
+            first = self.published.offset == 0
             nothing = MetadataImage(cluster_id=self.published.cluster_id)
-            self._delta = MetadataDelta(nothing)
+            self._delta = MetadataDelta(self.published if first else nothing)
             self._transaction = None
         else:
             self.offset = batch.next_offset - len(batch.records)
