@@ -1,11 +1,21 @@
 """The data plane as the settings say."""
 
+from pathlib import Path
+
 import pytest
+import trio
 
 from tests.broker.kit import APIS, config_of, names_below
 from trio_kafka.broker import StartError, running_broker
+from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
-from trio_kafka.testing.scripted_client import connected
+from trio_kafka.requests.api import api_of
+from trio_kafka.requests.registry import Registry
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import connected, request_frame
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
 
 
 async def test_a_taken_address_is_told_with_its_listener(world, autojump_clock) -> None:
@@ -70,3 +80,38 @@ async def test_the_tree_counts_why_connections_were_closed(world, autojump_clock
 
         assert counted.figures() == {"connections_closed.PLAINTEXT.bad-frame": 1}
         socket.close()
+
+
+async def test_the_age_of_a_request_is_read_from_the_clock_of_its_stamps(tmp_path: Path) -> None:
+    """Of the real world, where there are several: they begin at different times."""
+    gate = trio.Event()
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await gate.wait()
+        return WaitResponse()
+
+    apis, made = Registry(), api_of(wait)
+    assert made is not None
+    apis.add(made)
+    settings = {"log.dirs": str(tmp_path / "data"), "num.io.threads": "1"}
+    async with (
+        served_broker(RealWorld(SkippingClock()), settings, apis=apis) as served,
+        served.connect() as other,
+    ):
+        requests = next(
+            node
+            for _, node in served.broker.node.walk()
+            if (node.kind, node.name) == ("channel", "requests")
+        )
+        began = trio.current_time()
+        for client in (served.client, other):
+            await client.send(request_frame(WaitRequest(1), 0))
+        with trio.fail_after(10):
+            while not requests.figures()["depth"]:
+                await trio.sleep(0.005)  # it comes by a socket
+        oldest_s = requests.figures()["oldest_s"]
+        gate.set()
+
+    assert isinstance(oldest_s, float)
+    assert 0 <= oldest_s <= trio.current_time() - began
