@@ -2,6 +2,8 @@
 
 import pytest
 from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.controller.kit import broker, image_of, lists, validate
 from trio_kafka.controller.configs import (
@@ -14,7 +16,9 @@ from trio_kafka.controller.configs import (
     set_configs,
 )
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.metadata.image import MetadataImage, TopicImage
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage, ResourceType, TopicImage
+from trio_kafka.metadata.replay import replay_all
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.topics import ClearElrRecord
@@ -185,3 +189,57 @@ def test_a_new_topics_settings_have_values() -> None:
     assert new_topic_configs("t", {"a": "1"}, validate, image()) == {"a": "1"}
     with pytest.raises(KafkaError):
         new_topic_configs("t", {"a": None}, validate, image())
+
+
+VALUES = st.sampled_from(["a", "b", "a,b", "b,c", "c", "delete", ""])
+CHANGES = st.lists(
+    st.builds(
+        ConfigChange, st.sampled_from(["x", "cleanup.policy"]), st.sampled_from(Operation), VALUES
+    ),
+    unique_by=lambda change: change.name,
+)
+
+
+def after(there: str | None, change: ConfigChange) -> str | None:
+    """What a change makes of a value, in other words."""
+    given = (change.value or "").split(",")
+    items = [item for item in ("delete" if there is None else there).split(",") if item]
+    match change.operation:
+        case Operation.SET:
+            return change.value
+        case Operation.DELETE:
+            return None
+        case Operation.APPEND:
+            return ",".join([*items, *(item for item in given if item not in items)])
+        case Operation.SUBTRACT:
+            return ",".join(item for item in items if item not in given)
+
+
+@given(st.lists(CHANGES, max_size=8))
+def test_any_changes_leave_in_the_metadata_what_they_say(
+    requests: list[list[ConfigChange]],
+) -> None:
+    now, model = image(), dict[str, str]()
+    for changes in requests:
+        if any(one.name == "x" and one.operation >= Operation.APPEND for one in changes):
+            with pytest.raises(KafkaError):
+                alter_configs(now, T, changes, validate, lists)
+            continue
+        records = alter_configs(now, T, changes, validate, lists).records
+        wanted = {one.name: after(model.get(one.name), one) for one in changes}
+        assert changed(records) == {
+            name: value for name, value in wanted.items() if value != model.get(name)
+        }
+        model |= {name: value for name, value in wanted.items() if value is not None}
+        for name in [name for name, value in wanted.items() if value is None]:
+            model.pop(name, None)
+        delta = MetadataDelta(now)
+        replay_all(delta, records)
+        now = delta.apply(now.offset + len(records), 1, 0)
+
+    assert now.config(ResourceType.TOPIC, "t") == model
+    whole = set_configs(now, T, {"x": "a"}, validate)
+    assert changed(whole.records).keys() == {
+        *({"x"} if model.get("x") != "a" else ()),
+        *(model.keys() - {"x"}),
+    }
