@@ -8,10 +8,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.apis.kit import batch, codes, fetch, fetch_request, partitions_of, produce, write
+from tests.apis.kit import NOW_MS, batch, codes, fetch, fetch_request, partitions_of, produce, write
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from trio_kafka.records.batch import HEADER_SIZE, Record, encode_batch
+from trio_kafka.records.compression import Codec
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.scripted_client import frame
 from trio_kafka.testing.simulation import simulated_world
@@ -164,3 +166,21 @@ async def test_what_a_topic_may_be(
         answer = await served.ask(CreateTopicsRequest([topic], validate_only=True))
 
     assert codes(answer.topics) == [0 if fits else refused]
+
+
+@pytest.mark.parametrize(("more", "fits"), AROUND)
+@pytest.mark.parametrize("reason", ["compression.type", "cleanup.policy"])
+async def test_max_decompressed_message_bytes(
+    autojump_clock: MockClock, reason: str, more: int, fits: bool
+) -> None:
+    """Of all records of a batch, where it is unpacked: for another codec, or to look at each."""
+    size = len(batch(bytes(1000))) - HEADER_SIZE
+    given = {"compression.type": "lz4", "cleanup.policy": "compact"}[reason]
+    configs = {reason: given, "max.decompressed.message.bytes": str(size)}
+    async with limited() as served:
+        await served.create_topic("t", configs=configs)
+        record = Record(timestamp=NOW_MS, key=b"", value=bytes(1000 + more))
+        data = memoryview(bytearray(encode_batch([record], codec=Codec.GZIP)))
+        answer = await produce(served, "t", data)
+
+    assert answer.error_code == (0 if fits else ErrorCode.INVALID_RECORD)
