@@ -1,7 +1,8 @@
 """Every client against the broker: what one may do with a single broker, but for groups."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import monotonic
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import pytest
@@ -16,6 +17,7 @@ from trio_kafka.errors import ErrorCode
 # Programs are built at their first use.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
+Answer = TypeVar("Answer")
 Clusters = Callable[[str], Cluster]
 Size = Callable[[int, int], int]
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
@@ -192,24 +194,28 @@ def test_topics_are_created_described_and_deleted(clusters: Clusters, name: str)
     topic = f"created-{uuid4().hex[:12]}"
     cluster.ask("create_topic", topic=topic, partitions=4, configs={"retention.ms": "12345"})
 
-    assert topic in cluster.ask("list_topics")
+    assert settled(lambda: topic in cluster.ask("list_topics"), wanted=True)
     assert cluster.ask("describe_topic", topic=topic) == [[n, 1, [1], [1]] for n in range(4)]
     with pytest.raises(ClientError) as refused:
         cluster.ask("create_topic", topic=topic, partitions=1, configs={})
     assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
 
     cluster.ask("delete_topic", topic=topic)
-    wait_until_gone(cluster, topic)
+    assert not settled(lambda: topic in cluster.ask("list_topics"), wanted=False)
     with pytest.raises(ClientError) as refused:
         cluster.ask("delete_topic", topic=topic)
     assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def wait_until_gone(cluster: Cluster, topic: str) -> None:
-    """A topic is deleted by the controller, and known to be so by brokers a moment later."""
+def settled(ask: Callable[[], Answer], wanted: Answer) -> Answer:
+    """The answer, once it is what is wanted, or the last one of ten seconds.
+
+    What the controller has done Kafka's brokers know a moment later.
+    """
     end = monotonic() + 10
-    while topic in cluster.ask("list_topics"):
-        assert monotonic() < end
+    while (answer := ask()) != wanted and monotonic() < end:
+        pass
+    return answer
 
 
 @clients_that("create_topic")
@@ -261,10 +267,12 @@ def test_settings_of_a_topic_are_changed(clusters: Clusters, name: str) -> None:
 
     cluster.ask("alter_configs", kind="topic", name=topic, set=changes, delete=["cleanup.policy"])
 
-    found = clusters(REFERENCE.name).ask("describe_configs", kind="topic", name=topic)
-    assert found["retention.ms"] == ["2000", True]
-    assert found["max.message.bytes"] == ["54321", True]
-    assert found["cleanup.policy"] == ["delete", False]
+    wanted = {
+        "retention.ms": ["2000", True],
+        "max.message.bytes": ["54321", True],
+        "cleanup.policy": ["delete", False],
+    }
+    assert settled(lambda: described(clusters, "topic", topic, wanted), wanted) == wanted
     with pytest.raises(ClientError) as refused:
         wrong = {"retention.ms": "long"}
         cluster.ask("alter_configs", kind="topic", name=topic, set=wrong, delete=[])
@@ -275,17 +283,21 @@ def test_settings_of_a_topic_are_changed(clusters: Clusters, name: str) -> None:
 def test_settings_of_a_running_broker_are_changed(clusters: Clusters, name: str) -> None:
     cluster, setting = clusters(name), "log.segment.delete.delay.ms"
 
-    def value() -> list[object]:
-        reference = clusters(REFERENCE.name)
-        found: dict[str, list[object]] = reference.ask("describe_configs", kind="broker", name="1")
-        return found[setting]
+    for change, wanted in (
+        ({"set": {setting: "70000"}, "delete": []}, {setting: ["70000", True]}),
+        ({"set": {}, "delete": [setting]}, {setting: ["60000", False]}),
+    ):
+        cluster.ask("alter_configs", kind="broker", name="1", **change)
 
-    cluster.ask("alter_configs", kind="broker", name="1", set={setting: "70000"}, delete=[])
-    changed = value()
-    cluster.ask("alter_configs", kind="broker", name="1", set={}, delete=[setting])
+        assert (
+            settled(lambda want=wanted: described(clusters, "broker", "1", want), wanted) == wanted
+        )
 
-    assert changed == ["70000", True]
-    assert value() == ["60000", False]
+
+def described(clusters: Clusters, kind: str, name: str, settings: Iterable[str]) -> dict[str, Any]:
+    """Some settings, as the reference sees them."""
+    found = clusters(REFERENCE.name).ask("describe_configs", kind=kind, name=name)
+    return {setting: found[setting] for setting in settings}
 
 
 @clients_that("create_partitions")
@@ -295,8 +307,9 @@ def test_a_topic_grows_and_never_shrinks(clusters: Clusters, name: str) -> None:
 
     cluster.ask("create_partitions", topic=topic, count=3)
 
-    found = clusters(REFERENCE.name).ask("describe_topic", topic=topic)
-    assert found == [[n, 1, [1], [1]] for n in range(3)]
+    wanted = [[n, 1, [1], [1]] for n in range(3)]
+    reference = clusters(REFERENCE.name)
+    assert settled(lambda: reference.ask("describe_topic", topic=topic), wanted) == wanted
     with pytest.raises(ClientError) as refused:
         cluster.ask("create_partitions", topic=topic, count=2)
     assert refused.value.code is ErrorCode.INVALID_PARTITIONS
