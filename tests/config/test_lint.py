@@ -90,6 +90,13 @@ def test_no_finding_tells_a_secret():
     assert found == ["f:2: error: num.partitions: what ${env:SECRET} stands for is no valid value"]
 
 
+def test_what_is_looked_up_is_right_if_its_value_is():
+    assert findings("config.providers=env\nbroker.rack=${env:SECRET}") == []
+    assert findings("config.providers=env\nbroker.id=5\nnode.id=6\nbroker.rack=${env:SECRET}")[
+        -1
+    ] == ("f:2: error: broker.id: 5 is not node.id, which is 6")
+
+
 def test_a_name_that_a_file_has_twice_is_a_warning():
     pairs = list(iterate_properties("a=1\nb=2\na=1\na=3", "f"))
 
@@ -110,6 +117,8 @@ def test_a_name_that_a_file_has_twice_is_a_warning():
         "node.id=5\nbroker.id=6",
         "authorizer.class.name=A",
         "config.providers=vault",
+        "config.providers=env\nbroker.rack=${env:SECRET}",
+        "config.providers=env\nbroker.rack=${env:NONE}",
     ],
 )
 def test_there_is_an_error_where_a_start_is_refused_and_only_there(text):

@@ -49,7 +49,7 @@ def lint(layers: Sequence[Layer], outside: Outside | None = None) -> list[Findin
     found += _of_no_provider(given)
     if all(one.level is not Level.ERROR for one in found):
         try:
-            load(given)
+            load(*layers, outside=outside)
         except ConfigError as error:
             found.append(_error(error, given))
     return found
