@@ -33,6 +33,7 @@ Size = Callable[[int, int], int]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
+ECHO = "echo"
 VALUE = bytes(100_000)
 
 
@@ -72,10 +73,10 @@ async def beside_an_echo(
 
     may_wait: for the disk, as nobody is served yet by what starts.
     """
-    with watching() as turns:
+    with watching(ECHO) as turns:
         async with trio.open_nursery() as nursery:
             echo = Echo(turns)
-            nursery.start_soon(echo.ask, broker)
+            nursery.start_soon(echo.ask, broker, name=ECHO)
             await trio.sleep(0.1)
             turns.long.clear()
             began = time.perf_counter()
@@ -84,7 +85,7 @@ async def beside_an_echo(
             await trio.sleep(0.05)
             nursery.cancel_scope.cancel()
     print(f"{echo.describe(name)}\n  took {took:.2f} s")
-    held = [turn for turn in turns.ours if turn.ran_long or not may_wait]
+    held = turns.held(may_wait=may_wait)
     assert not held, "\n".join(map(str, held))
 
 
