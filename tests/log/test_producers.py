@@ -152,3 +152,47 @@ async def test_after_a_crash_the_last_five_batches_are_known_again(autojump_cloc
         sent = batch(2, producer_id=7, producer_epoch=0, base_sequence=2 * number)
         assert append(log, sent).first_offset == 2 * number
     assert log.end_offset == 14
+
+
+async def test_a_log_that_is_idle_is_not_written_to_at_its_end(autojump_clock, world):
+    log = new_log(world)
+    known = Known(clean=True)
+    await close(log)
+    assert snapshots(log.directory) == []
+
+    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
+    await close(log)
+    assert snapshots(log.directory) == [1]
+
+    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    log.directory.open(f"{1:020}.snapshot").truncate(0)  # so that writing it again is noticed
+    await close(log)
+    assert await content_of(log.directory, f"{1:020}.snapshot") == b""
+
+
+async def test_after_a_crash_an_end_in_order_writes_the_snapshot_again(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
+    await close(log)
+
+    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=False))
+    log.directory.open(f"{1:020}.snapshot").truncate(0)
+    await close(log)
+
+    content = await content_of(log.directory, f"{1:020}.snapshot")
+    assert content == encode(log.producers)
+
+
+async def test_a_roll_before_the_end_leaves_one_snapshot(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
+    log.roll()
+    log.directory.open(f"{1:020}.snapshot").truncate(0)
+    await close(log)
+    assert (await content_of(log.directory, f"{1:020}.snapshot")) == b""  # not written twice
+
+    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    assert log.producers.get(7).last_sequence == 0  # of the batches: what is torn is passed over
+    await close(log)
+    assert (await content_of(log.directory, f"{1:020}.snapshot")) == encode(log.producers)

@@ -73,14 +73,19 @@ class EndedTransaction:
 
 
 class ProducerState:
-    """One partition's producers by id."""
+    """One partition's producers by id.
 
-    __slots__ = ("_ended", "_open", "_producers")
+    loads_at: the offset as of which a load finds them without a batch, thanks to a snapshot or as
+    the log begins there; None: it is not known to be durable.
+    """
+
+    __slots__ = ("_ended", "_open", "_producers", "loads_at")
 
     def __init__(self) -> None:
         self._producers: dict[int, Producer] = {}
         self._open: dict[int, int] = {}
         self._ended: list[EndedTransaction] = []
+        self.loads_at: int | None = None
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -233,6 +238,7 @@ class ProducerState:
 
     def clear(self) -> None:
         """Know nobody."""
+        self.loads_at = None
         self._producers.clear()
         self._open.clear()
         self._ended.clear()

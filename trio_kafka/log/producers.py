@@ -44,6 +44,7 @@ def write_snapshot(
     if file.size:
         file.truncate(0)
     file.append([encode(producers)])
+    producers.loads_at = offset
     return file
 
 
@@ -52,7 +53,9 @@ async def write_snapshot_slow(
 ) -> File:
     """As `write_snapshot`, in a thread."""
     name = offset_file(offset, SNAPSHOT)
-    return await files.create_slow(directory, name, encode(producers), replace=True)
+    file = await files.create_slow(directory, name, encode(producers), replace=True)
+    producers.loads_at = offset
+    return file
 
 
 async def drop_snapshots(directory: Directory, above: int) -> None:
@@ -106,6 +109,7 @@ async def load_producers(
         if silent_since is not None:
             producers.expire(silent_since)
         break
+    producers.loads_at = begin
     if begin >= end_offset:
         return producers
     number = segments.floor(begin)

@@ -72,6 +72,8 @@ def create_log(
     """An empty log in an empty directory. Nothing is durable before its first `sync`. OSError."""
     now_ms = int(world.clock.wall() * 1000)
     segment = Segment.create(directory, start_offset, now_ms, files)
+    producers = ProducerState()
+    producers.loads_at = start_offset
     return Log(
         world,
         directory,
@@ -82,7 +84,7 @@ def create_log(
         start_offset=start_offset,
         recovery_point=start_offset,
         epochs=LeaderEpochs(),
-        producers=ProducerState(),
+        producers=producers,
         unsynced=Unsynced(directory, parent),
         pace=pace or Pace(world.clock.elapsed, world.clock.waits),
     )
@@ -185,6 +187,8 @@ class _Loader:
             rebuilt,
             silent_since=self.silent_since,
         )
+        if not self.known.clean:
+            self.producers.loads_at = None  # the snapshot may be in the page cache only
         await self._make_durable()
 
     def abandon(self) -> None:

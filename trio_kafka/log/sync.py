@@ -48,6 +48,9 @@ async def write_epochs(log: Log) -> None:
 
 
 def _write_producers(log: Log) -> None:
+    """A snapshot, unless the next load finds them without: idle logs are not written to."""
+    if log.producers.loads_at == log.end_offset:
+        return
     files = log.segments.active.files
     log.unsynced.wrote(write_snapshot(log.directory, files, log.end_offset, log.producers))
 
