@@ -160,6 +160,16 @@ def test_what_the_broker_writes_for_a_producer_has_an_epoch_and_no_sequence():
     assert refused(state, 6, epoch=2, transactional=True) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
+def test_whoever_knows_nobody_any_more_stands_in_no_snapshot():
+    state = ProducerState()
+    note(state, 0, transactional=True)
+    state.loads_at = 1
+
+    state.clear()
+
+    assert (len(state), state.loads_at, state.first_open_offset(9)) == (0, None, 9)
+
+
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(0, LAST))
 def test_batches_in_a_row_are_always_accepted_once(deltas, sequence):
     state = ProducerState()

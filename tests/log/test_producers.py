@@ -174,9 +174,13 @@ async def test_a_log_that_is_idle_is_not_written_to_at_its_end(autojump_clock, w
 async def test_after_a_crash_an_end_in_order_writes_the_snapshot_again(autojump_clock, world):
     log = new_log(world)
     append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
-    await close(log)
+    log.roll()
+    await sync(log)
+    log.abandon()
 
-    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=False))
+    known = Known(clean=False, recovery_point=1)
+    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    assert log.segments.active.base_offset == 1
     log.directory.open(f"{1:020}.snapshot").truncate(0)
     await close(log)
 
