@@ -5,7 +5,9 @@ import pytest
 
 from trio_kafka.config.describe import describe_broker, describe_broker_defaults, describe_topic
 from trio_kafka.config.dynamic import Layers, Source, Synonym
-from trio_kafka.config.load import broker_config
+from trio_kafka.config.load import EMBEDDED, broker_config
+from trio_kafka.config.own import OwnSettings
+from trio_kafka.config.setting import settings_of
 from trio_kafka.config.values import Kind
 
 RECORDED = json.loads((Path(__file__).parent / "data" / "describe-topic-rows.json").read_text())
@@ -193,3 +195,30 @@ def test_a_value_that_cannot_be_read_counts_as_not_set():
 
 def test_a_name_that_is_asked_for_twice_has_one_row():
     assert one(describe_broker(Layers(config=broker_config()), ["node.id", "node.id"]))
+
+
+def test_a_broker_describes_what_kafka_describes_and_our_own():
+    facts = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
+    kafkas = {fact["name"] for fact in facts["broker"] if not fact.get("internal")}
+
+    rows = describe_broker(Layers(config=broker_config()))
+
+    names = [row.name for row in rows]
+    assert len(names) == len(set(names))
+    assert set(names) == kafkas | settings_of(OwnSettings).keys()
+    by_fact = {fact["name"]: fact for fact in facts["broker"]}
+    for row in rows:
+        if row.name in kafkas:
+            fact = by_fact[row.name]
+            assert row.read_only == (fact["update"] == "read-only")
+            assert row.sensitive == (fact["type"] == "password")
+            assert row.kind.name.lower() == fact["type"]
+            if row.name not in EMBEDDED:
+                assert row.value == fact["default"]
+
+
+def test_settings_of_kafkas_authorizer_are_shown_where_they_were_set():
+    broker = Layers(config=broker_config({"super.users": "User:a"}))
+
+    assert one(describe_broker(broker, ["super.users"])).value == "User:a"
+    assert describe_broker(broker, ["allow.everyone.if.no.acl.found"]) == []

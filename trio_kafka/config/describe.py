@@ -23,12 +23,15 @@ from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_config
 from trio_kafka.config.values import Kind, Value
 
-# These exist only where they were set: they are no settings of Kafka's properties file.
-_DYNAMIC_ONLY: Final = frozenset(
+# As by Kafka, these are described only where they were set: they are its authorizer's, or are no
+# settings of its properties file.
+_ONLY_IF_SET: Final = frozenset(
     {
+        "allow.everyone.if.no.acl.found",
         "follower.replication.throttled.rate",
         "leader.replication.throttled.rate",
         "replica.alter.log.dirs.io.max.bytes.per.second",
+        "super.users",
     }
 )
 
@@ -74,7 +77,7 @@ def describe_broker(broker: Layers, names: Iterable[str] | None = None) -> list[
     return [
         _broker_row(name, setting, broker)
         for name, setting in _chosen({**every_setting(), **known}, names, set_names)
-        if name in set_names or name not in _DYNAMIC_ONLY
+        if name in set_names or name not in _ONLY_IF_SET
     ]
 
 
