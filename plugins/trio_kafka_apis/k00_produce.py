@@ -22,18 +22,22 @@ from trio_kafka.plugin import (
     Produced,
     ProtocolError,
     Queued,
+    Steps,
     TopicId,
     api,
     append,
     check_acks,
     endpoint_on,
+    in_slices,
 )
 from trio_kafka.protocol.messages.k00_produce import (
     LeaderIdAndEpoch,
     NodeEndpoint,
+    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    TopicProduceData,
     TopicProduceResponse,
 )
 
@@ -43,6 +47,10 @@ NO_OFFSET: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
 LEADERS_SINCE: Final = 10  # KIP-951
 IDS_SINCE: Final = 13  # KIP-516
+MANY: Final = 100  # partitions: about 1 ms; more are appended in steps
+STEP: Final = 10
+
+Answer = ProduceResponse | Delayed | None
 
 
 def say_error(
@@ -64,36 +72,66 @@ def say_error(
 
 
 @api(ProduceRequest, error=say_error)
-def produce(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed | None:
-    acks, version, replicas = request.acks, context.version, context.replicas
-    if acks not in ACKS:
-        check_acks(acks)  # says which there are
-    zstd, uses_ids = version >= ZSTD_SINCE, version >= IDS_SINCE
+def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]:
+    if request.acks not in ACKS:
+        check_acks(request.acks)  # says which there are
+    count = 0
+    for topic in request.topic_data:
+        count += len(topic.partition_data)
+    if count > MANY:
+        return _in_steps(request, context)
     parts: list[Produced] = []
     for topic in request.topic_data:
-        name = TopicId(topic.topic_id) if uses_ids else topic.name
-        for data in topic.partition_data:
-            partition = None
-            result: Appended | Queued | KafkaError
-            try:
-                partition = replicas.partition(name, data.index)
-                result = append(partition, data.records, acks=acks, zstd=zstd)
-            except KafkaError as error:
-                result = error
-            parts.append(Produced(partition, result))
+        _append(request, context, topic, topic.partition_data, parts)
+    return _acknowledge(request, context, parts)
 
-    def answer(done: Sequence[Produced]) -> ProduceResponse:
-        return _respond(request, done, context)
 
+def _in_steps(request: ProduceRequest, context: Context) -> Steps[Answer]:
+    parts: list[Produced] = []
+    for topic in request.topic_data:
+        for some in in_slices(topic.partition_data, STEP):
+            _append(request, context, topic, some, parts)
+            yield
+    return _acknowledge(request, context, parts)
+
+
+def _append(
+    request: ProduceRequest,
+    context: Context,
+    topic: TopicProduceData,
+    partitions: Sequence[PartitionProduceData],
+    parts: list[Produced],
+) -> None:
+    """Append what these partitions of a topic get; say in `parts` what became of each."""
+    acks, version, replicas = request.acks, context.version, context.replicas
+    zstd = version >= ZSTD_SINCE
+    name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
+    for data in partitions:
+        partition = None
+        result: Appended | Queued | KafkaError
+        try:
+            partition = replicas.partition(name, data.index)
+            result = append(partition, data.records, acks=acks, zstd=zstd)
+        except KafkaError as error:
+            result = error
+        parts.append(Produced(partition, result))
+
+
+def _acknowledge(request: ProduceRequest, context: Context, parts: list[Produced]) -> Answer:
+    acks = request.acks
     if acks == NO_ACKS:
         _end_on_error(parts)
         if not any(isinstance(part.result, Queued) for part in parts):
             return None
-        delayed: Delayed = replicas.acknowledge(
+        delayed: Delayed = context.replicas.acknowledge(
             parts, _say_nothing, request.timeout_ms / 1000, acks=acks
         )
         return delayed
-    return replicas.acknowledge(parts, answer, request.timeout_ms / 1000, acks=acks)
+
+    def answer(done: Sequence[Produced]) -> ProduceResponse:
+        return _respond(request, done, context)
+
+    return context.replicas.acknowledge(parts, answer, request.timeout_ms / 1000, acks=acks)
 
 
 def _respond(

@@ -1,7 +1,8 @@
 """Produce: what is appended, what is refused and how, and what nobody is told."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Generator, Mapping
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 import trio
@@ -28,7 +29,9 @@ from tests.apis.kit import (
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import NodeId
 from trio_kafka.network import items
+from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k00_produce import PartitionProduceResponse, ProduceRequest
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -44,6 +47,8 @@ from trio_kafka.testing.planes import until
 from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
 from trio_kafka.testing.simulation import fault_on, simulated_world
 from trio_kafka.world.simulated import SimulatedWorld
+from trio_kafka_apis.k00_produce import MANY, STEP
+from trio_kafka_apis.k00_produce import produce as make
 
 HOUR_MS = 3_600_000
 UNKNOWN_ID = b"?" * 16
@@ -156,6 +161,28 @@ async def test_each_partition_succeeds_or_fails_for_itself(autojump_clock: MockC
         (0, ErrorCode.INVALID_RECORD),
     ]
     assert [one.base_offset for one in parts] == [0, -1, -1]
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+async def test_a_wide_request_is_served_in_steps(autojump_clock: MockClock, acks: int) -> None:
+    async with broker() as served:
+        count = 2 * MANY
+        await served.create_topic("t", partitions=count)
+        asked = [(number, batch(b"%d" % number)) for number in range(count + 1)]
+        answer = await served.ask(produce_request("t", *asked, acks=acks), IDS_SINCE - 1)
+
+        parts = parts_of(answer)
+        assert [part.index for part in parts] == list(range(count + 1))
+        assert {part.error_code for part in parts[:-1]} == {ErrorCode.NONE}
+        assert parts[-1].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        last = FetchPartition(count - 1, fetch_offset=0, partition_max_bytes=1000)
+        assert values_of(await fetch(served, "t", last)) == [b"%d" % (count - 1)]
+
+        code = SimpleNamespace(code=IDS_SINCE - 1)
+        again = [(number, batch(b"x")) for number in range(count)]
+        steps = make(produce_request("t", *again), Context(code, served.broker.parts))  # type: ignore[arg-type]
+        assert isinstance(steps, Generator)
+        assert sum(1 for _ in steps) == count / STEP
 
 
 @pytest.mark.parametrize("version", stable(ProduceRequest))
