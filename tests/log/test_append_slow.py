@@ -223,6 +223,8 @@ async def test_a_new_segment_is_made_by_threads(autojump_clock, world, nursery) 
     sent = {"producer_id": 7, "producer_epoch": 0, "timestamp": 1000}
     for sequence in range(2):
         append(log, batch(1, size=30, base_sequence=sequence, **sent))
+    asked: list = []
+    log.wants_sync = asked.append
     stall_all(world, "create", "append", "open", "truncate")
     nursery.start_soon(slowly, log, batch(1, size=30, base_sequence=2, **sent))
     await trio.sleep(STALL_S)
@@ -234,6 +236,7 @@ async def test_a_new_segment_is_made_by_threads(autojump_clock, world, nursery) 
     assert [segment.base_offset for segment in log.segments] == [0, 2]
     assert log.end_offset == 3
     assert log.segments.first.sealed
+    assert asked == [log]
     world.universe.fault = fault_on("none", None)
     sizes = {name: file.size for name, file in content(log).items()}
     assert sizes["00000000000000000000.index"] == 8

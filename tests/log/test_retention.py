@@ -156,3 +156,16 @@ async def test_the_start_offset_stays_written_down_until_the_names_are_gone(auto
     assert seen == [b"0\n1\nt 0 4\n"]
     await one.write_start_offsets()
     assert await read_file(one.root, START_OFFSETS) == b"0\n0\n"
+
+
+async def test_only_what_is_below_a_durable_start_goes(autojump_clock, world):
+    log = new_log(world, segment_bytes=100)
+    for _ in range(5):
+        append(log, batch(1, size=30))
+
+    async def checkpoint() -> None:
+        await trio.lowlevel.checkpoint()
+        log.set_start_offset(4)  # meanwhile, and not written down
+
+    assert await delete_before(log, 2, checkpoint) == 2
+    assert [segment.base_offset for segment in log.segments] == [2, 3, 4]

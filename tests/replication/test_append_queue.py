@@ -57,3 +57,12 @@ def test_order_and_sums_are_kept(steps: list[int | None]) -> None:
         waiting = sum(len(one.records) for one in there)
         most = max(most, waiting)
         assert (len(queue), queue.bytes, queue.most_bytes) == (len(there), waiting, most)
+
+
+def test_what_was_worked_on_counts_for_the_bytes_that_it_came_with() -> None:
+    queue, one = AppendQueue(), item(10)
+    queue.push(one)
+    one.records = memoryview(bytes(1000))
+
+    assert queue.pop(DONE) == 10
+    assert queue.bytes == 0
