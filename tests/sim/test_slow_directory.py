@@ -20,12 +20,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 async def stall_live_and_die(universe: Universe) -> Ledger:
-    """As `live_and_die`; one append in ten to a partition takes 6 to 60 ms."""
+    """As `live_and_die`; one append in ten to a partition, and one new file, takes 6 to 60 ms."""
     chance = universe.chance("stalls")
 
     def stall(machine: str, call: str, place: str) -> float | None:
-        is_batches = place.endswith(".log") and "metadata" not in place
-        if machine == "broker" and call == "append" and is_batches and chance.random() < 0.1:
+        is_slow = call == "create" or (call == "append" and place.endswith(".log"))
+        if machine == "broker" and is_slow and "metadata" not in place and chance.random() < 0.1:
             return chance.uniform(0.006, 0.06)
         return None
 
