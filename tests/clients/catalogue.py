@@ -73,7 +73,7 @@ def java() -> Command:
 
     def build(home: Path) -> None:
         run(
-            ["javac", "-cp", class_path, "-Werror", "-d", "classes", *sorted(home.glob("*.java"))],
+            ["javac", "-cp", jars, "-Werror", "-d", "classes", *sorted(home.glob("*.java"))],
             home,
         )
 

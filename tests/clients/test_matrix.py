@@ -108,7 +108,7 @@ def test_keys_headers_timestamps_and_tombstones_come_back(clusters: Clusters, na
 @clients_that("produce")
 def test_large_and_empty_records_come_back(clusters: Clusters, name: str) -> None:
     cluster = clusters(name)
-    topic = cluster.new_topic(configs={"max.message.bytes": str(3 << 20)})
+    topic = cluster.new_topic(configs={"max.message.bytes": str(4 << 20)})
     line = b"0123456789abcdef" * 64
     records = [
         Record(key=b"large", value=line * 900),
@@ -117,7 +117,7 @@ def test_large_and_empty_records_come_back(clusters: Clusters, name: str) -> Non
         Record(key=b"small", value=b"1"),
     ]
 
-    cluster.check(cluster.produce(topic, records))
+    cluster.check(cluster.produce(topic, records, max_bytes=4_000_000))
 
 
 @clients_that("produce")
