@@ -19,6 +19,7 @@ from trio_kafka.plugin import (
     NodeId,
     PartitionRead,
     SessionPartition,
+    Steps,
     TopicId,
     Wanted,
     api,
@@ -43,9 +44,11 @@ ENDPOINTS_SINCE: Final = 16  # KIP-951
 REPLICA_STATE_SINCE: Final = 15  # KIP-903
 NOTHING: Final = b""
 
+Answer = FetchResponse | Delayed
+
 
 @api(FetchRequest)
-def fetch(request: FetchRequest, context: Context) -> FetchResponse | Delayed:
+def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
     version = context.version
     uses_ids = version >= IDS_SINCE
     isolation = isolation_of(request.isolation_level)

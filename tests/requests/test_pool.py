@@ -9,7 +9,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.introspect.log import fields_of
 from trio_kafka.network import items
-from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.plugin import Context, Delayed, Steps, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import (
@@ -259,6 +259,30 @@ async def test_an_async_handlers_delayed_is_asked_again_once_it_is_registered(
         planes.append(plane)
         with trio.fail_after(1.1):
             assert (await client.ask(WaitRequest(60_000), 0)).outcome == "again"
+
+
+async def test_what_changed_before_a_handlers_steps_were_over_is_looked_at(
+    autojump_clock: MockClock,
+) -> None:
+    planes: list[RunningPlane] = []
+    delayed = delaying(planes, lambda timed_out: WaitResponse(outcome="mark"))
+
+    @api(WaitRequest)
+    def stepping(request: WaitRequest, context: Context) -> Steps[Delayed]:
+        yield
+        found: Delayed = delayed(request, context)
+        return found
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [stepping]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        planes.append(plane)
+        began = trio.current_time()
+        assert (await client.ask(WaitRequest(3000), 0)).outcome == "mark"
+
+        assert trio.current_time() - began < 1
 
 
 async def test_what_fails_while_it_waits_gets_the_error_answer(

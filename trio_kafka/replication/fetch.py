@@ -7,7 +7,7 @@ they are marked. Values in and out: the handler makes messages of them.
 Source: KIP-74 (limits and order), KIP-227 (sessions), KIP-320.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Final
 
 import trio
@@ -20,6 +20,8 @@ from trio_kafka.replication.read import Isolation, PartitionRead, around, read, 
 from trio_kafka.replication.sessions import NO_SESSION, FetchKey, Session, SessionPartition
 
 Reads = list[tuple[SessionPartition, PartitionRead]]
+WIDE: Final = 200  # partitions to read: more than 2 ms
+_STEP: Final = 16
 _DUPLICATE: Final = "another poll of this session came in between"
 
 
@@ -112,18 +114,28 @@ class Fetch:
                 continue
         return watched
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it takes longer than a turn should: call what is `in_steps`."""
+        return len(self.session.dirty) > WIDE
+
     def look(self) -> FetchAnswer | None:
         """The answer, or None.
 
         Park this fetch and call `try_complete` on a mark or at its deadline.
         """
-        reads = self._read_all()
+        return self._judge(_whole(self._reading()))
+
+    def look_in_steps(self) -> Generator[None, None, FetchAnswer | None]:
+        """As `look`. What changes meanwhile is not known to anybody who parks: look at it then."""
+        return self._judge((yield from self._reading()))
+
+    def _judge(self, reads: Reads) -> FetchAnswer | None:
         if self._urgent or self._size >= self._minimum:
             return self._answer(reads)
         # What is cold is worth a short wait to any client: without it, it would never get on.
         if not (self.limits.may_wait or self.cold) or not self.session.partitions:
             return self._answer(reads)
-        self.session.fresh.clear()
         for partition, part in reads:
             self._available[partition] = part.size
             part.release()
@@ -131,13 +143,21 @@ class Fetch:
 
     def try_complete(self, timed_out: bool) -> FetchAnswer | None:
         """As `look`; always an answer when timed out."""
-        if self.session.epoch != self._epoch:
-            self._take_ready()
-            error = KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH, _DUPLICATE)
-            return FetchAnswer(session_id=self.session.id, error=error)
-        if not timed_out and not self.ready and not self._is_ripe():
-            return None
-        return self._answer(self._read_all())
+        return self.complete() if self.is_due(timed_out) else None
+
+    def is_due(self, timed_out: bool) -> bool:
+        """Whether to complete it now, after a mark or at its deadline."""
+        if timed_out or self.session.epoch != self._epoch:
+            return True
+        return bool(self.ready) or self._is_ripe()
+
+    def complete(self) -> FetchAnswer:
+        """Read and answer, whatever there is."""
+        return self._answer(_whole(self._reading()))
+
+    def complete_in_steps(self) -> Generator[None, None, FetchAnswer]:
+        """As `complete`."""
+        return self._answer((yield from self._reading()))
 
     @property
     def _minimum(self) -> int:
@@ -175,15 +195,18 @@ class Fetch:
         found.release()
         return size
 
-    def _read_all(self) -> Reads:
-        """Read every dirty partition within the limits of the request."""
+    def _reading(self) -> Generator[None, None, Reads]:
+        """Read every dirty partition within the limits of the request; pauses now and then."""
         left = self.limits.max_bytes
         size = 0
+        self.session.fresh.clear()
         urgent = False
         ready = self._take_ready(keep=True) if self.ready else {}
         reads: Reads = []
         try:
-            for asked in tuple(self.session.dirty):
+            for number, asked in enumerate(tuple(self.session.dirty), start=1):
+                if not number % _STEP:
+                    yield
                 given = ready.pop(asked, None) if ready else None
                 part = self._read(asked, left, given, at_least_one=not size)
                 reads.append((asked, part))
@@ -261,8 +284,22 @@ class Fetch:
         session = self.session
         if not session.id:  # nothing is remembered, everything is told
             return FetchAnswer(session_id=NO_SESSION, parts=reads)
-        session.fresh.clear()
+        if session.epoch != self._epoch:
+            for _, part in reads:
+                part.release()
+            error = KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH, _DUPLICATE)
+            return FetchAnswer(session_id=session.id, error=error)
         return FetchAnswer(session_id=session.id, parts=session.answer(reads, full=self._full))
+
+
+def _whole(reading: Generator[None, None, Reads]) -> Reads:
+    """All of it, now."""
+    try:
+        while True:
+            next(reading)
+    except StopIteration as end:
+        reads: Reads = end.value
+        return reads
 
 
 def _fit(part: PartitionRead, left: int, *, at_least_one: bool) -> PartitionRead:

@@ -8,7 +8,7 @@ directories of partitions that are not this broker's become strays: their files 
 are free.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Final, NoReturn, TypeVar
 
 import trio
@@ -138,8 +138,8 @@ class ReplicaManager:
         uses_ids: bool = True,
         max_wait_s: float = 0.0,
         resolve: Callable[[FetchKey], Partition] | None = None,
-    ) -> T | Delayed:
-        """One Fetch: its answer, as `make` makes it, or what to park.
+    ) -> T | Delayed | Generator[None, None, T | Delayed]:
+        """One Fetch: its answer, as `make` makes it, or what to park; of many partitions in steps.
 
         wanted, forget: what the request adds, changes and drops. resolve: finds a partition for
         this client, raises KafkaError where it may not read; None: all may be read.
@@ -160,18 +160,34 @@ class ReplicaManager:
             return make(FetchAnswer(session_id=NO_SESSION, error=error))
         full = session_epoch <= FIRST_EPOCH or session.id == NO_SESSION
         fetch = Fetch(session, limits, resolve or self._resolve, full=full)
+        if fetch.is_wide:
+            return self._fetch_in_steps(fetch, make, now, max_wait_s)
         answer = fetch.look()
-        if answer is not None:
-            return make(answer)
+        return self._park(fetch, make, now, max_wait_s) if answer is None else make(answer)
 
-        def try_complete(timed_out: bool) -> T | None:
-            answer = fetch.try_complete(timed_out)
-            return None if answer is None else make(answer)
+    def _fetch_in_steps(
+        self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
+    ) -> Generator[None, None, T | Delayed]:
+        answer = yield from fetch.look_in_steps()
+        return self._park(fetch, make, now, max_wait_s) if answer is None else make(answer)
+
+    def _park(
+        self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
+    ) -> Delayed:
+        """A fetch that has looked and waits. A wide one completes in steps, too."""
+
+        def in_steps() -> Generator[None, None, T]:
+            return make((yield from fetch.complete_in_steps()))
+
+        def try_complete(timed_out: bool) -> T | Generator[None, None, T] | None:
+            if not fetch.is_due(timed_out):
+                return None
+            return in_steps() if fetch.is_wide else make(fetch.complete())
 
         wait_s = max(max_wait_s, COLD_WAIT_S) if fetch.cold else max_wait_s
         delayed = Delayed(fetch.keys, now + wait_s, try_complete, purgatory=self.fetch)
-        if session.id:
-            session.waiting = delayed
+        if fetch.session.id:
+            fetch.session.waiting = delayed
         if fetch.cold:
             self.cold.submit(fetch, delayed)
         return delayed

@@ -135,7 +135,7 @@ class Session:
                 told.append((partition, read))
             if partition not in self.dirty:  # forgotten in the meantime
                 continue
-            if read.size or read.is_idle:
+            if read.size or (read.is_idle and partition not in self.fresh):
                 del self.dirty[partition]
             if read.size:
                 self.dirty[partition] = None

@@ -259,6 +259,7 @@ class HandlerGroup:
                 answer = yield from answer
             if type(answer) is Delayed:
                 self._watch(request, route, message, answer)
+                answer.marked()  # what changed before it was registered
             elif answer is None:
                 request.respond(None)
             elif type(answer) is Encoded or not route.is_large(answer):
@@ -291,7 +292,7 @@ class HandlerGroup:
             self._fail(request, route, message, answer)
         else:
             try:
-                if route.is_large(answer):
+                if type(answer) is GeneratorType or route.is_large(answer):
                     self._in_steps(request, self._finish(request, route, message, answer))
                 else:
                     request.respond(route.write(request.correlation, answer))

@@ -1,0 +1,127 @@
+"""A fetch of many partitions, read in steps: what changes in between is not lost."""
+
+from collections.abc import Generator
+from typing import Any
+
+import trio
+from trio.testing import MockClock
+
+from tests.apis.kit import batch, broker, fetch_request, partitions_of, produce
+from tests.replication.kit import want
+from tests.replication.test_fetch import Broker, sizes
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchResponse
+from trio_kafka.replication.fetch import WIDE
+from trio_kafka.testing.planes import until
+
+
+def end_of(steps: Generator[None, None, Any]) -> Any:
+    try:
+        while True:
+            next(steps)
+    except StopIteration as end:
+        return end.value
+
+
+async def test_reading_pauses(world) -> None:
+    broker_ = Broker(world, 40)
+    size = broker_.produce(39)
+    steps = broker_.fetch(full=True).look_in_steps()
+
+    next(steps)
+    next(steps)
+
+    assert sizes(end_of(steps)) == {number: size * (number == 39) for number in range(40)}
+
+
+async def test_what_comes_behind_the_reading_completes_the_wait(world) -> None:
+    broker_ = Broker(world, 40)
+    fetch = broker_.fetch()
+    steps = fetch.look_in_steps()
+    next(steps)
+    size = broker_.produce(0)
+
+    assert end_of(steps) is None
+    assert fetch.is_due(timed_out=False)
+    assert sizes(fetch.complete())[0] == size
+
+
+async def test_what_comes_behind_the_reading_is_in_the_next_answer(world) -> None:
+    broker_ = Broker(world, 40)
+    size = broker_.produce(39)
+    steps = broker_.fetch().look_in_steps()
+    next(steps)
+    broker_.produce(0)
+    first = sizes(end_of(steps))
+    assert (first[0], first[39]) == (0, size)
+
+    assert sizes(broker_.fetch().look())[0] == size
+
+
+async def test_a_poll_in_between_ends_the_reading_and_gives_back_its_bytes(world) -> None:
+    broker_ = Broker(world, 40)
+    broker_.produce(0)
+    file = broker_.partitions["t", 0].log.segments.active.file
+    steps = broker_.fetch().look_in_steps()
+    next(steps)
+    assert file._leases
+    broker_.session.epoch += 1
+
+    answer = end_of(steps)
+
+    assert answer.error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert not file._leases
+
+
+async def test_a_reading_that_is_given_up_gives_back_its_bytes(world) -> None:
+    broker_ = Broker(world, 40)
+    broker_.produce(0)
+    file = broker_.partitions["t", 0].log.segments.active.file
+    steps = broker_.fetch().look_in_steps()
+    next(steps)
+
+    steps.close()
+
+    assert not file._leases
+
+
+async def test_a_client_gets_what_is_written_while_its_wide_fetch_waits(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served, served.connect() as other, trio.open_nursery() as nursery:
+        count = WIDE + 10
+        topic_id = await served.create_topic("t", partitions=count)
+        asked = [
+            FetchPartition(number, fetch_offset=0, partition_max_bytes=1000)
+            for number in range(count)
+        ]
+        answers: list[FetchResponse] = []
+
+        async def fetch() -> None:
+            request = fetch_request(topic_id, *asked, max_wait_ms=60_000)
+            answers.append(await other.ask(request, 13))
+
+        nursery.start_soon(fetch)
+        await trio.sleep(1)
+        assert not answers
+        began = trio.current_time()
+        await produce(served, topic_id, batch(b"x"), partition=count - 1)
+        await until(lambda: bool(answers))
+
+        assert trio.current_time() - began < 10
+        parts = partitions_of(answers[0])
+        assert [part.partition_index for part in parts] == list(range(count))
+        assert [part.partition_index for part in parts if part.records] == [count - 1]
+
+
+async def test_what_was_marked_and_then_read_to_its_end_is_looked_at_no_more(world) -> None:
+    broker_ = Broker(world, 2)
+    fetch = broker_.fetch()
+    assert fetch.look() is None
+    broker_.produce(0)
+    sizes(fetch.try_complete(False))
+    broker_.session.update({("t", 0): want(1)}, [])
+
+    sizes(broker_.fetch(may_wait=False).look())
+
+    assert not broker_.session.dirty
