@@ -312,6 +312,13 @@ async def test_a_slow_append_takes_buffers_of_all_kinds(worlds, clock):
     assert bytes(buffer[: file.try_read(0, buffer)]) == b"12345"
 
 
+async def test_names_are_the_same_by_a_thread(worlds, clock):
+    for name in ("b", "a", "c"):
+        worlds.create(name)
+
+    assert await worlds.root.names_slow() == worlds.root.names() == ["a", "b", "c"]
+
+
 async def test_a_slow_creation_makes_a_file_with_its_content(worlds, clock):
     root = worlds.root
     buffer = bytearray(10)

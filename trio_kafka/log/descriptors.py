@@ -72,8 +72,8 @@ def _check(error: Exception, wait_s: float) -> None:
 
 
 async def names_in(directory: Directory) -> list[str]:
-    """`Directory.names`, as soon as there is a descriptor."""
-    return await when_free_now(directory.names)
+    """`Directory.names_slow`, as soon as there is a descriptor."""
+    return await when_free(directory.names_slow)
 
 
 async def sync_names(directory: Directory) -> None:

@@ -3,7 +3,7 @@
 The newest usable snapshot, and the batches after it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from trio_kafka.introspect.log import get_logger
@@ -26,8 +26,13 @@ _logger: Final = get_logger(__name__)
 
 def snapshots(directory: Directory) -> list[int]:
     """The offsets of the snapshots in a directory, ascending."""
+    return snapshots_among(directory.names())
+
+
+def snapshots_among(names: Iterable[str]) -> list[int]:
+    """The offsets of the snapshots among these names, ascending."""
     # Told by their end first: a log of many segments has four times as many other names.
-    found = [parse_offset_file(name) for name in directory.names() if name.endswith(SNAPSHOT)]
+    found = [parse_offset_file(name) for name in names if name.endswith(SNAPSHOT)]
     return sorted(one[0] for one in found if one is not None and one[1] == SNAPSHOT)
 
 

@@ -9,10 +9,10 @@ Source: retention.ms, retention.bytes, DeleteRecords (KIP-107).
 from collections.abc import Awaitable, Callable
 
 from trio_kafka.log.append_slow import roll_slow
-from trio_kafka.log.descriptors import sync_names, when_free_now
+from trio_kafka.log.descriptors import names_in, sync_names
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import SEGMENT_FILES, SNAPSHOT, offset_file
-from trio_kafka.log.producers import snapshots
+from trio_kafka.log.producers import snapshots_among
 from trio_kafka.log.queries import waiting
 
 Checkpoint = Callable[[], Awaitable[None]]
@@ -95,7 +95,7 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
                     name = offset_file(segment.base_offset, suffix)
                     if log.directory.exists(name):
                         await log.directory.unlink(name)
-            for snapshot in await when_free_now(lambda: snapshots(log.directory)):
+            for snapshot in snapshots_among(await names_in(log.directory)):
                 if snapshot < kept:
                     await log.directory.unlink(offset_file(snapshot, SNAPSHOT))
             await sync_names(log.directory)

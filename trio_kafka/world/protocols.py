@@ -283,6 +283,9 @@ class Directory(Protocol):
     def free_space(self) -> int:
         """Bytes."""
 
+    async def names_slow(self) -> list[str]:
+        """As `names`, in a thread: a large directory takes long, one that is not cached longer."""
+
     async def create_slow(self, name: str, content: Buffer = b"", *, replace: bool = False) -> File:
         """As `create` and `append`, in a thread, shielded: when cancelled it still ends.
 

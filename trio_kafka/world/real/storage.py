@@ -76,6 +76,9 @@ class RealDirectory:
         found = os.statvfs(self.path)
         return found.f_bavail * found.f_frsize
 
+    async def names_slow(self) -> list[str]:
+        return sorted(await self._volume.run(os.listdir, self.path))
+
     async def create_slow(
         self, name: str, content: Buffer = b"", *, replace: bool = False
     ) -> RealFile:

@@ -119,6 +119,11 @@ class SimulatedDirectory:
         self._world.call("free_space", self.path)
         return self._world.free_space()
 
+    async def names_slow(self) -> list[str]:
+        await self._world.pause(1e-5, 1e-3)
+        await self._world.call_in_thread("names", self.path)
+        return sorted(self._node.names)
+
     async def create_slow(
         self, name: str, content: Buffer = b"", *, replace: bool = False
     ) -> SimulatedFile:
