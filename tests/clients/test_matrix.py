@@ -11,7 +11,7 @@ from attrs import evolve
 from tests.clients.catalogue import CLIENTS, REFERENCE, Client
 from tests.clients.cluster import Cluster, now_ms
 from tests.clients.driver import ClientError
-from tests.clients.records import Record, compare, many, rows, rows_of
+from tests.clients.records import Record, compare, many, rows, rows_of, save_records
 from trio_kafka.errors import ErrorCode
 
 # Programs are built at their first use.
@@ -103,6 +103,20 @@ def test_keys_headers_timestamps_and_tombstones_come_back(clusters: Clusters, na
     cluster = clusters(name)
 
     cluster.check(cluster.produce(cluster.new_topic(), rich(cluster.client)))
+
+
+@clients_that("produce")
+def test_a_topic_may_stamp_records_as_they_arrive(clusters: Clusters, name: str) -> None:
+    cluster = clusters(name)
+    topic = cluster.new_topic(configs={"message.timestamp.type": "LogAppendTime"})
+    plain = [Record(key=b"key", value=b"%d" % n) for n in range(50)]
+    early = plain if cluster.client.text else [evolve(r, timestamp=EPOCH_MS) for r in plain]
+
+    written = cluster.produce(topic, early, codec="gzip")
+
+    found, unstamped = cluster.read(topic, [(0, 0, len(plain))]), cluster.file()
+    save_records(unstamped, plain)
+    compare(unstamped, found, written.since_ms, written.until_ms)
 
 
 @clients_that("produce")

@@ -210,7 +210,7 @@ def found_by(step: Step) -> Iterator[Found]:
             timestamp, offset, headers, key, value = row.split(FIELD_END)
             record = Record(
                 partition=span.partition,
-                timestamp=int(timestamp.removeprefix("CreateTime:")),
+                timestamp=int(timestamp.partition(":")[2]),  # behind its type
                 key=content(key),
                 value=content(value),
                 headers=tuple(header(pair) for pair in headers.split(",") if ":" in pair),
