@@ -113,6 +113,20 @@ async def test_topics_are_found_by_their_ids(autojump_clock: MockClock, version:
     ]
 
 
+async def test_many_topics_are_answered_once_each_in_the_order_of_the_request(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker({"auto.create.topics.enable": "false"}) as served:
+        await served.create_topic("there-60")
+        names = [f"there-{number}" for number in range(130)]
+        answer = await served.ask(named(*names, *names[:70]), 12)
+
+    assert names_of(answer) == names
+    codes = {one.name: one.error_code for one in answer.topics}
+    assert codes.pop("there-60") == 0
+    assert set(codes.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+
 async def test_an_id_counts_and_not_the_name_beside_it(autojump_clock: MockClock) -> None:
     async with broker() as served:
         topic_id = await served.create_topic("t")

@@ -207,6 +207,23 @@ async def test_a_broker_that_is_silent_too_long_is_fenced_and_leads_no_more(
         assert running.image.topics["t"].partitions[0].leader == 2
 
 
+async def test_a_broker_that_was_heard_while_others_were_decided_on_is_not_fenced(
+    world, autojump_clock
+) -> None:
+    await format_root(world)
+    async with running_controller(world) as running, trio.open_nursery() as nursery:
+        epoch = await running.join(2)
+        beat = Heartbeat(broker_id=NodeId(2), epoch=epoch, metadata_offset=epoch)
+        async with running.controller._writer._lock:  # a decision that takes long
+            nursery.start_soon(running.controller.heartbeat, beat)
+            await trio.sleep(9.5)
+
+        await trio.sleep(1)
+        assert not running.image.brokers[NodeId(2)].fenced
+        await trio.sleep(8.5)
+        assert running.image.brokers[NodeId(2)].fenced
+
+
 async def test_the_broker_of_the_controllers_own_process_is_never_silent(
     world, autojump_clock
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
+import attrs
 import pytest
 import trio
 
@@ -128,6 +129,23 @@ async def test_who_resigns_meanwhile_has_written_nothing(
         assert (writer.active, writer.epoch) == (False, -1)
         with pytest.raises(KafkaError):
             await writer.write(lambda: Decision(writer.present))
+
+
+async def test_what_was_begun_in_one_epoch_is_not_written_in_the_next(
+    world: World, autojump_clock: object
+) -> None:
+    async with writing(world) as (writer, driver):
+        image, epoch, start = writer.present, writer.epoch, driver.next_offset
+
+        def records() -> Iterator[MetadataRecord]:
+            yield from topic(partitions=100)
+            writer.resign()
+            writer.take_over(epoch, attrs.evolve(image, offset=start + 1))
+
+        with pytest.raises(KafkaError) as refused:
+            await writer.write(lambda: Decision(None, records()))
+        assert refused.value.code is ErrorCode.NOT_CONTROLLER
+        assert driver.next_offset == start
 
 
 async def test_what_would_be_is_told_without_making_its_records(

@@ -45,6 +45,16 @@ def test_many_changes_become_a_new_base() -> None:
     assert len(found) == 1000
 
 
+def test_what_was_removed_is_in_no_new_base() -> None:
+    found: OverlayMap[int, int] = OverlayMap({n: n for n in range(1000)})
+
+    found = found.changed(dict.fromkeys(range(300)))
+
+    assert not found._changes
+    assert len(found) == 700
+    assert list(found.items()) == [(n, n) for n in range(300, 1000)]
+
+
 def test_no_change_gives_the_same_map() -> None:
     found: OverlayMap[int, int] = OverlayMap({1: 1})
 

@@ -14,8 +14,10 @@ from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.raft.generator import SnapshotGenerator, SnapshotSettings
 from trio_kafka.raft.retention import Retention, clean
 from trio_kafka.raft.snapshot import BOOTSTRAP, SnapshotId, read_timestamp, snapshots_in
+from trio_kafka.testing.simulation import run_simulated, run_until_crash
 from trio_kafka.world.clock import EPOCH
 from trio_kafka.world.protocols import World
+from trio_kafka.world.simulated import SimulatedWorld, Universe
 
 CONFIG = LogConfig(segment_bytes=2_000)
 ALL = Retention(max_bytes=-1, max_ms=-1)
@@ -199,3 +201,55 @@ async def test_the_generator_removes_in_time_and_nothing_ticks_afterwards(
             steps = trio.lowlevel.current_statistics()
             assert steps.seconds_to_next_deadline > 1e9
             nursery.cancel_scope.cancel()
+
+
+async def test_a_minute_after_new_records_what_is_too_much_goes(
+    world: World, autojump_clock: object
+) -> None:
+    await format_root(world)
+    keep = Retention(max_bytes=0, max_ms=-1)
+    async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
+        made = await snapshots(driver, loader, 1, 1)
+        generator = SnapshotGenerator(driver, SnapshotSettings(), Node("broker", "broker"))
+        loader.add(generator)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(generator.run)
+            await trio.sleep(1000)
+            assert snapshots_in(driver.store.directory) == made
+            await topics(driver, loader, 80)
+            await trio.sleep(59)
+            assert snapshots_in(driver.store.directory) == made
+            await trio.sleep(2)
+            assert snapshots_in(driver.store.directory) == made[-1:]
+            nursery.cancel_scope.cancel()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_a_power_loss_while_the_log_is_cleaned_loses_nothing(seed: int) -> None:
+    async def main(universe: Universe) -> None:
+        world = universe.machine("broker")
+        await format_root(world)
+        async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
+            await snapshots(driver, loader, *range(1, 4))
+            await topics(driver, loader, 120)  # which are in the log alone
+
+        async def life(world: SimulatedWorld) -> None:
+            async def lose_power() -> None:
+                await trio.sleep(universe.chance("crash").uniform(0.0, 0.1))
+                world.crash(power=True, kept=0.5)
+
+            keep = Retention(max_bytes=0)
+            async with (
+                running_quorum(world, config=CONFIG, retention=keep) as (driver, _),
+                trio.open_nursery() as nursery,
+            ):
+                nursery.start_soon(lose_power)
+                await driver.store.clean()
+
+        await run_until_crash(world, life, 10.0)
+        world = universe.machine("broker")
+        async with running_quorum(world, config=CONFIG, retention=ALL) as (_, loader):
+            assert len(loader.image.topics) == 160
+
+    run_simulated(main, seed, moody=True)
