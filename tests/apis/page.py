@@ -1,0 +1,131 @@
+"""docs/apis.md: Kafka's APIs and their versions, beside what is served here.
+
+python -m tests.apis.page            write it
+python -m tests.apis.page --check    end with status 1 if it is not as it would be written
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tests.project.tree import ROOT
+from tests.protocol.declared import classes, recorded
+from trio_kafka.protocol.schema import Message, message_of
+from trio_kafka.protocol.versions import Range
+from trio_kafka.requests.api import Api, Listing
+from trio_kafka.requests.registry import installed_apis
+
+PAGE: Final = ROOT / "docs" / "apis.md"
+HEAD: Final = """\
+# APIs
+
+Written by `python -m tests.apis.page` from the messages that are declared and the handlers that
+are installed: change those, not this page; a test compares them.
+
+Versions are the stable ones; an unstable one is named as such. An API that is *not served* is not
+listed in the answer to ApiVersions, and a request of it closes the connection. So does one of a
+version that is not served; ApiVersions answers it. Produce is listed from version 0 on, as Kafka
+does for librdkafka.
+
+"""
+COLUMNS: Final = ("key", "API", "Kafka 4.4", "here", "missing")
+# What an API that is served lacks, beside versions.
+LACKS: Final = {10: "transactions, share groups", 22: "transactions"}
+DEFINITIONS: Final = {
+    line["apiKey"]: line
+    for line in recorded("definitions.jsonl.gz")
+    if line["type"] == "request" and line["validVersions"] != "none"
+}
+Row = tuple[str, ...]
+
+
+def requests() -> list[Message]:
+    """Kafka's requests, by their keys."""
+    found = (message_of(cls) for cls in classes())
+    return sorted((one for one in found if one.kind == "request"), key=key_of)
+
+
+def key_of(message: Message) -> int:
+    assert message.key is not None
+    return message.key
+
+
+def name_of(message: Message) -> str:
+    return message.name.removesuffix("Request")
+
+
+def of_brokers(message: Message) -> bool:
+    definition: dict[str, Any] = DEFINITIONS[key_of(message)]
+    return "broker" in definition["listeners"]
+
+
+def stable(message: Message) -> Range:
+    first, last = message.versions
+    return first, min(last, message.unstable[0] - 1) if has_unstable(message) else last
+
+
+def has_unstable(message: Message) -> bool:
+    return message.unstable[0] <= message.unstable[1]
+
+
+def said(versions: Range) -> str:
+    first, last = versions
+    return str(first) if first == last else f"{first} to {last}"
+
+
+def of_kafka(message: Message) -> str:
+    more = f", unstable {said(message.unstable)}" if has_unstable(message) else ""
+    return said(stable(message)) + more
+
+
+def missing(message: Message, served: Api | Listing | None) -> str:
+    """What Kafka has and this broker has not; empty for nothing."""
+    if served is None:
+        return "not served"
+    (first, last), here = stable(message), (served.first, served.last)
+    versions = [
+        said(part)
+        for part in ((first, served.first - 1), (served.last + 1, last))
+        if part[0] <= part[1]
+    ]
+    assert first <= here[0] <= here[1], f"{message.name} serves {here}, Kafka {(first, last)}"
+    lacks = [LACKS[served.key]] if served.key in LACKS else []
+    return ", ".join([*(f"versions {one}" for one in versions), *lacks])
+
+
+def rows() -> Iterator[Row]:
+    served = {one.key: one for one in installed_apis()}
+    for message in filter(of_brokers, requests()):
+        one = served.get(key_of(message))
+        here = "" if one is None else said((one.first, one.last))
+        yield str(message.key), name_of(message), of_kafka(message), here, missing(message, one)
+
+
+def page() -> str:
+    """The page as it should be."""
+    table = list(rows())
+    known = {key_of(message) for message in requests()}
+    of_controllers = [one for one in requests() if not of_brokers(one)]
+    own = [one for one in installed_apis() if one.key not in known]
+    served = sum(1 for row in table if row[3])
+    lines = [f"| {' | '.join(row)} |" for row in (COLUMNS, ["---"] * len(COLUMNS), *table)]
+    return (
+        f"{HEAD}{served} of the {len(table)} APIs of Kafka's brokers are served.\n\n"
+        + "\n".join(lines)
+        + "\n\nFor controllers among themselves and their brokers, and on no broker's listener: "
+        + ", ".join(f"{name_of(one)} ({one.key})" for one in of_controllers)
+        + ".\n\nOf trio-kafka itself: "
+        + ", ".join(f"{one.name} ({one.key})" for one in own)
+        + ".\n"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    if arguments == ["--check"]:
+        return int(PAGE.read_text() != page())
+    PAGE.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
