@@ -8,7 +8,7 @@ from trio_kafka.log.queries import largest_timestamp, read
 from trio_kafka.log.recovery import Known, open_log
 from trio_kafka.log.sync import close, sync
 from trio_kafka.log.truncate import BYTES_A_TURN, restart_at, truncate_to
-from trio_kafka.testing.simulation import run_simulated, run_until_crash
+from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
 
 
 def filled(world, **settings):
@@ -241,3 +241,19 @@ def test_what_was_cut_never_comes_back_between_what_was_synced(size):
         assert epochs == sorted(set(epochs)), seed
         for record in found[: life.acked]:
             assert record.value == life.written[record.offset], seed
+
+
+async def test_a_cut_that_waits_too_long_for_a_descriptor_has_failed(autojump_clock, world):
+    log = new_log(world)
+    for epoch in range(3):
+        append(log, batch(2), epoch=epoch)
+    world.universe.fault = fault_on("create", OSError(24, "EMFILE"), "leader-epoch-checkpoint.tmp")
+    began = trio.current_time()
+
+    with pytest.raises(LogDirError, match="300 s"):
+        await truncate_to(log, 2)
+
+    assert 300 <= trio.current_time() - began < 302
+    assert log.failed
+    assert not log.busy
+    assert not log.writing.locked()

@@ -6,6 +6,8 @@ MiB a turn: a crash between leaves a longer valid log. Leases on what is cut say
 Source: KIP-101.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import trio
@@ -19,15 +21,17 @@ from trio_kafka.log.segment import Segment
 from trio_kafka.log.sync import write_epochs
 
 BYTES_A_TURN: Final = 16 << 20
+LONGEST_S: Final = 300.0  # a cut waits for the disk, and for descriptors
 
 
 async def truncate_to(log: Log, offset: int) -> None:
     """Let the log end at `offset`, or before it where that lies inside of a batch. LogDirError.
 
     KafkaError(REPLICA_NOT_AVAILABLE): no descriptor is left, and nothing was cut.
-    Nothing may be appended meanwhile. Shielded: a log that is cut half way is of no use.
+    Nothing may be appended meanwhile. Shielded: a log that is cut half way is of no use; one that
+    is after LONGEST_S has failed.
     """
-    with trio.CancelScope(shield=True):
+    with _shield(log):
         async with log.writing:
             if offset >= log.end_offset:
                 return
@@ -85,7 +89,7 @@ async def restart_at(log: Log, offset: int) -> None:
     A follower that was too far behind. LogDirError.
     """
     await truncate_to(log, log.segments.first.base_offset)
-    with trio.CancelScope(shield=True):
+    with _shield(log):
         async with log.writing:
             log.cuts += 1
             try:
@@ -102,6 +106,15 @@ async def restart_at(log: Log, offset: int) -> None:
                 await log.directory.sync()
             except OSError as error:
                 log.fail(error)
+
+
+@contextmanager
+def _shield(log: Log) -> Iterator[None]:
+    """Nobody cancels the block, but the time: then the log has failed."""
+    with trio.CancelScope(shield=True, deadline=trio.current_time() + LONGEST_S) as scope:
+        yield
+    if scope.cancelled_caught:
+        log.fail(TimeoutError(f"a cut took longer than {LONGEST_S:.0f} s"))
 
 
 def _new(log: Log, offset: int) -> Segment:
