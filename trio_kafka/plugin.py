@@ -18,9 +18,11 @@ from trio_kafka.introspect.tree import Figure, Node
 from trio_kafka.log.append import Appended
 from trio_kafka.metadata.endpoints import (
     NodeEndpoint,
+    OnlineDirectories,
     endpoint_on,
     endpoints_on,
     offline_replicas,
+    online_directories,
 )
 from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType, TopicImage
 from trio_kafka.metadata.names import check_topic_name, is_internal
@@ -80,6 +82,7 @@ __all__ = [
     "Node",
     "NodeEndpoint",
     "NodeId",
+    "OnlineDirectories",
     "PartitionRead",
     "PartitionState",
     "Produced",
@@ -117,6 +120,7 @@ __all__ = [
     "logger_levels",
     "message_of",
     "offline_replicas",
+    "online_directories",
     "search_offset",
     "special_offset",
     "to_bytes",

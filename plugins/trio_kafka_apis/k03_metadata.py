@@ -7,8 +7,10 @@ with UNKNOWN_TOPIC_OR_PARTITION until it is there: clients ask again. Brokers ar
 address on the listener that the request came through; one that has none there is left out.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
 from typing import Final
+
+from attrs import frozen
 
 from trio_kafka.plugin import (
     NO_NODE,
@@ -22,6 +24,7 @@ from trio_kafka.plugin import (
     Kept,
     MetadataImage,
     NodeId,
+    OnlineDirectories,
     PartitionState,
     Steps,
     TopicId,
@@ -32,6 +35,8 @@ from trio_kafka.plugin import (
     in_slices,
     is_internal,
     lazily,
+    offline_replicas,
+    online_directories,
     to_bytes_in_steps,
 )
 from trio_kafka.protocol.messages.k03_metadata import (
@@ -48,6 +53,21 @@ Names = tuple[str | TopicId, ...] | None  # None: all topics
 STEP: Final = 50  # topics that are looked at in one go
 NOT_ASKED: Final = -(1 << 31)
 _kept: Final = Kept()
+
+
+@frozen
+class _View:
+    """What a client sees of the brokers: those that there are, those with an address on its
+    listener, and those it may use.
+    """
+
+    version: int
+    registered: Set[NodeId]
+    placed: Set[NodeId]
+    online: OnlineDirectories
+
+    def alive(self, nodes: list[int]) -> list[int]:
+        return [node for node in nodes if node in self.online]
 
 
 @api(MetadataRequest)
@@ -133,37 +153,38 @@ def _describe(
     request: MetadataRequest, wanted: Names, image: MetadataImage, context: Context
 ) -> MetadataResponse:
     """The answer; its topics are made when they are written."""
-    brokers = _brokers(image, context.listener)
-    alive = {broker.node_id for broker in brokers}
+    brokers = endpoints_on(image, context.listener)
+    view = _View(
+        context.version,
+        image.brokers.keys(),
+        frozenset(one.node for one in brokers),
+        online_directories(image, context.listener),
+    )
     allowed = OF_TOPIC if request.include_topic_authorized_operations else NOT_ASKED
 
     def describe(name: str | TopicId) -> MetadataResponseTopic:
         topic = image.topic(name)
         if topic is not None:
-            return _topic(topic, alive, context.version, allowed)
+            return _topic(topic, view, allowed)
         if isinstance(name, str):
             return _no_topic(name)
         code = ErrorCode.UNKNOWN_TOPIC_ID
         return MetadataResponseTopic(error_code=code, name=None, topic_id=name)
 
     return MetadataResponse(
-        brokers=brokers,
+        brokers=[
+            MetadataResponseBroker(node_id=one.node, host=one.host, port=one.port, rack=one.rack)
+            for one in brokers
+            if not one.fenced
+        ],
         cluster_id=image.cluster_id,
         # Clients send to any broker what is for the controller: it is passed on.
-        controller_id=context.node_id if context.node_id in alive else NO_NODE,
+        controller_id=context.node_id if context.node_id in view.online else NO_NODE,
         topics=lazily(sorted(image.topics) if wanted is None else wanted, describe),
         cluster_authorized_operations=(
             OF_CLUSTER if request.include_cluster_authorized_operations else NOT_ASKED
         ),
     )
-
-
-def _brokers(image: MetadataImage, listener: str) -> list[MetadataResponseBroker]:
-    return [
-        MetadataResponseBroker(node_id=one.node, host=one.host, port=one.port, rack=one.rack)
-        for one in endpoints_on(image, listener)
-        if not one.fenced
-    ]
 
 
 def _no_topic(name: str) -> MetadataResponseTopic:
@@ -182,9 +203,9 @@ def _may_be_created(name: str) -> bool:
     return _no_topic(name).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _topic(topic: TopicImage, alive: set[int], version: int, allowed: int) -> MetadataResponseTopic:
+def _topic(topic: TopicImage, view: _View, allowed: int) -> MetadataResponseTopic:
     def describe(number: int) -> MetadataResponsePartition:
-        return _partition(number, topic.partitions[number], alive, version)
+        return _partition(number, topic.partitions[number], view)
 
     return MetadataResponseTopic(
         name=topic.name,
@@ -195,22 +216,27 @@ def _topic(topic: TopicImage, alive: set[int], version: int, allowed: int) -> Me
     )
 
 
-def _partition(
-    number: int, state: PartitionState, alive: set[int], version: int
-) -> MetadataResponsePartition:
+def _partition(number: int, state: PartitionState, view: _View) -> MetadataResponsePartition:
     error = ErrorCode.NONE
     leader: NodeId = state.leader
-    if leader not in alive:
+    if leader not in view.placed:
         # A leader that is there, but not on this listener, has its own error since version 6.
-        known = leader != NO_NODE and version >= 6
-        error = ErrorCode.LISTENER_NOT_FOUND if known else ErrorCode.LEADER_NOT_AVAILABLE
+        elsewhere = leader in view.registered and view.version >= 6
+        error = ErrorCode.LISTENER_NOT_FOUND if elsewhere else ErrorCode.LEADER_NOT_AVAILABLE
         leader = NO_NODE
+    replicas: list[int] = list(state.replicas)
+    isr: list[int] = list(state.isr)
+    if view.version == 0:
+        # Clients of that version know no broker but those of the answer.
+        replicas, isr = view.alive(replicas), view.alive(isr)
+        if not error and (len(replicas) < len(state.replicas) or len(isr) < len(state.isr)):
+            error = ErrorCode.REPLICA_NOT_AVAILABLE
     return MetadataResponsePartition(
         error_code=error,
         partition_index=number,
         leader_id=leader,
         leader_epoch=state.leader_epoch,
-        replica_nodes=list(state.replicas),
-        isr_nodes=list(state.isr),
-        offline_replicas=[node for node in state.replicas if node not in alive],
+        replica_nodes=replicas,
+        isr_nodes=isr,
+        offline_replicas=list(offline_replicas(state, view.online)),
     )

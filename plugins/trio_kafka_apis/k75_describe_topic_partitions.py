@@ -16,6 +16,7 @@ from trio_kafka.plugin import (
     ErrorCode,
     KafkaError,
     MetadataImage,
+    OnlineDirectories,
     PartitionState,
     Steps,
     TopicImage,
@@ -26,6 +27,7 @@ from trio_kafka.plugin import (
     is_internal,
     lazily,
     offline_replicas,
+    online_directories,
 )
 from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
     Cursor,
@@ -105,8 +107,12 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
 def _topic(
     topic: TopicImage, numbers: range, image: MetadataImage, listener: str
 ) -> DescribeTopicPartitionsResponseTopic:
+    online = online_directories(image, listener)
+
     def describe(number: int) -> DescribeTopicPartitionsResponsePartition:
-        return _partition(number, topic.partitions[number], image, listener)
+        state = topic.partitions[number]
+        led = endpoint_on(image, state.leader, listener) is not None
+        return _partition(number, state, led, online)
 
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
@@ -118,10 +124,9 @@ def _topic(
 
 
 def _partition(
-    number: int, state: PartitionState, image: MetadataImage, listener: str
+    number: int, state: PartitionState, led: bool, online: OnlineDirectories
 ) -> DescribeTopicPartitionsResponsePartition:
     """One that has no leader, or none on this listener, is no error here."""
-    led = endpoint_on(image, state.leader, listener) is not None
     return DescribeTopicPartitionsResponsePartition(
         partition_index=number,
         leader_id=state.leader if led else NO_NODE,
@@ -130,5 +135,5 @@ def _partition(
         isr_nodes=list(state.isr),
         eligible_leader_replicas=list(state.elr),
         last_known_elr=list(state.last_known_elr),
-        offline_replicas=list(offline_replicas(image, state, listener)),
+        offline_replicas=list(offline_replicas(state, online)),
     )

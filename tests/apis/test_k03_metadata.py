@@ -11,7 +11,7 @@ from tests.apis.kit import TWO_LISTENERS, broker, codes, delete_topic, lead_else
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.errors import ErrorCode
 from trio_kafka.metadata.image import ResourceType
-from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID
+from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, NodeId
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -343,6 +343,73 @@ async def test_a_partition_that_another_broker_leads_is_told_with_its_address(
     (part,) = answer.topics[0].partitions
     assert (part.error_code, part.leader_id, part.leader_epoch) == (0, 7, 5)
     assert (part.replica_nodes, part.isr_nodes, part.offline_replicas) == ([1, 7], [7], [])
+
+
+async def test_a_fenced_leader_is_named_though_its_replica_is_offline(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await hide(served, fenced=True)
+        (part,) = (await served.ask(named("t"), 13)).topics[0].partitions
+
+    assert (part.error_code, part.leader_id, part.offline_replicas) == (0, 1, [1])
+
+
+@pytest.mark.parametrize("version", [5, 6, 13])
+async def test_a_leader_that_is_not_registered_is_not_available(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        cache = served.broker.metadata
+        cache.image = attrs.evolve(cache.image, brokers={})
+        (part,) = (await served.ask(named("t"), version)).topics[0].partitions
+
+    assert (part.error_code, part.leader_id) == (ErrorCode.LEADER_NOT_AVAILABLE, NO_NODE)
+
+
+@pytest.mark.parametrize("version", [5, 13])
+async def test_a_replica_whose_directory_is_offline_is_told(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await hide(served, log_dirs=(b"another directory"[:16],))
+        (part,) = (await served.ask(named("t"), version)).topics[0].partitions
+
+    assert (part.error_code, part.leader_id, part.replica_nodes) == (0, 1, [1])
+    assert part.offline_replicas == [1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "replicas", "isr", "error"),
+    [
+        ({}, [1], [1], 0),
+        ({"replicas": (NodeId(1), NodeId(9))}, [1], [1], ErrorCode.REPLICA_NOT_AVAILABLE),
+        ({"isr": (NodeId(9), NodeId(1))}, [1], [1], ErrorCode.REPLICA_NOT_AVAILABLE),
+        ({"leader": NodeId(9)}, [1], [1], ErrorCode.LEADER_NOT_AVAILABLE),
+    ],
+)
+async def test_version_0_tells_replicas_of_brokers_that_are_there_and_that_others_are_missing(
+    autojump_clock: MockClock,
+    changes: dict[str, object],
+    replicas: list[int],
+    isr: list[int],
+    error: int,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        cache = served.broker.metadata
+        topic = cache.image.topics["t"]
+        state = attrs.evolve(topic.partitions[0], directories=(), **changes)
+        topics = {"t": attrs.evolve(topic, partitions={0: state})}
+        cache.image = attrs.evolve(cache.image, topics=topics)
+        (old,) = (await find(served, 0, "t")).topics[0].partitions
+        (new,) = (await find(served, 5, "t")).topics[0].partitions
+
+    assert (old.replica_nodes, old.isr_nodes, old.error_code) == (replicas, isr, error)
+    assert (new.replica_nodes, new.isr_nodes) == (list(state.replicas), list(state.isr))
 
 
 class TestKept:

@@ -8,6 +8,7 @@ from trio_kafka.metadata.endpoints import (
     endpoint_on,
     endpoints_on,
     offline_replicas,
+    online_directories,
 )
 from trio_kafka.metadata.image import (
     LOST_DIRECTORY,
@@ -70,8 +71,8 @@ def test_all_brokers_of_a_listener_come_by_their_ids() -> None:
 def test_a_replica_is_offline_whose_broker_is_unknown_fenced_or_not_on_the_listener() -> None:
     state = PartitionState(replicas=(THREE, ONE, TWO, NodeId(9)), isr=(ONE,))
 
-    assert offline_replicas(IMAGE, state, "A") == [THREE, TWO, NodeId(9)]
-    assert offline_replicas(IMAGE, state, "B") == [THREE, NodeId(9)]
+    assert offline_replicas(state, online_directories(IMAGE, "A")) == [THREE, TWO, NodeId(9)]
+    assert offline_replicas(state, online_directories(IMAGE, "B")) == [THREE, NodeId(9)]
 
 
 @pytest.mark.parametrize(
@@ -93,4 +94,4 @@ def test_a_replica_is_offline_whose_directory_is(
     image = attrs.evolve(IMAGE, brokers={ONE: one})
     state = PartitionState(replicas=(ONE,), isr=(ONE,), directories=(directory,))
 
-    assert offline_replicas(image, state, "A") == ([ONE] if offline else [])
+    assert offline_replicas(state, online_directories(image, "A")) == ([ONE] if offline else [])

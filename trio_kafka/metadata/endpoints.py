@@ -2,6 +2,8 @@
 that client cannot reach.
 """
 
+from collections.abc import Mapping
+
 from attrs import frozen
 
 from trio_kafka.metadata.image import (
@@ -12,6 +14,9 @@ from trio_kafka.metadata.image import (
     PartitionState,
 )
 from trio_kafka.model import NodeId
+
+# Directory ids by broker; none for one that registered before directories had ids.
+OnlineDirectories = Mapping[NodeId, tuple[bytes, ...]]
 
 
 @frozen
@@ -42,22 +47,28 @@ def endpoints_on(image: MetadataImage, listener: str) -> list[NodeEndpoint]:
     return [endpoint for endpoint in found if endpoint is not None]
 
 
-def offline_replicas(image: MetadataImage, state: PartitionState, listener: str) -> list[NodeId]:
-    """The replicas that clients of this listener cannot use: their broker is not registered, fenced
-    or not on the listener, or their directory is not online.
+def online_directories(image: MetadataImage, listener: str) -> OnlineDirectories:
+    """The brokers that clients of this listener can use, those that are fenced left out."""
+    reached = endpoints_on(image, listener)
+    return {one.node: image.brokers[one.node].log_dirs for one in reached if not one.fenced}
 
+
+def offline_replicas(state: PartitionState, online: OnlineDirectories) -> list[NodeId]:
+    """The replicas that a client cannot use: their broker is not registered, fenced or not on the
+    client's listener, or their directory is not online.
+
+    online: `online_directories` of the listener, looked up once for all partitions of an answer.
     Source: KIP-112, KIP-858.
     """
-    return [node for node in state.replicas if not _is_online(image, state, node, listener)]
+    return [node for node in state.replicas if not _is_online(state, node, online)]
 
 
-def _is_online(image: MetadataImage, state: PartitionState, node: NodeId, listener: str) -> bool:
-    endpoint = endpoint_on(image, node, listener)
-    if endpoint is None or endpoint.fenced:
+def _is_online(state: PartitionState, node: NodeId, online: OnlineDirectories) -> bool:
+    there = online.get(node)
+    if there is None:
         return False
     directory = state.directory(node)
     if directory in (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY):
         return True
-    there = image.brokers[node].log_dirs
     # A broker that registered before directories had ids names none.
     return directory != LOST_DIRECTORY and (not there or directory in there)
