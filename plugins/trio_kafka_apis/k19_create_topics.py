@@ -6,6 +6,7 @@ KIP-525).
 """
 
 from collections import Counter
+from collections.abc import Mapping
 
 import trio
 
@@ -45,8 +46,9 @@ async def create_topics(request: CreateTopicsRequest, context: Context) -> Creat
                 ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named twice"
             )
     made = await context.parked(_create, wanted, request, context)
+    described = _Described(context)
     return CreateTopicsResponse(
-        topics=lazily(named, lambda name: _result(name, failed.get(name) or made[name], context))
+        topics=lazily(named, lambda name: _result(name, failed.get(name) or made[name], described))
     )
 
 
@@ -79,20 +81,36 @@ def _wanted(topic: CreatableTopic) -> NewTopic:
     )
 
 
-def _result(name: str, made: CreatedTopic | KafkaError, context: Context) -> CreatableTopicResult:
+def _result(
+    name: str, made: CreatedTopic | KafkaError, described: "_Described"
+) -> CreatableTopicResult:
     if isinstance(made, KafkaError):
         return CreatableTopicResult(
             name=name, error_code=made.code, error_message=made.message, configs=None
         )
-    layers = context.settings.usable(context.metadata.image)
     return CreatableTopicResult(
         name=name,
         topic_id=made.id,
         error_message=None,
         num_partitions=made.partitions,
         replication_factor=made.replication_factor,
-        configs=[
-            CreatableTopicConfigs(row.name, row.value, row.read_only, row.source, row.sensitive)
-            for row in describe_topic(made.configs, layers)
-        ],
+        configs=described.rows(made.configs),
     )
+
+
+class _Described:
+    """Settings of the topics of one request, as the answer has them: most topics have the same."""
+
+    def __init__(self, context: Context) -> None:
+        self._layers = context.settings.usable(context.metadata.image)
+        self._rows: dict[frozenset[tuple[str, str]], list[CreatableTopicConfigs]] = {}
+
+    def rows(self, configs: Mapping[str, str]) -> list[CreatableTopicConfigs]:
+        """All settings of a topic for which these were set; made once (1 ms), then shared."""
+        key = frozenset(configs.items())
+        if key not in self._rows:
+            self._rows[key] = [
+                CreatableTopicConfigs(row.name, row.value, row.read_only, row.source, row.sensitive)
+                for row in describe_topic(configs, self._layers)
+            ]
+        return self._rows[key]

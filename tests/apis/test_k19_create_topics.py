@@ -88,6 +88,25 @@ async def test_a_topic_is_there_when_it_is_answered_in_every_version(
     assert not any(row.read_only or row.is_sensitive for row in made.configs)
 
 
+async def test_each_of_many_topics_is_answered_with_its_own_settings(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        wanted = [topic(f"t{n}", retention_ms=str(1000 + n % 2)) for n in range(20)]
+        made = await create(served, topic("plain"), *wanted)
+
+    found = {
+        one.name: {row.name: (row.value, row.config_source) for row in one.configs or []}
+        for one in made
+    }
+    assert found.pop("plain")["retention.ms"] == ("604800000", DEFAULT)
+    assert list(found) == [f"t{n}" for n in range(20)]
+    assert [rows["retention.ms"] for rows in found.values()] == [
+        ("1000", TOPIC),
+        ("1001", TOPIC),
+    ] * 10
+
+
 async def test_counts_of_minus_1_are_the_brokers_defaults(autojump_clock: MockClock) -> None:
     async with broker({"num.partitions": "4"}) as served:
         (made,) = await create(served, topic("t", -1, -1))
