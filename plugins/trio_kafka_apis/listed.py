@@ -1,5 +1,6 @@
 """What the handlers here serve: key, name, first and last version, module.
 
+Behind them stands the newest version where it is unstable.
 Written by `python -m tests.apis.listing`; a test holds it to the handlers. So a start imports none
 of them. A handler that is missing here is served all the same, and imported at the start.
 """
@@ -15,7 +16,7 @@ LISTED: Final = (
     (18, "ApiVersions", 0, 5, "k18_api_versions"),
     (19, "CreateTopics", 2, 7, "k19_create_topics"),
     (20, "DeleteTopics", 1, 6, "k20_delete_topics"),
-    (22, "InitProducerId", 0, 5, "k22_init_producer_id"),
+    (22, "InitProducerId", 0, 5, "k22_init_producer_id", 6),
     (23, "OffsetForLeaderEpoch", 2, 4, "k23_offset_for_leader_epoch"),
     (32, "DescribeConfigs", 1, 4, "k32_describe_configs"),
     (33, "AlterConfigs", 0, 2, "k33_alter_configs"),

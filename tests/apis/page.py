@@ -22,10 +22,10 @@ HEAD: Final = """\
 Written by `python -m tests.apis.page` from the messages that are declared and the handlers that
 are installed: change those, not this page; a test compares them.
 
-Versions are the stable ones; an unstable one is named as such. An API that is *not served* is not
-listed in the answer to ApiVersions, and a request of it closes the connection. So does one of a
-version that is not served; ApiVersions answers it. Produce is listed from version 0 on, as Kafka
-does for librdkafka.
+Versions are the stable ones; unstable ones are named, and served with
+`unstable.api.versions.enable=true`. An API that is *not served* is not listed in the answer to
+ApiVersions, and a request of it closes the connection. So does one of a version that is not served;
+ApiVersions answers it. Produce is listed from version 0 on, as Kafka does for librdkafka.
 
 """
 COLUMNS: Final = ("key", "API", "Kafka 4.4", "here", "missing")
@@ -74,21 +74,30 @@ def said(versions: Range) -> str:
 
 
 def of_kafka(message: Message) -> str:
-    more = f", unstable {said(message.unstable)}" if has_unstable(message) else ""
-    return said(stable(message)) + more
+    first, last = stable(message)
+    return with_unstable(first, last, message.versions[1])
+
+
+def here(served: Api | Listing | None) -> str:
+    return "" if served is None else with_unstable(served.first, served.last, served.newest)
+
+
+def with_unstable(first: int, last: int, newest: int) -> str:
+    more = f", unstable {said((last + 1, newest))}" if last < newest else ""
+    return said((first, last)) + more
 
 
 def missing(message: Message, served: Api | Listing | None) -> str:
     """What Kafka has and this broker has not; empty for nothing."""
     if served is None:
         return "not served"
-    (first, last), here = stable(message), (served.first, served.last)
+    first, last = stable(message)
+    assert first <= served.first <= served.last, f"{served}, Kafka has {(first, last)}"
     versions = [
         said(part)
-        for part in ((first, served.first - 1), (served.last + 1, last))
+        for part in ((first, served.first - 1), (served.newest + 1, message.versions[1]))
         if part[0] <= part[1]
     ]
-    assert first <= here[0] <= here[1], f"{message.name} serves {here}, Kafka {(first, last)}"
     lacks = [LACKS[served.key]] if served.key in LACKS else []
     return ", ".join([*(f"versions {one}" for one in versions), *lacks])
 
@@ -97,8 +106,8 @@ def rows() -> Iterator[Row]:
     served = {one.key: one for one in installed_apis()}
     for message in filter(of_brokers, requests()):
         one = served.get(key_of(message))
-        here = "" if one is None else said((one.first, one.last))
-        yield str(message.key), name_of(message), of_kafka(message), here, missing(message, one)
+        kafkas, lacks = of_kafka(message), missing(message, one)
+        yield str(message.key), name_of(message), kafkas, here(one), lacks
 
 
 def page() -> str:

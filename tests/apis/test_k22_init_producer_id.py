@@ -9,6 +9,7 @@ from trio_kafka.broker.producer_ids import ProducerIds
 from trio_kafka.controller.producer_ids import BLOCK
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreateTopicsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import (
     InitProducerIdRequest,
@@ -18,6 +19,8 @@ from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import run_until_crash, simulated_world
 from trio_kafka.world.simulated import SimulatedWorld
 from trio_kafka_apis.k22_init_producer_id import LONGEST_WAIT_S
+
+UNSTABLE = 6
 
 
 async def next_id(served: ServedBroker, version: int = 5) -> int:
@@ -32,6 +35,30 @@ async def test_each_producer_gets_an_id_of_its_own_in_every_version(
 ) -> None:
     async with broker() as served:
         assert [await next_id(served, version) for _ in range(3)] == [0, 1, 2]
+
+
+async def test_the_unstable_version_is_listed_and_served_where_the_setting_says_so(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker({"unstable.api.versions.enable": "true"}) as served:
+        listed = (await served.ask(ApiVersionsRequest("t", "1"), 4)).api_keys
+        answer = await served.ask(InitProducerIdRequest(None, 1000), UNSTABLE)
+        assert await next_id(served, 0) == 1
+
+    assert [(one.min_version, one.max_version) for one in listed if one.api_key == 22] == [(0, 6)]
+    assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (0, 0, 0)
+    assert (answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch) == (-1, -1)
+
+
+async def test_the_unstable_version_closes_the_connection_where_it_does_not(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        listed = (await served.ask(ApiVersionsRequest("t", "1"), 4)).api_keys
+        with pytest.raises(EOFError):
+            await served.ask(InitProducerIdRequest(None, 1000), UNSTABLE)
+
+    assert [(one.min_version, one.max_version) for one in listed if one.api_key == 22] == [(0, 5)]
 
 
 async def test_a_producer_can_write_with_its_id(autojump_clock: MockClock) -> None:

@@ -1,6 +1,7 @@
+import pytest
 from attrs import evolve
 
-from tests.apis.page import LACKS, PAGE, missing, of_kafka, page, requests, rows
+from tests.apis.page import LACKS, PAGE, here, missing, of_kafka, page, requests, rows
 from trio_kafka.protocol.schema import Message
 from trio_kafka.requests.api import Listing
 from trio_kafka_apis.listed import LISTED
@@ -25,28 +26,35 @@ def test_every_request_of_kafka_stands_in_it_once() -> None:
 
 
 def test_what_is_served_has_its_versions_and_the_others_say_so() -> None:
-    listed = {key: (first, last) for key, _, first, last, *_ in LISTED}
-    for key, _, _, here, lacks in rows():
-        first, last = listed.get(int(key), (None, None))
-        assert here == (
-            "" if first is None else f"{first}" if first == last else f"{first} to {last}"
-        )
-        assert (lacks == "not served") == (first is None)
+    served = {key for key, *_ in LISTED}
+    for key, _, _, versions, lacks in rows():
+        assert (versions != "") == (lacks != "not served") == (int(key) in served)
 
 
 def test_versions_that_are_not_served_are_told() -> None:
-    metadata = Listing(3, "Metadata", 0, 13, "here")
+    metadata = Listing(3, "Metadata", 0, 13, 13, "here")
 
+    assert here(metadata) == "0 to 13"
     assert missing(message(3), metadata) == ""
     assert (
-        missing(message(3), evolve(metadata, first=1, last=11)) == "versions 0, versions 12 to 13"
+        missing(message(3), evolve(metadata, first=1, last=11, newest=11))
+        == "versions 0, versions 12 to 13"
     )
     assert missing(message(3), None) == "not served"
 
 
-def test_an_unstable_version_is_none_that_is_missing() -> None:
+@pytest.mark.parametrize(
+    ("newest", "versions", "lacks"),
+    [(6, "0 to 5, unstable 6", LACKS[22]), (5, "0 to 5", f"versions 6, {LACKS[22]}")],
+)
+def test_an_unstable_version_is_told_where_it_is_served_and_where_it_is_missing(
+    newest: int, versions: str, lacks: str
+) -> None:
+    listing = Listing(22, "InitProducerId", 0, 5, newest, "here")
+
     assert of_kafka(message(22)) == "0 to 5, unstable 6"
-    assert missing(message(22), Listing(22, "InitProducerId", 0, 5, "here")) == LACKS[22]
+    assert here(listing) == versions
+    assert missing(message(22), listing) == lacks
 
 
 def test_what_lacks_something_is_served() -> None:

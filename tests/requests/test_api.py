@@ -49,22 +49,26 @@ def test_an_async_function_waits() -> None:
 @pytest.mark.parametrize(
     ("arguments", "versions"),
     [
-        ({}, (2, 4)),
-        ({"unstable": True}, (2, 6)),
-        ({"first": 3}, (3, 4)),
-        ({"last": 3}, (2, 3)),
-        ({"first": 0, "last": 99}, (2, 4)),
+        ({}, (2, 4, 6)),
+        ({"unstable": True}, (2, 6, 6)),
+        ({"first": 3}, (3, 4, 6)),
+        ({"last": 3}, (2, 3, 3)),
+        ({"last": 5}, (2, 4, 5)),
+        ({"first": 0, "last": 99}, (2, 4, 6)),
     ],
 )
-def test_unstable_versions_are_left_out_and_others_may_be(
-    arguments: dict[str, int], versions: tuple[int, int]
+def test_unstable_versions_are_left_out_and_known_and_others_may_be(
+    arguments: dict[str, int], versions: tuple[int, int, int]
 ) -> None:
     @api(UnsteadyRequest, **arguments)  # type: ignore[arg-type]
     def handler(request: object, context: object) -> None: ...
 
     made = api_of(handler)
     assert made is not None
-    assert (made.first, made.last) == versions
+    assert (made.first, made.last, made.newest) == versions
+    first, _, newest = versions
+    for one in (made.with_unstable(), made.listing.with_unstable()):
+        assert (one.first, one.last, one.newest) == (first, newest, newest)
 
 
 def test_what_cannot_be_served_is_refused() -> None:

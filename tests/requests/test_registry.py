@@ -161,6 +161,21 @@ def test_what_is_wrong_with_a_plugin_is_told_when_it_is_installed(
         installed_apis()
 
 
+UNSTEADY = """
+from trio_kafka.protocol.schema import request, response
+from trio_kafka.requests.api import api
+
+@request(key=10100, versions="0-3", unstable="2-3")
+class EchoRequest: ...
+
+@response(EchoRequest)
+class EchoResponse: ...
+
+@api(EchoRequest)
+def handle(request, context): ...
+"""
+
+
 def listed(package: Path, *rows: tuple[object, ...]) -> Registry:
     (package / "__init__.py").write_text(f"LISTED = {rows!r}")
     (package / "echo.py").write_text(HANDLER.format(message="EchoRequest"))
@@ -213,6 +228,31 @@ def test_a_list_that_is_not_true_is_an_error(package: Path, versions: tuple[int,
 
     with pytest.raises(StaleListingError, match=r"found_here\.echo is listed with .*Echo"):
         registry.get(10100)
+
+
+def test_unstable_versions_are_served_where_the_registry_says_so(package: Path) -> None:
+    registry = listed(package, (10100, "Echo", 0, 1, "echo", 3))
+    (package / "echo.py").write_text(UNSTEADY)
+    unstable = registry.with_unstable()
+
+    assert [(one.first, one.last) for one in registry] == [(0, 1)]
+    assert [(one.first, one.last) for one in unstable] == [(0, 3)]
+    for one, last in ((unstable, 3), (registry, 1), (unstable, 3)):
+        made = one.get(10100)
+        assert made is not None
+        assert made.last == last
+    assert unstable.unstable
+    assert registry.with_unstable().get(10100) == unstable.get(10100)
+
+
+def test_what_is_added_to_another_registry_stays_there() -> None:
+    registry = Registry()
+    unstable = registry.with_unstable()
+    found = handler(EchoRequest, "one")
+    unstable.add_module(found)
+    unstable.add_module(found)
+
+    assert (len(registry), len(unstable), unstable.generation) == (0, 1, 1)
 
 
 def test_the_built_in_apis_are_installed() -> None:

@@ -30,7 +30,7 @@ def test_a_route_is_made_once_and_only_for_what_is_served() -> None:
 
 def test_what_cannot_be_imported_is_not_served(caplog: pytest.LogCaptureFixture) -> None:
     registry = Registry()
-    registry.add(Listing(10100, "Echo", 0, 1, "no_module_of_this_name"))
+    registry.add(Listing(10100, "Echo", 0, 1, 1, "no_module_of_this_name"))
 
     assert Routes(registry).get(code_of(10100, 1)) is None
     assert "an API that is listed cannot be served" in caplog.text

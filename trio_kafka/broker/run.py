@@ -45,6 +45,8 @@ async def running_broker(
     """
     node = Node(f"broker-{config.node_id}", "broker")
     registry = _installed() if apis is None else apis
+    if config.unstable_api_versions_enable:
+        registry = registry.with_unstable()
     raised: Exception | None = None
     with ExitStack() as held:
         async with trio.open_nursery() as nursery:

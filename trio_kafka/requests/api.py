@@ -1,6 +1,7 @@
 """`@api(RequestClass)`: marks a function as the handler of an API.
 
-Key and versions come from the message; unstable versions are left out. A plain function never
+Key and versions come from the message; unstable versions are served where the broker's setting
+`unstable.api.versions.enable` says so. A plain function never
 waits; an `async` one may. Both take the request and the context, and return a response, an
 `Encoded`, a `Delayed`, or None: no answer.
 """
@@ -9,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.schema import message_of
@@ -24,6 +25,7 @@ _LAST_KEY: Final = 32767  # int16
 class Listing:
     """One API as a broker lists it: versions `first` to `last`.
 
+    newest: the last version with those that are unstable.
     source: the module that has the handler, imported when somebody asks for it.
     """
 
@@ -31,13 +33,19 @@ class Listing:
     name: str
     first: int
     last: int
+    newest: int
     source: str
+
+    def with_unstable(self) -> "Listing":
+        """The same, up to its newest version."""
+        return self if self.last == self.newest else evolve(self, last=self.newest)
 
 
 @frozen(kw_only=True)
 class Api:
     """One API as a broker serves it: versions `first` to `last`.
 
+    newest: the last version with those that are unstable.
     waits: the handler is async. error: makes the answer that says an error; None: the generic one.
     source: the module that has the handler.
     """
@@ -46,6 +54,7 @@ class Api:
     name: str
     first: int
     last: int
+    newest: int
     request: type[Any]
     response: type[Any]
     handler: Callable[..., Any]
@@ -55,7 +64,11 @@ class Api:
 
     @property
     def listing(self) -> Listing:
-        return Listing(self.key, self.name, self.first, self.last, self.source)
+        return Listing(self.key, self.name, self.first, self.last, self.newest, self.source)
+
+    def with_unstable(self) -> "Api":
+        """The same, up to its newest version."""
+        return self if self.last == self.newest else evolve(self, last=self.newest)
 
 
 def api(
@@ -68,7 +81,7 @@ def api(
 ) -> Callable[[H], H]:
     """Make the function below the handler of `request`.
 
-    first, last: serve fewer versions than the message has. unstable: serve the unstable ones too.
+    first, last: serve fewer versions than the message has. unstable: serve unstable ones always.
     error: makes the response from (request, code, message) where the generic answer does not do.
     Raises TypeError if the message has no response or no key that a request can name, or if no
     version is left.
@@ -78,11 +91,11 @@ def api(
         raise TypeError(f"{message.name} is no request with a response")
     if not 0 <= message.key <= _LAST_KEY:
         raise TypeError(f"{message.name}: key {message.key}, want 0 to {_LAST_KEY}")
-    lowest, highest = message.versions
-    if not unstable and message.unstable[0] <= message.unstable[1]:
-        highest = min(highest, message.unstable[0] - 1)
+    lowest, newest = message.versions
     lowest = lowest if first is None else max(lowest, first)
-    highest = highest if last is None else min(highest, last)
+    newest = highest = newest if last is None else min(newest, last)
+    if not unstable and message.unstable[0] <= message.unstable[1]:
+        highest = min(newest, message.unstable[0] - 1)
     if lowest > highest:
         raise TypeError(f"{message.name}: no version is left from {lowest} to {highest}")
     key, response = message.key, message.response
@@ -93,6 +106,7 @@ def api(
             name=message.name.removesuffix("Request"),
             first=lowest,
             last=highest,
+            newest=newest,
             request=request,
             response=response,
             handler=handler,

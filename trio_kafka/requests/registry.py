@@ -22,7 +22,7 @@ from attrs import define, field
 from trio_kafka.requests.api import Api, Listing, api_of
 
 GROUP: Final = "trio_kafka.apis"
-LISTED: Final = "LISTED"  # (key, name, first, last, module of the package)
+LISTED: Final = "LISTED"  # (key, name, first, last, module of the package[, newest])
 
 
 class DuplicateApiError(Exception):
@@ -41,9 +41,11 @@ class InstalledApiError(Exception):
 class Registry:
     """Handlers by API key; `generation` grows with every change.
 
+    unstable: versions that are unstable are served too.
     kept: what handlers keep for this registry alone, by keys of their own; emptied by every change.
     """
 
+    unstable: bool = field(default=False, kw_only=True)
     generation: int = field(default=0, init=False)
     kept: dict[Hashable, Any] = field(factory=dict, init=False)
     _apis: dict[int, Api | Listing] = field(factory=dict, init=False)
@@ -52,6 +54,7 @@ class Registry:
         """Raises DuplicateApiError if another handler has the key; the same one again is no
         change.
         """
+        api = api.with_unstable() if self.unstable else api
         there = self._apis.get(api.key)
         if there is not None:
             if there == api or there == _listing(api) or _listing(there) == api:
@@ -72,8 +75,15 @@ class Registry:
         """The API, its module imported. Raises StaleListingError, and what the import raises."""
         found = self._apis.get(key)
         if isinstance(found, Listing):
-            found = self._apis[key] = _load(found)
+            found = self._apis[key] = self._load(found)
         return found
+
+    def with_unstable(self) -> "Registry":
+        """A registry of its own, with the same APIs, that serves their unstable versions too."""
+        made = Registry(unstable=True)
+        for api in self:
+            made.add(api)
+        return made
 
     def __iter__(self) -> Iterator[Api | Listing]:
         """In the order of the keys; imports nothing."""
@@ -99,6 +109,18 @@ class Registry:
             for listing in listed.get(found.name, ()):
                 self.add(listing)
 
+    def _load(self, listing: Listing) -> Api:
+        """Import what is listed. Raises StaleListingError if it is not there, ImportError."""
+        module = importlib.import_module(listing.source)
+        made = [api for value in vars(module).values() if (api := api_of(value)) is not None]
+        for api in made:
+            offered = api.with_unstable() if self.unstable else api
+            if offered.listing == listing:
+                return offered
+        raise StaleListingError(
+            f"{listing.source} is listed with {listing}, it has {[api.listing for api in made]}"
+        )
+
     def _changed(self) -> None:
         self.generation += 1
         self.kept.clear()
@@ -107,26 +129,15 @@ class Registry:
 def _listings(module: ModuleType) -> dict[str, list[Listing]]:
     """What a package lists, by full name of the module."""
     found: dict[str, list[Listing]] = {}
-    for key, name, first, last, place in getattr(module, LISTED, ()):
+    for key, name, first, last, place, *unstable in getattr(module, LISTED, ()):
         source = f"{module.__name__}.{place}"
-        found.setdefault(source, []).append(Listing(key, name, first, last, source))
+        newest = unstable[0] if unstable else last
+        found.setdefault(source, []).append(Listing(key, name, first, last, newest, source))
     return found
 
 
 def _listing(api: Api | Listing) -> Listing:
     return api if isinstance(api, Listing) else api.listing
-
-
-def _load(listing: Listing) -> Api:
-    """Import what is listed. Raises StaleListingError if it is not there, ImportError."""
-    module = importlib.import_module(listing.source)
-    made = [api for value in vars(module).values() if (api := api_of(value)) is not None]
-    for api in made:
-        if api.listing == listing:
-            return api
-    raise StaleListingError(
-        f"{listing.source} is listed with {listing}, it has {[api.listing for api in made]}"
-    )
 
 
 def installed_apis(group: str = GROUP) -> Registry:

@@ -72,7 +72,6 @@ _FIELDS_NOT_YET: Final = {
         transaction.state.log.min.isr transaction.state.log.num.partitions
         transaction.state.log.replication.factor transaction.state.log.segment.bytes
     """,
-    "every version that is served is final": "unstable.api.versions.enable",
 }
 # Settings of topics that no part obeys, by the reason.
 _TOPICS_NOT_YET: Final = {
