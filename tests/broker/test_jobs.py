@@ -1,13 +1,16 @@
 """The broker's periodic work, in virtual time."""
 
+import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, content_of, fill, produce
 from trio_kafka.broker import running_broker
 from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.log.sync import sync
 from trio_kafka.metadata.image import ResourceType
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication.append import append
+from trio_kafka.world.simulated import SimulatedWorld
 
 
 async def test_old_segments_go_at_the_check(world, autojump_clock) -> None:
@@ -28,7 +31,9 @@ async def test_recovery_points_are_written_down_now_and_then(world, autojump_clo
         await fill(broker, partitions=1)
         await trio.sleep(100)
 
-        assert b"t 0 1\n" in content_of(world, "/data", "replication-offset-checkpoint")
+        # It may be the one of the sync that follows the creation.
+        content = content_of(world, "/data", "recovery-point-offset-checkpoint")
+        assert content.startswith(b"0\n1\nt 0 ")
 
 
 async def test_start_offsets_have_an_interval_of_their_own(world, autojump_clock) -> None:
@@ -45,6 +50,73 @@ async def test_start_offsets_have_an_interval_of_their_own(world, autojump_clock
         await trio.sleep(100)
 
         assert b"t 0 1\n" in content_of(world, "/data", "log-start-offset-checkpoint")
+
+
+CHECKPOINTS = {
+    "replica.high.watermark.checkpoint.interval.ms": "replication-offset-checkpoint",
+    "log.flush.offset.checkpoint.interval.ms": "recovery-point-offset-checkpoint",
+    "log.flush.start.offset.checkpoint.interval.ms": "log-start-offset-checkpoint",
+}
+
+
+def written(world: SimulatedWorld) -> list[str]:
+    """Whose checkpoints say that an offset is 1."""
+    there = world.directory("/data").names()
+    return [
+        setting
+        for setting, name in CHECKPOINTS.items()
+        if name in there and b"t 0 1\n" in content_of(world, "/data", name)
+    ]
+
+
+@pytest.mark.parametrize("setting", CHECKPOINTS)
+async def test_each_checkpoint_is_written_at_its_own_interval(
+    world, autojump_clock, setting: str
+) -> None:
+    late = dict.fromkeys(CHECKPOINTS, "60000000")
+    config = config_of({**late, "log.initial.task.delay.ms": "1000", setting: "10000"})
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        await trio.sleep(5)
+        await fill(broker, partitions=1)
+        log = broker.replicas.partition("t", 0).local_log()
+        log.set_start_offset(1)
+        await sync(log)
+        assert written(world) == []
+        await trio.sleep(12)
+
+        assert written(world) == [setting]
+
+
+async def test_high_watermarks_are_written_every_5_s_and_only_if_one_has_moved(
+    world, autojump_clock
+) -> None:
+    name = "replication-offset-checkpoint"
+    seen: list[str] = []
+    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        await fill(broker, partitions=1)
+        await trio.sleep(6)
+        assert content_of(world, "/data", name) == b"0\n1\nt 0 1\n"
+        world.universe.fault = lambda machine, call, target: seen.append(str(target))
+        await trio.sleep(20)
+        assert [one for one in seen if name in one] == []
+        produce(broker)
+        await trio.sleep(6)
+        assert [one for one in seen if name in one] != []
+        assert content_of(world, "/data", name) == b"0\n1\nt 0 2\n"
+        await broker.controller.delete_topics(["t"])
+        await trio.sleep(6)
+        assert content_of(world, "/data", name) == b"0\n0\n"
+
+
+async def test_a_checkpoint_whose_interval_is_0_is_written_once(world, autojump_clock) -> None:
+    config = config_of(
+        {"log.flush.offset.checkpoint.interval.ms": "0", "log.initial.task.delay.ms": "30000"}
+    )
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        await trio.sleep(100)
+        figures = {node.name: node.figures() for _, node in broker.node.walk()}
+    job = figures["kafka-recovery-point-checkpoint"]
+    assert (job["runs"], job["failures"], job["next_in_s"]) == (1, 0, None)
 
 
 async def test_producers_that_are_silent_are_forgotten(world, autojump_clock) -> None:

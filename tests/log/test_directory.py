@@ -88,6 +88,28 @@ async def test_start_offsets_are_written_only_above_the_first_segment(autojump_c
     assert await content_of(one.root, "recovery-point-offset-checkpoint") == b"0\n1\nt 0 0\n"
 
 
+async def test_it_knows_whether_a_high_watermark_has_moved_since_they_were_written(
+    autojump_clock, world
+):
+    one = directory(world)
+    await one.open()
+    assert not await one.high_watermarks_moved()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+    assert await one.high_watermarks_moved()
+
+    await one.checkpoint("replication-offset-checkpoint")
+    assert not await one.high_watermarks_moved()
+    assert one.root.names() == [".lock", "replication-offset-checkpoint", "t-0"]
+    append(log, batch(5))
+    assert await one.high_watermarks_moved()
+
+    await one.checkpoint()
+    assert not await one.high_watermarks_moved()
+    del one.logs[log.partition]
+    assert await one.high_watermarks_moved()
+
+
 async def test_an_error_takes_the_directory_and_its_logs_offline_once(autojump_clock, world):
     told = []
     one = directory(world, lambda: told.append(1))

@@ -4,9 +4,16 @@ from collections.abc import Callable
 from functools import partial
 
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.log.checkpoint import RECOVERY_POINTS, START_OFFSETS
 from trio_kafka.log.manager import LogManager
-from trio_kafka.log.upkeep import forget_producers, retain_all, sync_due, write_checkpoints
-from trio_kafka.scheduler import Job, Scheduler
+from trio_kafka.log.upkeep import (
+    forget_producers,
+    retain_all,
+    sync_due,
+    write_checkpoints,
+    write_high_watermarks,
+)
+from trio_kafka.scheduler import Action, Job, Scheduler
 
 _SOON_S = 1.0
 
@@ -27,17 +34,7 @@ def add_jobs(
         await retain_all(logs)
 
     scheduler.every("kafka-log-retention", config.log_retention_check_interval_ms / 1000, retain)
-    # One job writes both kinds of checkpoint, so the shorter interval counts.
-    checkpoint_ms = min(
-        config.log_flush_offset_checkpoint_interval_ms,
-        config.log_flush_start_offset_checkpoint_interval_ms,
-    )
-    scheduler.every(
-        "kafka-recovery-point-checkpoint",
-        checkpoint_ms / 1000,
-        partial(write_checkpoints, logs),
-        delay_s=delay_s,
-    )
+    _add_checkpoints(scheduler, config, logs)
     if config.log_flush_scheduler_interval_ms < 1 << 62:
         scheduler.every(
             "kafka-log-flusher",
@@ -63,3 +60,45 @@ def add_jobs(
 
     removal = scheduler.every("kafka-delete-logs", 3600.0, remove, delay_s=delay_s)
     logs.removal.on_added = lambda: removal.arm(current().log_segment_delete_delay_ms / 1000)
+
+
+def _add_checkpoints(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> None:
+    """Each kind of checkpoint at an interval of its own; high watermarks from the start on."""
+    delay_s = config.log_initial_task_delay_ms / 1000
+    for name, interval_ms, first_s, action in (
+        (
+            "kafka-recovery-point-checkpoint",
+            config.log_flush_offset_checkpoint_interval_ms,
+            delay_s,
+            partial(write_checkpoints, logs, RECOVERY_POINTS),
+        ),
+        (
+            "kafka-log-start-offset-checkpoint",
+            config.log_flush_start_offset_checkpoint_interval_ms,
+            delay_s,
+            partial(write_checkpoints, logs, START_OFFSETS),
+        ),
+        (
+            "highwatermark-checkpoint",
+            config.replica_high_watermark_checkpoint_interval_ms,
+            0.0,
+            partial(write_high_watermarks, logs),
+        ),
+    ):
+        if interval_ms > 0:
+            scheduler.every(name, interval_ms / 1000, action, delay_s=first_s)
+        else:
+            _once(scheduler, name, first_s, action)
+
+
+def _once(scheduler: Scheduler, name: str, delay_s: float, action: Action) -> None:
+    """A job that runs once: what an interval of 0 means in Kafka."""
+    job: Job
+
+    async def run() -> None:
+        job.disarm()
+        waiting = action()
+        if waiting is not None:
+            await waiting
+
+    job = scheduler.every(name, 1.0, run, delay_s=delay_s)

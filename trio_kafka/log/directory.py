@@ -32,6 +32,7 @@ from trio_kafka.world.protocols import Directory, World
 
 LOCK: Final = ".lock"
 CLEAN: Final = ".kafka_cleanshutdown"
+_SLICE: Final = 1000  # logs that are looked at in one go
 _logger: Final = get_logger(__name__)
 
 
@@ -152,14 +153,25 @@ class LogDirectory:
         except OSError as error:
             self.fail(LogDirError(self.path, str(error)))
 
-    async def checkpoint(self) -> None:
-        """Write all checkpoints; an error takes the directory offline."""
+    async def checkpoint(self, *names: str) -> None:
+        """Write checkpoints, all if none is named; an error takes the directory offline."""
         if self.offline is None:
             try:
-                for name in (RECOVERY_POINTS, START_OFFSETS, HIGH_WATERMARKS):
+                for name in names or (RECOVERY_POINTS, START_OFFSETS, HIGH_WATERMARKS):
                     await self.write(name)
             except OSError as error:
                 self.fail(LogDirError(self.path, str(error)))
+
+    async def high_watermarks_moved(self) -> bool:
+        """Whether their checkpoint says less, or other, than what is so now."""
+        await trio.lowlevel.checkpoint()
+        durable, logs = self._durable[HIGH_WATERMARKS], tuple(self.logs.values())
+        for start in range(0, len(logs), _SLICE):
+            some = logs[start : start + _SLICE]
+            if any(durable.get(log.partition) != log.high_watermark for log in some):
+                return True
+            await trio.lowlevel.checkpoint()
+        return len(durable) != len(logs)
 
     async def close(self, broker_epoch: int) -> None:
         """Close the logs, write checkpoints and marker, unlock. What fails leaves no marker."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import trio
 
 from trio_kafka.errors import KafkaError, LogDirError
+from trio_kafka.log.checkpoint import HIGH_WATERMARKS
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.manager import LogManager
 from trio_kafka.log.retention import retain
@@ -50,11 +51,23 @@ async def sync_due(logs: LogManager) -> None:
             await sync_if_open(log)
 
 
-async def write_checkpoints(logs: LogManager) -> None:
-    """Write recovery points, start offsets and high watermarks of every directory."""
+async def write_checkpoints(logs: LogManager, *names: str) -> None:
+    """Write checkpoints of every directory: recovery points, start offsets and high watermarks if
+    none is named.
+    """
     await trio.lowlevel.checkpoint()
     for directory in logs.online:
-        await directory.checkpoint()
+        await directory.checkpoint(*names)
+
+
+async def write_high_watermarks(logs: LogManager) -> None:
+    """Write those of the directories where one has moved: it is done every few seconds, and costs
+    a sync.
+    """
+    await trio.lowlevel.checkpoint()
+    for directory in logs.online:
+        if await directory.high_watermarks_moved():
+            await directory.checkpoint(HIGH_WATERMARKS)
 
 
 async def forget_producers(logs: LogManager, silent_ms: int) -> None:

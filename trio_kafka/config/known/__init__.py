@@ -65,9 +65,6 @@ _FIELDS_NOT_YET: Final = {
         replica.lag.time.max.ms replica.socket.receive.buffer.bytes replica.socket.timeout.ms
         unclean.leader.election.enable
     """,
-    "high watermarks are written down with the recovery points": (
-        "replica.high.watermark.checkpoint.interval.ms"
-    ),
     _NO_TRANSACTIONS: """
         transaction.state.log.min.isr transaction.state.log.num.partitions
         transaction.state.log.replication.factor transaction.state.log.segment.bytes
