@@ -15,7 +15,7 @@ from attrs import field as attribute
 from trio_kafka.protocol import primitives
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.primitives import NO_TAGS, UNPACKERS, Malformed
-from trio_kafka.protocol.schema import fields_of
+from trio_kafka.protocol.schema import default_of, fields_of
 from trio_kafka.protocol.source import Neighbour, Source
 
 Sink = str  # a line with {} where the value goes, e.g. "v3 = {}" or "append4({})"
@@ -78,6 +78,9 @@ class DecodeWriter:
             return repr(field.default)
         if field.kind == "array":
             return "[]"
+        default = default_of(field)
+        if isinstance(default, field.part):
+            return self.source.constant(default, f"{field.name}_default_")
         return f"{self.source.constant(field.part, f'{field.name}_')}()"
 
     def _value(self, field: Field, target: str) -> None:

@@ -22,7 +22,7 @@ from trio_kafka.protocol.primitives import (
     Malformed,
     Rows,
 )
-from trio_kafka.protocol.schema import fields_of
+from trio_kafka.protocol.schema import default_of, fields_of
 from trio_kafka.protocol.source import Neighbour, Source
 
 _SHORT: Final = 127  # the first compact length of an array whose varint takes two bytes
@@ -98,7 +98,12 @@ class EncodeWriter:
         parts += [
             self._is_default(part, f"{value}.{part.name}") for part in self.source.parts(field)
         ]
-        return " and ".join([*parts, f"not {value}.unknown_tags"])
+        told = " and ".join([*parts, f"not {value}.unknown_tags"])
+        default = default_of(field)
+        if not isinstance(default, field.part):
+            return told
+        shared = self.source.constant(default, f"{field.name}_default_")
+        return f"({value} is {shared} or {told})"
 
     def _flush(self) -> None:
         """Pack the neighbours that wait."""

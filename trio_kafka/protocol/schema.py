@@ -11,7 +11,7 @@ under another module name.
 import base64
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar, dataclass_transform, get_args
+from typing import Any, Final, Literal, TypeVar, dataclass_transform, get_args
 
 import attrs
 from attrs import frozen
@@ -36,6 +36,7 @@ from trio_kafka.protocol.fields import (
     uuid,
 )
 from trio_kafka.protocol.primitives import NO_TAGS
+from trio_kafka.protocol.shared import shared_default
 from trio_kafka.protocol.versions import Range, parse_versions
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+_FACTORY: Final[type[Any]] = type(attrs.Factory(list))  # attrs has no public name for it
 MessageKind = Literal["request", "response", "record", "data"]
 
 
@@ -105,6 +107,18 @@ def fields_of(cls: type[Any]) -> tuple[Field, ...]:
     if not isinstance(fields, tuple):
         raise TypeError(f"{cls.__qualname__} is no message and no struct")
     return fields
+
+
+def default_of(field: Field) -> Any:
+    """What a field is that nobody has set: a value, or an attrs.Factory of values."""
+    if field.default is not ...:
+        return field.default
+    if field.kind == "array":
+        return attrs.Factory(list)
+    cls = field.part
+    if "__shared__" not in cls.__dict__:
+        cls.__shared__ = shared_default(cls, fields_of(cls))
+    return attrs.Factory(cls) if cls.__shared__ is None else cls.__shared__
 
 
 def unknown_tags(part: object) -> Mapping[int, bytes]:
@@ -209,7 +223,7 @@ def _declare(cls: type[T]) -> type[T]:
             raise TypeError(f"{cls.__qualname__}.{name}: want a field such as int32()")
         _check_null(cls, name, annotation, field)
         fields.append(attrs.evolve(field, name=name))
-        these[name] = attrs.field(default=_default(field))
+        these[name] = attrs.field(default=default_of(field))
     these["unknown_tags"] = attrs.field(default=NO_TAGS, type=Mapping[int, bytes])
     cls.__repr__ = _show  # type: ignore[method-assign]  # attrs keeps what the class defines
     made = attrs.define(cls, these=these, weakref_slot=False)
@@ -226,19 +240,17 @@ def _check_null(cls: type[Any], name: str, annotation: Any, field: Field) -> Non
         raise TypeError(f"{cls.__qualname__}.{name} admits None but is not nullable")
 
 
-def _default(field: Field) -> Any:
-    if field.default is not ...:
-        return field.default
-    return attrs.Factory(list if field.kind == "array" else field.struct)  # type: ignore[arg-type]
-    # a struct has one
+def _says_nothing(field: Field, value: Any) -> bool:
+    default: Any = default_of(field)
+    return bool(value == (default.factory() if isinstance(default, _FACTORY) else default))
 
 
 def _show(self: Any) -> str:
     """What differs from the defaults; of bytes, which may be secrets, only their size."""
     shown = []
-    for field in fields_of(type(self)):
+    for field in fields_of(self.__class__):
         value = getattr(self, field.name)
-        if value == field.default or (field.default is ... and value == _default(field).factory()):
+        if _says_nothing(field, value):
             continue
         if field.kind == "uuid":
             value = base64.urlsafe_b64encode(value).rstrip(b"=").decode()
@@ -249,4 +261,4 @@ def _show(self: Any) -> str:
         shown.append(f"{field.name}={value}")
     if self.unknown_tags:
         shown.append(f"unknown_tags={dict(self.unknown_tags)!r}")
-    return f"{type(self).__name__}({', '.join(shown)})"
+    return f"{self.__class__.__name__}({', '.join(shown)})"
