@@ -3,6 +3,7 @@ import trio
 
 from tests.log.kit import append, batch, fill, sample
 from tests.log.managers import IDENTITY, SMALL, T0, TOPIC_ID, format_directory, start, started
+from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.identity import IdentityError
 from trio_kafka.log.loading import load_logs
@@ -92,6 +93,83 @@ async def test_two_logs_of_one_topic_are_refused(autojump_clock, world):
         await started(world, "/a", "/b")
 
     assert caught.group_contains(IdentityError, match="t-0 is in /[ab]/t-0 and in /[ab]/t-0")
+
+
+async def written(world, count):
+    """A directory with the logs t-0, t-1, ..., closed in order."""
+    await format_directory(world, "/data")
+    manager = await started(world)
+    for number in range(count):
+        partition = TopicPartition("t", number)
+        append(manager.create(partition, TOPIC_ID, SMALL), batch(1 + number % 7))
+    await manager.close()
+    again = LogManager(world, ["/data"], Node("broker", "broker"))
+    await again.open()
+    await again.identify(IDENTITY)
+    return again
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5, 100])
+async def test_so_many_logs_of_a_directory_are_loaded_at_once(autojump_clock, world, at_once):
+    manager = await written(world, 7)
+    begun, together = [], []
+
+    def begin(partition):
+        begun.append(partition)
+        together.append(len(begun) - len(manager.logs))
+        return SMALL
+
+    await load_logs(manager, begin, at_once=at_once)
+
+    assert max(together) == min(at_once, 7)
+    assert {(log.partition.partition, log.end_offset) for log in manager.logs} == {
+        (number, number + 1) for number in range(7)
+    }
+    assert len(begun) == 7
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 5])
+async def test_a_log_that_cannot_be_read_takes_the_directory_offline_and_ends_the_load(
+    autojump_clock, world, at_once
+):
+    manager = await written(world, 20)
+    begun = []
+
+    def begin(partition):
+        begun.append(partition)
+        return SMALL
+
+    told: list[str] = []
+
+    def break_once(machine, call, target):
+        if told or len(begun) < 5 or "/t-" not in target:
+            return None
+        told.append(target)
+        return OSError(5, "broken")
+
+    world.universe.fault = break_once
+    with pytest.raises(LogDirError, match="broken"):
+        await load_logs(manager, begin, at_once=at_once)
+
+    assert len(begun) < 5 + at_once
+    assert all(log.failed for log in manager.logs)
+
+
+async def test_a_log_that_was_opened_when_its_directory_had_failed_does_not_serve(
+    autojump_clock, world
+):
+    manager = await written(world, 5)
+    (directory,) = manager.online
+
+    def begin(partition):
+        if len(manager.logs) == 2:
+            directory.fail(LogDirError("/data", "broken"))
+        return SMALL
+
+    with pytest.raises(LogDirError, match="broken"):
+        await load_logs(manager, begin)
+
+    assert [log.failed is directory.offline for log in manager.logs] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,7 @@ class Start:
                 delete_delay_ms=effective.of(image).log_segment_delete_delay_ms,
                 topic_id_of=lambda name: topic.id if (topic := image.topics.get(name)) else None,
                 producers_silent_ms=self.site.config.producer_id_expiration_ms,
+                at_once=effective.of(image).num_recovery_threads_per_data_dir,
             )
         except ExceptionGroup as error:
             leaf = only_leaf(error)

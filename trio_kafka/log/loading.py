@@ -4,7 +4,7 @@ A directory that fails goes offline, the others go on. What was marked before is
 what was deleted goes when its delay is over, a stray stays, and each start says where.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
@@ -36,9 +36,11 @@ async def load_logs(
     delete_delay_ms: int = 60_000,
     topic_id_of: "Callable[[str], TopicId | None] | None" = None,
     producers_silent_ms: int | None = None,
+    at_once: int = 1,
 ) -> None:
     """Load every partition of every directory.
 
+    at_once: how many logs of one directory; they wait for its disk and not for one another.
     producers_silent_ms: who was silent for so long is not taken over from a snapshot of producers.
     topic_id_of: the id that a name has now, None where it has none. It decides between two
         directories that have a partition of one name, which is what a power loss may leave of
@@ -46,7 +48,7 @@ async def load_logs(
     Raises LogDirError where no directory is left, IdentityError for two of one topic.
     """
     since = None if producers_silent_ms is None else logs.now_ms() - producers_silent_ms
-    load = _Load(logs, config_of, delete_delay_ms, topic_id_of or _no_topic, since)
+    load = _Load(logs, config_of, delete_delay_ms, topic_id_of or _no_topic, since, at_once)
     async with trio.open_nursery() as nursery:
         for directory in logs.online:
             nursery.start_soon(load.directory, directory, name=f"log-loading {directory.path}")
@@ -62,18 +64,42 @@ class _Load:
     delete_delay_ms: int
     topic_id_of: Callable[[str], TopicId | None]
     silent_since: int | None
+    at_once: int
 
     async def directory(self, directory: LogDirectory) -> None:
         """All that is in it; an error takes it offline."""
         try:
-            for name in await names_in(directory.root):
-                await self._load(directory, name)
-            if not directory.clean:
-                await directory.checkpoint()
-        except LogDirError as error:
-            directory.fail(error)
+            names = await names_in(directory.root)
         except OSError as error:
             directory.fail(LogDirError(directory.path, str(error)))
+            return
+        left = iter(names)
+        async with trio.open_nursery() as nursery:
+            for number in range(min(self.at_once, len(names))):
+                nursery.start_soon(
+                    self._load_some,
+                    directory,
+                    left,
+                    nursery.cancel_scope,
+                    name=f"log-recovery-{directory.path}-{number}",
+                )
+        if not directory.clean:
+            await directory.checkpoint()
+
+    async def _load_some(
+        self, directory: LogDirectory, names: Iterator[str], all_of_it: trio.CancelScope
+    ) -> None:
+        """One after the other of those that nobody has taken; an error ends it for all."""
+        await trio.lowlevel.checkpoint()
+        try:
+            for name in names:
+                await self._load(directory, name)
+        except LogDirError as error:
+            directory.fail(error)
+            all_of_it.cancel()
+        except OSError as error:
+            directory.fail(LogDirError(directory.path, str(error)))
+            all_of_it.cancel()
 
     async def _load(self, directory: LogDirectory, name: str) -> None:
         parsed = parse_directory(name)
@@ -85,7 +111,11 @@ class _Load:
         elif mark == STRAY:
             self.logs.found_stray(f"{directory.path}/{name}")
         elif not mark:
-            self._take(directory, name, await self._open(directory, name, partition))
+            log = await self._open(directory, name, partition)
+            if directory.offline is None:
+                self._take(directory, name, log)
+            else:
+                log.abandon()
 
     async def _open(self, directory: LogDirectory, name: str, partition: TopicPartition) -> Log:
         folder = directory.root.directory(name)

@@ -54,7 +54,6 @@ _FIELDS_NOT_YET: Final = {
     """,
     _AS_WRITTEN: "log.preallocate",
     "an idle controller writes nothing": "metadata.max.idle.interval.ms",
-    "a directory recovers one log after the other": "num.recovery.threads.per.data.dir",
     _NO_GROUPS: """
         offsets.topic.compression.codec offsets.topic.num.partitions
         offsets.topic.replication.factor offsets.topic.segment.bytes
