@@ -78,7 +78,12 @@ def forget_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def answer_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sync is asked for, and nobody waits for it."""
+
+    def commit(log: Log) -> None:
+        log.high_watermark = log.end_offset
+
     monkeypatch.setattr(Log, "durable_end", property(lambda log: log.end_offset))
+    monkeypatch.setattr(Log, "commit_own", commit)
 
 
 def is_batches(path: str) -> bool:
@@ -93,10 +98,17 @@ def breaks_its_word(seed: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("plant", [forget_file, forget_directory, forget_sealed, answer_early])
+@pytest.mark.parametrize(
+    ("plant", "least"),
+    [(forget_file, 45), (forget_directory, 45), (forget_sealed, 5), (answer_early, 45)],
+)
 def test_a_forgotten_sync_is_found(
-    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, size: Size
+    plant: Callable[[pytest.MonkeyPatch], None],
+    least: int,
+    monkeypatch: pytest.MonkeyPatch,
+    size: Size,
 ) -> None:
+    """least: of 50 seeds; that few find it says that the test has become blind, or the plant."""
     plant(monkeypatch)
     found, seeds = 0, size(40, 50)
 
@@ -106,4 +118,4 @@ def test_a_forgotten_sync_is_found(
             break  # once is enough to hold the test; the long form counts
 
     print(f"{plant.__name__}: found by {found} of {seed + 1} seeds")
-    assert found
+    assert found >= (least if seeds == 50 else 1)
