@@ -3,6 +3,7 @@
 Each is declared with what its figures are held to; nothing else knows these bounds.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,18 +36,23 @@ class Target:
         return Meter(self.broker.server)
 
     @contextmanager
-    def topic(self, partitions: int = 1) -> Iterator[str]:
+    def topic(self, partitions: int = 1, *, much: bool = False) -> Iterator[str]:
         """A topic while the block runs. What a wide one leaves to do (directories to sync, logs to
         delete) is done when the block begins, and when it has ended.
+
+        much: many bytes are written: they are gone from the disk, and from the kernel's queue for
+            it, before anything else is measured.
         """
         wide = partitions > 1
         with temporary_topic(self.broker.bootstrap, partitions) as topic:
             if wide:
                 self.broker.server.wait_until_idle()
             yield topic
-        if wide:
+        if wide or much:
             time.sleep(DELETE_DELAY_S)
             self.broker.server.wait_until_idle()
+        if much:
+            os.sync()
 
     @contextmanager
     def fresh(self) -> "Iterator[Target]":
