@@ -7,6 +7,8 @@ import trio
 
 from tests.broker.kit import APIS, config_of, names_below
 from trio_kafka.broker import StartError, running_broker
+from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.metadata.image import ResourceType
 from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.requests.api import api_of
@@ -115,3 +117,23 @@ async def test_the_age_of_a_request_is_read_from_the_clock_of_its_stamps(tmp_pat
 
     assert isinstance(oldest_s, float)
     assert 0 <= oldest_s <= trio.current_time() - began
+
+
+async def test_each_data_directory_has_as_many_threads_as_the_setting_says(tmp_path: Path) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    config = config_of({"background.threads": "3"}, log_dirs=",".join(map(str, paths)))
+
+    async with running_broker(
+        config, RealWorld(SkippingClock()), format_if_empty=True, apis=APIS
+    ) as broker:
+
+        def tokens() -> list[float]:
+            roots = [one.root for one in broker.logs.directories]
+            return [one._volume.limiter.total_tokens for one in roots]  # type: ignore[attr-defined]
+
+        assert tokens() == [3, 3]
+        change = ConfigChange("background.threads", Operation.SET, "5")
+        made = await broker.controller.alter_configs({(ResourceType.BROKER, ""): [change]})
+        assert set(made.values()) == {None}
+        assert broker.logs.threads == 5
+        assert tokens() == [5, 5]

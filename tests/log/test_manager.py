@@ -13,6 +13,8 @@ from trio_kafka.log.sync import sync
 from trio_kafka.log.upkeep import retain_all, write_checkpoints
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
 
 
 async def test_logs_are_as_they_were_after_a_clean_stop(autojump_clock, world):
@@ -98,6 +100,7 @@ async def test_figures_count_what_is_there(autojump_clock, world):
     assert manager.figures() == {
         "directories": 1,
         "offline": 0,
+        "threads": 4,
         "logs": 1,
         "deleted": 0,
         "strays": 0,
@@ -240,3 +243,19 @@ async def test_a_creation_without_a_descriptor_leaves_the_directory_online(autoj
 
     assert manager.directories[0].offline is None
     assert manager.logs == ()
+
+
+async def test_so_many_threads_work_in_each_directory_from_the_opening_on(tmp_path):
+    paths = [str(tmp_path / name) for name in "ab"]
+    manager = LogManager(RealWorld(SkippingClock()), paths, Node("b", "broker"), threads=9)
+
+    def tokens():
+        return [one.root._volume.limiter.total_tokens for one in manager.directories]
+
+    await manager.open()
+    try:
+        assert tokens() == [9, 9]
+        manager.resize(2)
+        assert tokens() == [2, 2]
+    finally:
+        manager.abandon()

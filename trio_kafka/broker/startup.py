@@ -67,6 +67,7 @@ class Start:
             site.node,
             self._directory_failed,
             open_files=self.open_files,
+            threads=site.config.background_threads,
         )
         with steps.step("log directories"):
             storage = self._storage = await open_storage(
@@ -98,6 +99,7 @@ class Start:
         # No checkpoint between these two: no image may come between.
         dynamic = DynamicSettings(effective, metadata.cache.image)
         metadata.loader.add(dynamic)
+        dynamic.follow(lambda config: logs.resize(config.background_threads))
         plane = make_plane(site, parts, dynamic)
         with steps.step("network"):
             bound = await bind_plane(site, plane, dynamic.config)

@@ -33,7 +33,8 @@ _logger: Final = get_logger(__name__)
 class LogManager:
     """on_offline: called with a directory that has just gone offline.
 
-    open_files: how many files of sealed segments are open at most, see `OpenFiles`. offline_paths:
+    open_files: how many files of sealed segments are open at most, see `OpenFiles`. threads: how
+    many work in each directory at once. offline_paths:
     directories that could not be opened. removal: what waits to be removed. strays: directories of
     partitions that this broker should not have; an operator may remove them, nobody else does.
     """
@@ -46,8 +47,10 @@ class LogManager:
         on_offline: "Callable[[LogDirectory], None] | None" = None,
         *,
         open_files: int = SMALLEST,
+        threads: int = 4,
     ) -> None:
         self.world = world
+        self.threads = threads
         self.files = OpenFiles(open_files)
         self.directories: list[LogDirectory] = []
         self.offline_paths: dict[str, LogDirError] = {}
@@ -66,6 +69,7 @@ class LogManager:
         return {
             "directories": len(self.directories),
             "offline": sum(1 for one in self.directories if one.offline) + len(self.offline_paths),
+            "threads": self.threads,
             "logs": len(self._logs),
             "deleted": len(self.removal),
             "strays": len(self.strays),
@@ -94,9 +98,15 @@ class LogManager:
             if directory.properties is None:
                 await format_directory(self.world, directory, identity)
 
+    def resize(self, threads: int) -> None:
+        """Let so many threads work in each directory from now on."""
+        self.threads = threads
+        for directory in self.directories:
+            directory.root.resize(threads)
+
     async def _open(self, path: str) -> None:
         try:
-            root = self.world.directory(path, create=True)
+            root = self.world.directory(path, create=True, threads=self.threads)
             directory = LogDirectory(self.world, root, lambda: self._on_offline(directory))
             await self._lock(directory)
         except LogDirError as error:

@@ -283,6 +283,9 @@ class Directory(Protocol):
     def free_space(self) -> int:
         """Bytes."""
 
+    def resize(self, threads: int) -> None:
+        """Let so many threads work at once on all that `World.directory` opened with this one."""
+
     async def names_slow(self) -> list[str]:
         """As `names`, in a thread: a large directory takes long, one that is not cached longer."""
 

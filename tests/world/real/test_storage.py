@@ -73,3 +73,14 @@ def test_each_directory_that_is_made_is_durable_in_its_parent(tmp_path, monkeypa
 
     assert os.path.isdir(tmp_path / "a" / "b")
     assert synced == [str(tmp_path), f"{tmp_path}/a"]
+
+
+async def test_the_threads_of_a_directory_are_those_of_what_is_in_it(root):
+    inside = root.directory("sub", create=True)
+    limiter = root._volume.limiter
+    assert limiter.total_tokens == 1
+
+    inside.resize(3)
+
+    assert limiter.total_tokens == 3
+    assert await inside.names_slow() == []

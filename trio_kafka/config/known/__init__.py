@@ -34,7 +34,6 @@ _NO_TRANSACTIONS: Final = "transactions are not served, so there is no transacti
 _AS_WRITTEN: Final = "segments grow as they are written"
 # Fields of BrokerConfig that no part obeys, by the reason.
 _FIELDS_NOT_YET: Final = {
-    "each data directory has four threads": "background.threads",
     "the broker and its controller are one process": """
         broker.heartbeat.interval.ms
     """,

@@ -72,6 +72,9 @@ class RealDirectory:
 
         return unlock
 
+    def resize(self, threads: int) -> None:
+        self._volume.limiter.total_tokens = threads
+
     def free_space(self) -> int:
         found = os.statvfs(self.path)
         return found.f_bavail * found.f_frsize

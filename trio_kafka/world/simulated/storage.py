@@ -115,6 +115,9 @@ class SimulatedDirectory:
 
         return unlock
 
+    def resize(self, threads: int) -> None:
+        """Nothing runs in threads here."""
+
     def free_space(self) -> int:
         self._world.call("free_space", self.path)
         return self._world.free_space()
