@@ -28,6 +28,21 @@ async def test_each_task_has_a_part_and_together_they_have_one_budget() -> None:
     assert turn.begin() < hand.now
 
 
+async def test_the_budget_is_parted_among_those_who_ran_in_the_pass_before() -> None:
+    hand = Hand()
+    turn = Turn(hand, limit_s=0.002)
+    turn.after_io_wait(0)
+    assert turn.begin() == 10.0 + 0.002
+    for _ in range(3):
+        turn.begin()
+
+    turn.after_io_wait(0)
+    assert turn.begin() == 10.0 + 0.0005
+
+    turn.after_io_wait(0)
+    assert turn.begin() == 10.0 + 0.002
+
+
 async def test_the_longest_pass_is_remembered() -> None:
     hand = Hand()
     turn = Turn(hand)
