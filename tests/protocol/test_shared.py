@@ -11,6 +11,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
     LeaderIdAndEpoch,
     PartitionData,
 )
+from trio_kafka.protocol.schema import fields_of
 
 
 def test_messages_that_say_nothing_share_a_default():
@@ -26,6 +27,7 @@ def test_a_default_is_like_any_other_of_its_class():
     assert default != EpochEndOffset(3)
     assert isinstance(default, EpochEndOffset)
     assert repr(default) == repr(made)
+    assert fields_of(type(default)) == fields_of(EpochEndOffset)
     assert repr(PartitionData()) == "PartitionData()"
 
 

@@ -26,6 +26,7 @@ def shared_default(cls: type[T], fields: tuple[Field, ...]) -> T | None:
 
     body = {
         "__slots__": (),
+        "__fields__": fields,
         "__setattr__": refuse,
         "__delattr__": refuse,
         "__class__": property(lambda _: cls),  # what attrs compares, and makes copies of

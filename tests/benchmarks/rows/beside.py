@@ -62,15 +62,17 @@ def ask_on_time(address: Address, every_s: float, seconds: float) -> list[float]
         took: list[float] = []
         sent: deque[float] = deque()
         read = 0  # bytes of the oldest answer that is due
-        began = due = time.perf_counter()
-        while sent or due < began + seconds:
+        left = round(seconds / every_s)
+        due = time.perf_counter()
+        while sent or left:
             now = time.perf_counter()
-            if due <= now and due < began + seconds:
+            if left and due <= now:
                 connection.sendall(request)
                 sent.append(now)
+                left -= 1
                 due += every_s
                 continue
-            wait_s = due - now if due < began + seconds else _READY_WITHIN_S
+            wait_s = due - now if left else _READY_WITHIN_S
             if not select.select([connection], [], [], wait_s)[0]:
                 if wait_s == _READY_WITHIN_S:
                     raise TimeoutError(f"{len(sent)} requests unanswered for {wait_s} s")
