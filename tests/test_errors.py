@@ -33,6 +33,22 @@ def test_an_answer_keeps_its_code_and_its_message(message: str | None, text: str
     assert (error.code, error.message, str(error)) == (ErrorCode.INVALID_CONFIG, message, text)
 
 
+def test_an_error_kept_as_a_value_holds_no_frames_and_no_other_errors() -> None:
+    def refuse() -> None:
+        try:
+            raise OSError("cut")
+        except OSError as cut:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "cut") from cut
+
+    try:
+        refuse()
+    except KafkaError as error:
+        kept = error.as_value()
+
+    assert (kept.__traceback__, kept.__cause__, kept.__context__) == (None, None, None)
+    assert (kept.code, kept.message) == (ErrorCode.CORRUPT_MESSAGE, "cut")
+
+
 def test_a_log_directory_that_fails_is_named() -> None:
     error = LogDirError("data/a", "fsync: input/output error")
 

@@ -6,7 +6,7 @@ Source: Errors of Apache Kafka 4.4.0.
 """
 
 from enum import IntEnum
-from typing import Final
+from typing import Final, Self
 
 
 class ErrorCode(IntEnum):
@@ -228,6 +228,16 @@ class KafkaError(Exception):
         super().__init__(f"{code.name}: {message}" if message else code.name)
         self.code = code
         self.message = message
+
+    def as_value(self) -> Self:
+        """This error, to be kept: without the frames that it came through, which are of no use in
+        an answer.
+
+        One of them, or of their callers, holds what the error is kept in: a cycle, and all that a
+        request is made of would wait for the collector.
+        """
+        self.__traceback__ = self.__cause__ = self.__context__ = None
+        return self
 
 
 class LogDirError(Exception):

@@ -113,7 +113,7 @@ def _append(
             partition = replicas.partition(name, data.index)
             result = append(partition, data.records, acks=acks, zstd=zstd)
         except KafkaError as error:
-            result = error
+            result = error.as_value()
         parts.append(Produced(partition, result))
 
 

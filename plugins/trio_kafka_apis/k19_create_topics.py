@@ -40,7 +40,7 @@ async def create_topics(request: CreateTopicsRequest, context: Context) -> Creat
             try:
                 wanted.append(_wanted(topic))
             except KafkaError as error:
-                failed[topic.name] = error
+                failed[topic.name] = error.as_value()
         else:
             failed[topic.name] = KafkaError(
                 ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named twice"

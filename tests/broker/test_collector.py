@@ -80,3 +80,23 @@ def test_no_look_sees_much_while_many_objects_are_made() -> None:
     assert len(kept) == 300_000
     assert len(seen) > 10
     assert max(seen) < 25_000
+
+
+def test_the_tree_shows_looks_and_what_was_garbage() -> None:
+    collector = collector_with(LONG_S * 2)
+    gc.collect()
+    before = collector.figures()
+
+    for _ in range(5):
+        cycle: list[object] = []
+        cycle.append(cycle)
+    del cycle
+    gc.collect()
+    look(collector)
+
+    after = collector.figures()
+    assert {name: after[name] - before[name] for name in after} == {
+        "looks": 1,
+        "collected": 5,
+        "freezes": 1,
+    }

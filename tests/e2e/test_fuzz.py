@@ -27,6 +27,7 @@ NARROW = ("num.io.threads=1", "num.network.threads=1", "queued.max.requests=1")
 SETTINGS = ("fetch.max.bytes=65536", "socket.request.max.bytes=1048576", "num.partitions=2")
 # What holds or waits: each of these has left, or is as it was, when the clients have.
 LASTING = {"broker", "plane", "nursery", "task", "channel", "limiter", "purgatory", "selector"}
+FIRST_USE = 2000  # objects that come and go where codecs are compiled, which is once
 REASONS = ("left", "bad-frame", "unknown-api", "undecodable", "forbidden")
 
 
@@ -72,6 +73,9 @@ def fuzz(broker: BrokerProcess, seed: int, bursts: int, most: int) -> None:
     assert lasting(after) == lasting(before)
     assert sockets_of(broker) <= sockets + 1  # the one that asked may not be closed yet
     assert grown < most
+    collected = total(after, "part", "collected") - total(before, "part", "collected")
+    print(f"{collected} objects were garbage")
+    assert collected < FIRST_USE + fuzzer.frames // 20
     check_counters(after)
     check_log(broker)
 

@@ -28,6 +28,14 @@ def test_a_removed_node_leaves_with_all_that_is_below_it() -> None:
     assert kept.parent is root
 
 
+def test_a_removed_node_does_not_hold_whoever_gave_its_figures() -> None:
+    node = Node("broker", "broker").add("a", "connection", lambda: {"requests": 1})
+
+    node.remove()
+
+    assert node.figures() == {}
+
+
 def test_two_nodes_of_one_name_are_two() -> None:
     root = Node("broker-1", "broker")
     first, second = root.add("connection", "connection"), root.add("connection", "connection")

@@ -69,7 +69,7 @@ async def test_the_recovery_point_is_lowered_before_a_byte_goes(autojump_clock, 
     await sync(filled_log)
     seen = []
 
-    async def before_cut():
+    async def before_cut(_):
         seen.append((filled_log.recovery_point, filled_log.size))
         await trio.lowlevel.checkpoint()
 
@@ -108,7 +108,7 @@ async def test_leases_on_what_is_cut_say_so(autojump_clock, world):
 
 
 async def test_nothing_is_appended_while_a_log_is_being_cut(autojump_clock, filled_log):
-    async def before_cut():
+    async def before_cut(_):
         with pytest.raises(InvariantError):
             append(filled_log, batch())
         await trio.lowlevel.checkpoint()
@@ -193,7 +193,7 @@ class Life:
         log.high_watermark = log.end_offset
         self.written = {r.offset: r.value for r in await read_all(log)}
 
-        async def before_cut():
+        async def before_cut(_):
             await trio.sleep(0.001)  # a checkpoint of the directory is written
             self.point = log.recovery_point
 

@@ -130,6 +130,7 @@ async def test_a_lost_leadership_and_a_deletion_end_the_wait(world) -> None:
 
         (part,) = wait.try_complete(False)
         assert part.result.code is code
+        assert part.result.__traceback__ is None  # its frames would hold the part
 
 
 def queued(result=None) -> Queued:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
+from trio_kafka.introspect.tree import Figures
+
 LONG_S: Final = 0.002
 FREEZES: Final = 640  # until all are thawed
 LOOKS: Final = (700, 10, 1)  # as in `gc.set_threshold`: the oldest at some 16,000 new objects
@@ -44,6 +46,15 @@ class Collector:
         else:
             self.freezes += 1
             gc.freeze()
+
+    def figures(self) -> Figures:
+        """For the tree. collected: objects that were garbage, and would have stayed if frozen."""
+        generations = gc.get_stats()
+        return {
+            "looks": generations[_OLDEST]["collections"],
+            "collected": sum(one["collected"] for one in generations),
+            "freezes": self.freezes,
+        }
 
 
 @contextmanager

@@ -47,7 +47,10 @@ def serve(
                     open_files=open_files,
                 ) as broker:
                     stop.serving = True
-                    with long_lived_frozen(clock.elapsed):
+                    with (
+                        long_lived_frozen(clock.elapsed) as collector,
+                        broker.node.child("collector", "part", collector.figures),
+                    ):
                         if ready is not None:
                             ready(broker)
                         await stop.asked.wait()

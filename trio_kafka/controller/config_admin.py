@@ -82,7 +82,7 @@ class ConfigAdmin:
                 else:
                     single[at] = _changes(one, one.operations)
             except KafkaError as refusal:
-                error = refusal
+                error = refusal.as_value()
             found.append(error)
             if not len(found) % _SLICE:
                 await trio.lowlevel.checkpoint()

@@ -297,9 +297,12 @@ class Controller:
         self, decide: Callable[[], Decision[T]], deadline: float, validate_only: bool = False
     ) -> T:
         found = await self._each([("", decide)], deadline, validate_only)
-        result = found[""]
+        result = found.pop("")
         if isinstance(result, KafkaError):
-            raise result
+            try:
+                raise result
+            finally:
+                del result  # or it would hold itself, by this frame
         return result
 
     async def _each(
@@ -320,7 +323,7 @@ class Controller:
                 try:
                     found[key], end = await self._writer.write(decide, validate_only)
                 except KafkaError as error:
-                    found[key] = error
+                    found[key] = error.as_value()
                 await self._writer.pause()
             lost = await self._outcome(0 if validate_only else end)
             if lost is None:
@@ -335,7 +338,7 @@ class Controller:
         try:
             await self._settled(end)
         except KafkaError as error:
-            return error
+            return error.as_value()
         return None
 
     async def _settled(self, end: int) -> None:

@@ -61,7 +61,11 @@ class Node:
         return node
 
     def remove(self) -> None:
-        """Leave the tree, with all children. Idempotent."""
+        """Leave the tree, with all children, and have no figures any more. Idempotent.
+
+        Whoever has the node is who gives the figures: a cycle, were they kept.
+        """
+        self._figures = no_figures
         if self.parent is not None:
             self.parent._children.pop(self, None)  # noqa: SLF001 - same class
             self.parent = None

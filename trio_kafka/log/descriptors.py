@@ -41,7 +41,8 @@ async def when_free(call: Callable[[], Awaitable[T]]) -> T:
         try:
             return await call()
         except (OSError, KafkaError, LogDirError) as error:
-            _check(error, wait_s)
+            if not _is_waited_for(error, wait_s):
+                raise
         wait_s = await _wait(wait_s)
 
 
@@ -53,7 +54,8 @@ async def when_free_now(call: Callable[[], T]) -> T:
         try:
             return call()
         except (OSError, KafkaError, LogDirError) as error:
-            _check(error, wait_s)
+            if not _is_waited_for(error, wait_s):
+                raise
         wait_s = await _wait(wait_s)
 
 
@@ -63,12 +65,13 @@ async def _wait(seconds: float) -> float:
     return min(2 * seconds, LONGEST_WAIT_S)
 
 
-def _check(error: Exception, wait_s: float) -> None:
-    """Raise what is not waited for; the first wait is told."""
+def _is_waited_for(error: Exception, wait_s: float) -> bool:
+    """Whether it will pass; the first wait is told."""
     if not is_exhaustion(error):
-        raise error
+        return False
     if wait_s == FIRST_WAIT_S:
         _logger.warning("waiting for a descriptor", reason=str(error))
+    return True
 
 
 async def names_in(directory: Directory) -> list[str]:

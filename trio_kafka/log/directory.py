@@ -5,7 +5,6 @@ The first I/O error takes it offline with all of its logs.
 
 import json
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 import trio
@@ -89,7 +88,7 @@ class LogDirectory:
         """Take a log in."""
         self.logs[log.partition] = log
         log.on_failure = self.fail
-        log.lower_checkpoints = partial(self.lower_checkpoints, log)
+        log.lower_checkpoints = self.lower_checkpoints
 
     def fail(self, error: LogDirError) -> None:
         """Go offline, with every log. Idempotent."""

@@ -82,7 +82,7 @@ class Log:
         self.wants_sync: Callable[[Log], None] = _nobody
         self.on_failure: Callable[[LogDirError], None] = _nobody
         self.on_durable: Callable[[], None] = _nothing
-        self.lower_checkpoints: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
+        self.lower_checkpoints: Callable[[Log], Awaitable[None]] = _lower_none
         self.closed = False
         self.busy = False
         self.deleting = False
@@ -334,6 +334,10 @@ class Log:
 
 def _nobody(_: object) -> None:
     """Nobody listens."""
+
+
+async def _lower_none(_: object) -> None:
+    await trio.lowlevel.checkpoint()
 
 
 def _nothing() -> None:

@@ -28,7 +28,7 @@ async def sync_now(log: Log) -> None:
     end, waited_for = log.end_offset, log.durable_end < log.end_offset
     try:
         if log.unsynced.new:
-            await log.lower_checkpoints()
+            await log.lower_checkpoints(log)
         await write_epochs(log)
         await log.unsynced.sync(log.segments.active)
     except OSError as error:

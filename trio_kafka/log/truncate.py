@@ -54,7 +54,7 @@ async def _truncate(log: Log, offset: int) -> None:
     log.recovery_point = min(log.recovery_point, offset)
     log.flush_end = min(log.flush_end, offset)
     log.high_watermark = min(log.high_watermark, offset)
-    await log.lower_checkpoints()
+    await log.lower_checkpoints(log)
     for segment in reversed(log.segments):
         if segment.base_offset < offset or len(log.segments) == 1:
             break
@@ -102,7 +102,7 @@ async def restart_at(log: Log, offset: int) -> None:
                 log.start_offset = log.end_offset = log.recovery_point = offset
                 log.flush_end = offset
                 log.high_watermark = offset
-                await log.lower_checkpoints()
+                await log.lower_checkpoints(log)
                 await log.directory.sync()
             except OSError as error:
                 log.fail(error)

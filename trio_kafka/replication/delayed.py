@@ -123,7 +123,7 @@ class ProduceWait:
                 if not acknowledged(partition, result.last_offset + 1, self.acks):
                     waiting.append(part)
             except KafkaError as error:
-                part.result = error
+                part.result = error.as_value()
         self._waiting = waiting
         return not waiting
 

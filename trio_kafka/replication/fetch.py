@@ -259,7 +259,7 @@ class Fetch:
         except KafkaError as error:
             if ready is not None:
                 ready.release()
-            return PartitionRead(error=error)
+            return PartitionRead(error=error.as_value())
         return part
 
     def _postpone(self, asked: SessionPartition, partition: Partition) -> PartitionRead:

@@ -170,7 +170,7 @@ class SlowAppends:
         except LogDirError as error:
             return partition.storage_error(error)
         except KafkaError as error:
-            return error
+            return error.as_value()
         except InvariantError:
             raise
         except Exception:

@@ -66,7 +66,10 @@ class Parking:
             self._group.one_returned()
         await self.take()
         if failure is not None:
-            raise failure
+            try:
+                raise failure
+            finally:
+                del failure  # or it would hold itself, by this frame
         if limit.cancelled_caught:
             raise trio.TooSlowError
         return result  # type: ignore[no-any-return]

@@ -1,6 +1,7 @@
 """Open files of a real machine: failures, descriptors, and reads that cannot be refused."""
 
 import errno
+import gc
 import os
 import threading
 from contextlib import suppress
@@ -264,3 +265,18 @@ async def test_a_slow_append_that_fails_half_way_is_taken_back(file, monkeypatch
     assert caught.value.errno == errno.ENOSPC
     assert file.size == os.path.getsize(tmp_path / "a") == 6
     assert file.append([b"y"]) == 6
+
+
+@pytest.mark.parametrize("options", [{}, {"blocking": True}], ids=["loop", "blocking"])
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_closed_file_is_no_cycle_and_refuses(tmp_path, monkeypatch, options, refuses):
+    monkeypatch.setattr(Volume, "can_refuse", lambda *_: refuses)
+    file = directory(tmp_path, **options).create("a")
+    file.append([b"abc"])
+
+    file.close()
+
+    for call in (lambda: file.append([b"d"]), lambda: file.try_read(0, bytearray(3))):
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            call()
+    assert not [one for one in (file.append, file.try_read) if file in gc.get_referents(one)]

@@ -132,6 +132,8 @@ class RealFile:
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
+        if self._broken is None:
+            self.append = self.try_read = _refuse_closed  # not of this file: a cycle
         if fd != -1 and not self._leases:
             os.close(fd)
 
@@ -171,11 +173,15 @@ class RealFile:
         if self._broken:
             _refuse(self._broken)
         if self._fd == -1:
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            _refuse_closed()
 
     def _break(self, error: OSError) -> None:
         self._broken = error
         self.append = self.try_read = partial(_refuse, error)
+
+
+def _refuse_closed(*_: object) -> NoReturn:
+    raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 
 def _refuse(error: OSError, *_: object) -> NoReturn:
