@@ -31,6 +31,7 @@ from trio_kafka.testing.scripted_client import (
 )
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.protocols import PEER_DONE, WRITE, World
+from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import Universe
 
 
@@ -815,3 +816,40 @@ async def test_a_large_frame_that_has_used_up_the_turn_lets_others_go_first(
         assert await numbers(giant, 1) == [1]
 
         assert seen[:3] == order
+
+
+class Steps(trio.abc.Instrument):
+    """How often the reader has run."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.count += task.name.endswith("-reader")
+
+
+async def test_what_arrives_while_others_are_served_is_served_in_the_same_turn() -> None:
+    """To go round the loop costs more than a small request."""
+    clients: list[ScriptedClient] = []
+
+    @api(EchoRequest)
+    def passing_on(request: EchoRequest, context: Context) -> EchoResponse:
+        if request.number < 3:  # the next client asks just now
+            clients[request.number + 1].socket.send(echoes(1, start=request.number + 1))
+        return EchoResponse(text=request.text, number=request.number)
+
+    world = RealWorld()  # a loopback delivers at once, which no simulated network does
+    listener = ListenerSettings(processors=1)
+    async with running_plane(world, [passing_on], listener=listener, share_s=1.0) as plane:
+        clients += [await connect(world.network, plane.endpoint) for _ in range(4)]
+        await wait_all_tasks_blocked()
+        steps = Steps()
+        trio.lowlevel.add_instrument(steps)
+        await clients[0].send(echoes(1))
+        answers = [await numbers(client, 1) for client in clients]
+        trio.lowlevel.remove_instrument(steps)
+
+        assert answers == [[0], [1], [2], [3]]
+        assert steps.count == 1
+        for client in clients:
+            client.close()
