@@ -64,3 +64,15 @@ def test_a_codec_has_its_level_and_the_producers_none() -> None:
 def test_compacted_topics_need_keys_and_full_validation_walks() -> None:
     assert settings(cleanup_policy="compact").need_keys
     assert partition_settings(topic_config({}, BROKER), full_validation=True).walk
+
+
+def test_topics_with_the_same_settings_share_them():
+    one, same = topic_config({}, BROKER), topic_config({}, BROKER)
+    other = topic_config({"retention.ms": "5"}, BROKER)
+
+    assert log_config(one) is log_config(same)
+    assert partition_settings(one, full_validation=True) is partition_settings(
+        same, full_validation=True
+    )
+    assert log_config(other).retention_ms == 5
+    assert log_config(one).retention_ms != 5

@@ -373,3 +373,44 @@ async def test_buffers_are_writable_and_zero(worlds, clock):
     buffer[-1] = 7
     assert buffer[-1] == 7
     assert len(worlds.here.buffer(0)) == 0
+
+
+async def test_many_are_synced_together(worlds, clock):
+    inside = [worlds.root.directory(name, create=True) for name in ("x", "y")]
+    files = [worlds.closed_at_the_end(one.create("f")) for one in inside]
+    for file in files:
+        file.append([b"1"])
+
+    await worlds.root.sync_together(files, inside)
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await worlds.root.sync_together(files, [])
+
+    files[0].close()
+    files[0].close()
+    assert not files[1].leased
+
+
+async def test_what_is_gone_is_told_by_a_sync_of_many(worlds, clock):
+    gone = worlds.root.directory("gone", create=True)
+    open_file, closed = worlds.create("a"), worlds.create("b")
+    closed.close()
+
+    with pytest.raises(OSError, match=r"descriptor|closed") as found:
+        await worlds.root.sync_together([open_file, closed], [])
+    assert found.value.errno == errno.EBADF
+    assert not open_file.leased
+
+    await worlds.root.unlink("gone")
+    with suppress(FileNotFoundError):  # a simulated one is still there for who holds it
+        await worlds.root.sync_together([open_file], [gone])
+    assert not open_file.leased
+
+
+async def test_a_directory_is_made_where_nothing_is(worlds, clock):
+    worlds.root.directory("d", create=True).create("a").close()
+    worlds.create("file")
+
+    assert worlds.root.directory("d", create=True).names() == ["a"]
+    with pytest.raises(NotADirectoryError):
+        worlds.root.directory("file", create=True)

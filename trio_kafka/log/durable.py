@@ -4,6 +4,8 @@ Kept until a sync has succeeded, so that two syncs at a time cannot each believe
 it.
 """
 
+from collections.abc import Sequence
+
 from trio_kafka.log.descriptors import sync_names
 from trio_kafka.log.segment import Segment
 from trio_kafka.world.protocols import Directory, File
@@ -26,6 +28,11 @@ class Unsynced:
     def new(self) -> bool:
         """The name of the log's directory is not durable yet."""
         return self._parent is not None
+
+    @property
+    def parent(self) -> Directory | None:
+        """Whose name for the log's directory is not durable yet."""
+        return self._parent
 
     def sealed(self, segment: Segment) -> None:
         """A segment was sealed and another one begun."""
@@ -55,12 +62,25 @@ class Unsynced:
             await sync_names(self._directory)
         if self._parent is not None:
             await sync_names(self._parent)
-            self._parent = None
-        self._synced = made
         self._sealed = [segment for segment in self._sealed if segment not in sealed]
+        self._done(made, files)
+
+    def _done(self, made: int, files: list[File]) -> None:
+        """These files are durable, and the names that there were at `made`."""
+        self._parent = None
+        self._synced = made
         self._files = [file for file in self._files if file not in files]
         for file in files:
             file.close()
+
+    @staticmethod
+    async def sync_empty(parent: Directory, logs: "Sequence[Unsynced]") -> None:
+        """Small files and names of logs without bytes, all in `parent`, in one go. OSError."""
+        begun = [(one, one._made, list(one._files)) for one in logs]  # noqa: SLF001 - same class
+        files = [file for _, _, some in begun for file in some]
+        await parent.sync_together(files, [one._directory for one in logs])  # noqa: SLF001
+        for one, made, some in begun:
+            one._done(made, some)  # noqa: SLF001
 
     def close(self) -> None:
         """Give back the small files."""

@@ -1,5 +1,9 @@
-"""Logs and directories of logs that ask for a sync get it soon, a few at a time."""
+"""Logs and directories of logs that ask for a sync get it soon, a few at a time.
 
+New logs are synced many at a time: nobody waits for one of them, and a request may make thousands.
+"""
+
+from itertools import islice
 from typing import Final, NoReturn
 
 import trio
@@ -7,10 +11,12 @@ import trio
 from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.empty import is_empty, sync_empty
 from trio_kafka.log.log import Log
 from trio_kafka.log.sync import sync
 
 AT_ONCE: Final = 4  # as many as a directory has threads
+NEW_AT_ONCE: Final = 64
 _logger: Final = get_logger(__name__)
 
 
@@ -21,15 +27,22 @@ class Syncing:
         self._wanted: dict[Log | LogDirectory, None] = {}
         self._at_work: set[Log | LogDirectory] = set()
         self._bell = trio.Event()
+        self._new: dict[Log, None] = {}
+        self._new_bell = trio.Event()
 
     def ask(self, what: Log | LogDirectory) -> None:
         """Let it be synced once from now on: of a directory the names."""
-        self._wanted[what] = None
-        self._bell.set()
+        if isinstance(what, Log) and is_empty(what):
+            self._new[what] = None
+            self._new_bell.set()
+        else:
+            self._wanted[what] = None
+            self._bell.set()
 
     def forget(self, log: Log) -> None:
         """It left service."""
         self._wanted.pop(log, None)
+        self._new.pop(log, None)
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -38,6 +51,7 @@ class Syncing:
         async with trio.open_nursery() as nursery:
             for number in range(AT_ONCE):
                 nursery.start_soon(self._sync_wanted, name=f"log-sync-{number}")
+            nursery.start_soon(self._sync_new, name="log-sync-new")
             task_status.started()
             await trio.sleep_forever()
 
@@ -58,6 +72,27 @@ class Syncing:
                     await sync_if_open(what)
             finally:
                 self._at_work.remove(what)
+
+    async def _sync_new(self) -> NoReturn:
+        """Those that come while some are synced are the next ones."""
+        while True:
+            await self._new_bell.wait()
+            some = self._take_new()
+            if not some:
+                self._new_bell = trio.Event()
+                continue
+            for log in await sync_empty(some):
+                self._wanted[log] = None
+                self._bell.set()
+
+    def _take_new(self) -> list[Log]:
+        """Some of one directory."""
+        parent = next((log.unsynced.parent for log in self._new), None)
+        found = (log for log in self._new if log.unsynced.parent is parent)
+        some = list(islice(found, NEW_AT_ONCE))
+        for log in some:
+            del self._new[log]
+        return some
 
 
 async def sync_if_open(log: Log) -> None:

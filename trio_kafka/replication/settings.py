@@ -1,5 +1,6 @@
 """A topic's settings as its logs and its partitions take them."""
 
+from functools import lru_cache
 from typing import Final
 
 from attrs import fields
@@ -19,11 +20,13 @@ _CODECS: Final = {
     "lz4": Codec.LZ4,
     "zstd": Codec.ZSTD,
 }
+_KEPT: Final = 128  # most topics of a cluster have one of few kinds of settings
 _SHARED: Final = tuple(one.name for one in fields(LogConfig) if one.name != "cleanup_policy")
 
 
+@lru_cache(maxsize=_KEPT)
 def log_config(topic: TopicConfig) -> LogConfig:
-    """What a log obeys."""
+    """What a log obeys; one object for all topics with the same settings."""
     shared = {name: getattr(topic, name) for name in _SHARED}
     if topic.internal_segment_bytes is not None:
         # Without the lower bound of segment.bytes: for tests, Kafka's and ours.
@@ -31,8 +34,9 @@ def log_config(topic: TopicConfig) -> LogConfig:
     return LogConfig(cleanup_policy=frozenset(topic.cleanup_policy), **shared)
 
 
+@lru_cache(maxsize=_KEPT)
 def partition_settings(topic: TopicConfig, *, full_validation: bool) -> PartitionSettings:
-    """What a leader obeys. full_validation: `trio.record.validation=full`."""
+    """What a leader obeys, as `log_config`. full_validation: `trio.record.validation=full`."""
     codec = _CODECS[topic.compression_type]
     levels = {
         Codec.GZIP: topic.compression_gzip_level,

@@ -64,6 +64,22 @@ async def test_syncing_a_directory_syncs_the_directory(root, tmp_path, monkeypat
     assert synced == [str(tmp_path)]
 
 
+async def test_files_come_before_names_and_names_inside_before_those_here(
+    root, tmp_path, monkeypatch
+):
+    synced = []
+    for call in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, call, lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
+    inside = [root.directory(name, create=True) for name in "xy"]
+    files = [one.create("f") for one in inside]
+
+    await root.sync_together(files, inside)
+
+    assert synced == [str(tmp_path / name) for name in ("x/f", "y/f", "x", "y", "")]
+    for file in files:
+        file.close()
+
+
 def test_each_directory_that_is_made_is_durable_in_its_parent(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(storage, "sync_directory", synced.append)

@@ -2,13 +2,13 @@
 
 import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import trio
 
 from trio_kafka.world.names import check_name
-from trio_kafka.world.protocols import Buffer
+from trio_kafka.world.protocols import Buffer, Directory, File, Lease
 from trio_kafka.world.real.file import RealFile
 from trio_kafka.world.real.volume import Volume
 
@@ -19,8 +19,9 @@ _MODE: Final = 0o644
 class RealDirectory:
     """See `protocols.Directory`."""
 
-    def __init__(self, volume: Volume, path: str) -> None:
-        if not os.path.isdir(path):
+    def __init__(self, volume: Volume, path: str, *, made: bool = False) -> None:
+        """made: just now, so it is a directory."""
+        if not made and not os.path.isdir(path):
             os.listdir(path)  # says why, by the system's error
         self.path = path
         self._volume = volume
@@ -53,9 +54,7 @@ class RealDirectory:
 
     def directory(self, name: str, *, create: bool = False) -> "RealDirectory":
         path = self._at(name)
-        if create and not os.path.exists(path):
-            os.mkdir(path)
-        return RealDirectory(self._volume, path)
+        return RealDirectory(self._volume, path, made=create and _make(path))
 
     def lock(self, name: str) -> Callable[[], None]:
         fd = os.open(self._at(name), _FILE | os.O_CREAT, _MODE)
@@ -100,6 +99,26 @@ class RealDirectory:
     async def sync(self) -> None:
         await self._volume.run_shielded(sync_directory, self.path)
 
+    async def sync_together(self, files: Sequence[File], inside: Sequence[Directory]) -> None:
+        paths = [*(directory.path for directory in inside), self.path]
+        leases: list[Lease] = []
+        try:
+            leases.extend(file.lease(0) for file in files)
+            descriptors = [lease.key for lease in leases]
+            await self._volume.run_shielded(_sync_together, descriptors, paths)
+        finally:
+            for lease in leases:
+                lease.release()
+
+
+def _make(path: str) -> bool:
+    """Make a directory where nothing is. False: something is."""
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        return False
+    return True
+
 
 def _create_whole(path: str, flags: int, content: Buffer) -> int:
     """The descriptor of a file that holds `content`."""
@@ -128,6 +147,13 @@ def sync_directory(path: str) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _sync_together(descriptors: Sequence[int], paths: Sequence[str]) -> None:
+    for descriptor in descriptors:
+        os.fdatasync(descriptor)
+    for path in paths:
+        sync_directory(path)
 
 
 def make_directories(path: str) -> None:

@@ -2,13 +2,13 @@
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import trio
 
 from trio_kafka.world.names import check_name
-from trio_kafka.world.protocols import Buffer
+from trio_kafka.world.protocols import Buffer, Directory, File
 from trio_kafka.world.recent import Writes
 from trio_kafka.world.simulated.disk import (
     DirectoryNode,
@@ -161,6 +161,13 @@ class SimulatedDirectory:
         with trio.CancelScope(shield=True):
             await self._world.pause(1e-3, 3e-2)
         self._node.sync(changes)
+
+    async def sync_together(self, files: Sequence[File], inside: Sequence[Directory]) -> None:
+        with trio.CancelScope(shield=True):
+            for file in files:
+                await file.sync()
+            for directory in (*inside, self):
+                await directory.sync()
 
 
 def _check_replaced(moved: Node, replaced: Node, path: str) -> None:

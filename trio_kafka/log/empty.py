@@ -1,0 +1,88 @@
+"""Logs that have just been made become durable together.
+
+One thread syncs their small files and names, and their directory's names once: each by itself would
+cost four threads and as many journals. Nothing of their bytes is claimed to be durable, as there
+are none.
+"""
+
+import errno
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.descriptors import when_free
+from trio_kafka.log.durable import Unsynced
+from trio_kafka.log.log import Log
+from trio_kafka.world.protocols import Directory
+
+_GONE: Final = frozenset({errno.ENOENT, errno.EBADF})
+_logger: Final = get_logger(__name__)
+
+
+def is_empty(log: Log) -> bool:
+    """Whether it is new, and has nothing but its files: all that `sync_empty` makes durable."""
+    return (
+        log.unsynced.new
+        and log.end_offset == log.recovery_point
+        and len(log.segments) == 1
+        and not log.epochs.dirty
+    )
+
+
+async def sync_empty(logs: Sequence[Log]) -> list[Log]:
+    """Sync new logs of one directory; an error takes it offline.
+
+    Those that were not synced, as they are written to or busy, or as one left service meanwhile.
+    """
+    await trio.lowlevel.checkpoint()
+    held: list[Log] = []
+    try:
+        held.extend(log for log in logs if _hold(log))
+        await _sync(held)
+    except OSError as error:
+        if error.errno in _GONE:
+            return [log for log in logs if not log.closed]
+        _fail(held, error)
+    finally:
+        for log in held:
+            log.writing.release()
+    return [log for log in logs if log.unsynced.new and not log.closed and not log.failed]
+
+
+def _hold(log: Log) -> bool:
+    """Take `writing`, unless somebody has it."""
+    try:
+        log.writing.acquire_nowait()
+    except trio.WouldBlock:
+        return False
+    return True
+
+
+async def _sync(logs: Sequence[Log]) -> None:
+    """OSError."""
+    for log in logs:
+        await log.lower_checkpoints(log)
+
+    async def attempt() -> None:
+        these = [log for log in logs if is_empty(log) and not log.closed and not log.failed]
+        parent: Directory | None = these[0].unsynced.parent if these else None
+        if parent is not None:
+            await Unsynced.sync_empty(parent, [log.unsynced for log in these])
+            for log in these:
+                log.last_sync_ms = log.now_ms()
+
+    await when_free(attempt)
+
+
+def _fail(logs: Sequence[Log], error: OSError) -> None:
+    """What is durable is not known: no log of the directory can be trusted."""
+    for log in logs:
+        if not log.closed:
+            try:
+                log.fail(error)
+            except LogDirError as failure:
+                _logger.warning("sync failed", partition=str(log.partition), reason=str(failure))
+            return
