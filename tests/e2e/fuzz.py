@@ -163,7 +163,7 @@ def frames_of(answers: Any) -> Iterator[bytes]:
 
 def error_codes(part: Any) -> Iterator[int]:
     """All of a message and its structs."""
-    for one in fields_of(part.__class__):  # of a shared default too
+    for one in fields_of(type(part)):
         value = getattr(part, one.name)
         if one.name == "error_code":
             yield value
