@@ -1,4 +1,4 @@
-from trio_kafka.log.pace import SLOW_FOR_S, SUSPECT_FOR_S, Pace
+from trio_kafka.log.pace import CLOSE_S, SLOW_FOR_S, SUSPECT_FOR_S, Pace
 
 
 def test_a_directory_is_slow_for_a_while_after_a_long_append():
@@ -91,3 +91,19 @@ def test_where_time_only_passes_by_waiting_a_long_append_has_waited():
     pace.held_up(9.9, 10.0)
 
     assert not pace.calm
+
+
+def test_waits_are_counted_once_for_appends_that_come_close() -> None:
+    now, asked = [10.0], []
+
+    def waits() -> int:
+        asked.append(now[0])
+        return 7
+
+    pace = Pace(lambda: now[0], waits)
+    pace.held_up(9.9, 10.0)
+    for pause in (0.0, CLOSE_S / 2, CLOSE_S / 2, 2 * CLOSE_S):
+        now[0] += pause
+        pace.watch()
+
+    assert asked == [10.0, now[0]]

@@ -14,6 +14,7 @@ LONG_APPEND_S: Final = 0.005
 LONG_IN_THREAD_S: Final = 0.025
 SLOW_FOR_S: Final = 1.0
 SUSPECT_FOR_S: Final = 2.0
+CLOSE_S: Final = 0.0001
 
 
 class Pace:
@@ -30,6 +31,7 @@ class Pace:
         "_suspect_until",
         "_waited",
         "_waits",
+        "_watched",
         "calm",
         "elapsed",
         "long_appends",
@@ -46,6 +48,7 @@ class Pace:
         self.suspect = False
         self._waits = waits
         self._waited: int | None = None  # how often, before the append that is watched
+        self._watched = float("-inf")
         self._suspect_until = float("-inf")
         self.calm = True
         self.queues = 0
@@ -59,12 +62,16 @@ class Pace:
         return self.elapsed() < self.slow_until
 
     def watch(self) -> None:
-        """An append of this thread begins, to a directory that is suspect."""
-        if self._waits is None or self.elapsed() >= self._suspect_until:
+        """An append of this thread begins, to a directory that is suspect. Between appends that
+        come so close the loop has not waited for anything: the count is taken once for them.
+        """
+        now = self.elapsed()
+        if self._waits is None or now >= self._suspect_until:
             self.suspect = False
             self._waited = None
-        else:
+        elif self._waited is None or now - self._watched > CLOSE_S:
             self._waited = self._waits()
+        self._watched = now
 
     def held_up(self, began: float, ended: float) -> None:
         """An append held this thread for longer than LONG_APPEND_S: by the disk, or by others."""
