@@ -71,10 +71,10 @@ async def test_jobs_that_are_nearly_due_run_together_in_one_wake(autojump_clock)
         nursery.start_soon(scheduler.run)
 
         await trio.sleep(35)
+        assert scheduler.node.figures()["wakes"] == 3
         nursery.cancel_scope.cancel()
 
     assert first.at == second.at == [10, 20, 30]
-    assert scheduler.node.figures()["wakes"] == 3
 
 
 async def test_a_job_that_may_not_be_early_waits_for_its_own_time(autojump_clock):

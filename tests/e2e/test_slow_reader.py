@@ -21,6 +21,7 @@ from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest,
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.planes import until
 from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
@@ -136,7 +137,8 @@ async def test_a_cut_above_the_high_watermark_shows_no_byte_that_was_written_lat
 ) -> None:
     await broker.create_topic("mine", configs={"flush.messages": "1"})
     log = log_of(broker, "mine")
-    log.wants_sync = lambda _: None  # nothing becomes durable: all lies above the high watermark
+    await until(lambda: not log.unsynced.new)  # its files are
+    log.wants_sync = lambda _: None  # nothing more becomes durable: all lies above
     await write(broker, "mine", b"m")
     assert log.high_watermark == 0
     async with broker.connect() as reader:
