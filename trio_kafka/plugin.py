@@ -50,8 +50,9 @@ from trio_kafka.requests.context import Context
 from trio_kafka.requests.kept import Kept
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded
-from trio_kafka.requests.slices import Steps, in_slices, lazily, to_bytes_in_steps
+from trio_kafka.requests.slices import in_slices, lazily, to_bytes_in_steps
 from trio_kafka.security.operations import OF_CLUSTER, OF_TOPIC
+from trio_kafka.steps import Steps
 
 __all__ = [
     "LED_ELSEWHERE",

@@ -42,7 +42,6 @@ from trio_kafka.protocol.messages.k00_produce import (
 )
 
 NO_ACKS: Final = 0
-ACKS: Final = (1, -1, 0)
 NO_OFFSET: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
 LEADERS_SINCE: Final = 10  # KIP-951
@@ -73,8 +72,7 @@ def say_error(
 
 @api(ProduceRequest, error=say_error)
 def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]:
-    if request.acks not in ACKS:
-        check_acks(request.acks)  # says which there are
+    check_acks(request.acks)
     count = 0
     for topic in request.topic_data:
         count += len(topic.partition_data)

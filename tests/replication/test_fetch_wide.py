@@ -125,3 +125,13 @@ async def test_what_was_marked_and_then_read_to_its_end_is_looked_at_no_more(wor
     sizes(broker_.fetch(may_wait=False).look())
 
     assert not broker_.session.dirty
+
+
+async def test_a_reading_that_another_poll_has_overtaken_does_not_wait(world) -> None:
+    """It would take the place of the one that waits now."""
+    broker_ = Broker(world, 40)
+    steps = broker_.fetch().look_in_steps()
+    next(steps)
+    broker_.session.epoch += 1
+
+    assert end_of(steps).error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH

@@ -13,15 +13,13 @@ from trio_kafka.protocol.messages.k00_produce import (
 )
 from trio_kafka.protocol.messages.k03_metadata import MetadataResponse, MetadataResponseTopic
 from trio_kafka.requests.slices import (
-    Done,
-    Steps,
-    advance,
     coarse,
     encode_in_steps,
     in_slices,
     lazily,
     to_bytes_in_steps,
 )
+from trio_kafka.steps import Done, Steps, advance
 
 
 def counting(steps: int, seen: list[str]) -> Steps[str]:

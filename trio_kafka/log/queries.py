@@ -13,7 +13,6 @@ from trio_kafka.log.read import Found, Place, find_aborted, find_place, lease, w
 from trio_kafka.log.reading import Steps, Want, run_cold, run_warm
 from trio_kafka.log.times import TimedOffset, find_largest_time, find_time
 from trio_kafka.log.transaction_index import AbortedTransaction
-from trio_kafka.records.file_range import FileRange
 
 T = TypeVar("T")
 
@@ -39,10 +38,9 @@ def read(
                 if not at_least_one:
                     return Found(None, 0, offset)
                 size = first_size
-            range_ = FileRange(file.lease(position + size), position, size)
-            return Found(range_, position, first_offset)
+            return lease(file, position, size, first_offset)
     place = _warm(log, _find_place(log, offset, max_bytes, end_offset, at_least_one))
-    return lease(place) if place else Found(None, 0, offset)
+    return lease(*place) if place else Found(None, 0, offset)
 
 
 async def locate(
@@ -52,7 +50,7 @@ async def locate(
     place = await waiting(
         log, lambda: _find_place(log, offset, max_bytes, end_offset, at_least_one)
     )
-    return lease(place) if place else Found(None, 0, offset)
+    return lease(*place) if place else Found(None, 0, offset)
 
 
 async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from trio_kafka.log.reading import Steps
-from trio_kafka.log.scan import Spot
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.records.file_range import FileRange
@@ -23,12 +22,12 @@ class Found(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Bytes of a segment's file that begin with a batch."""
+    """Bytes of a segment's file that begin with the batch of `first_offset`."""
 
     file: File
     position: int
     size: int
-    first: Spot
+    first_offset: int
 
 
 def find_place(
@@ -67,14 +66,13 @@ def find_place(
         if not at_least_one:
             return None
         size = first.size
-    return Place(segment.file, first.position, size, first)
+    return Place(segment.file, first.position, size, first.base_offset)
 
 
-def lease(place: Place) -> Found:
-    """The range of a place; it must be released."""
-    file, position, size, first = place
+def lease(file: File, position: int, size: int, first_offset: int) -> Found:
+    """The range of what begins with the batch of `first_offset`; it must be released."""
     range_ = FileRange(file.lease(position + size), position, size)
-    return Found(range_, position, first.base_offset)
+    return Found(range_, position, first_offset)
 
 
 def whole_batches(content: memoryview) -> bytes:

@@ -15,7 +15,7 @@ from trio_kafka.log.empty import is_empty, sync_empty
 from trio_kafka.log.log import Log
 from trio_kafka.log.sync import sync
 
-AT_ONCE: Final = 4  # as many as a directory has threads
+AT_ONCE: Final = 4  # each in a thread of its directory
 NEW_AT_ONCE: Final = 64
 _logger: Final = get_logger(__name__)
 

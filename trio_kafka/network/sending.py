@@ -20,7 +20,6 @@ from trio_kafka.network.turn import Turn
 from trio_kafka.wire.server import Segments
 from trio_kafka.world.protocols import RangeCutError
 
-_ONE: Final = 1
 SMALL: Final = 16 << 10  # bytes of an answer behind which others are made before it is sent
 
 
@@ -52,7 +51,7 @@ class Sending:
             release(segments)
             return
         connection.framer.done()
-        if len(segments) != _ONE or type(segments[0]) is not bytes or len(segments[0]) > SMALL:
+        if len(segments) != 1 or type(segments[0]) is not bytes or len(segments[0]) > SMALL:
             connection.muted |= items.SENDING
         if connection.answers:
             connection.answers.append((request, segments))
@@ -72,7 +71,7 @@ class Sending:
         if not answers:
             return
         connection.answers = None
-        if len(answers) == _ONE:
+        if len(answers) == 1:
             request, segments = answers[0]
             self.send(connection, (request,), segments)
             return
@@ -95,7 +94,7 @@ class Sending:
         if out is not None:
             out.add(requests, segments)
             return
-        if len(segments) == _ONE and type(segments[0]) is bytes:  # nearly always
+        if len(segments) == 1 and type(segments[0]) is bytes:  # nearly always
             data = segments[0]
             try:
                 taken = connection.socket.send(data)

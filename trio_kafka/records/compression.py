@@ -8,13 +8,14 @@ Kafka's own builder.
 """
 
 import struct
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Final
 
 import cramjam
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.steps import Steps, whole
 from trio_kafka.world.protocols import Buffer
 
 
@@ -62,14 +63,12 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
         case Codec.SNAPPY:
             return _compress_snappy(memoryview(data))
         case Codec.LZ4:
-            return _end_of(compress_lz4(data, level))
+            return whole(compress_lz4(data, level))
         case Codec.ZSTD:
             return bytes(cramjam.zstd.compress(data, level=level))
 
 
-def compress_lz4(
-    data: Buffer, level: int = _DEFAULT_LEVELS[Codec.LZ4]
-) -> Generator[None, None, bytes]:
+def compress_lz4(data: Buffer, level: int = _DEFAULT_LEVELS[Codec.LZ4]) -> Steps[bytes]:
     """As `compress`, in steps of 64 KiB (0.4 ms): it is the one codec that no thread can run beside
     others, as the library keeps the interpreter's lock.
     """
@@ -80,15 +79,6 @@ def compress_lz4(
         frame.compress(bytes(view[at : at + _LZ4_STEP]))  # the library takes no views
         yield
     return bytes(frame.finish())
-
-
-def _end_of(steps: Generator[None, None, bytes]) -> bytes:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            whole: bytes = stop.value
-            return whole
 
 
 def decompress(codec: Codec, data: Buffer, limit: int) -> bytes:

@@ -57,12 +57,11 @@ def are_settled(parts: Sequence[Produced], acks: int) -> bool:
         if type(result) is Queued:
             return False
         if type(result) is Appended and acks != NO_ACKS and partition is not None:
-            log = partition.leading
-            if log is None:
-                return False
-            have = log.high_watermark if acks == ACKS_ALL else log.durable_end
-            if have <= result.last_offset:
-                return False
+            try:
+                if not acknowledged(partition, result.last_offset + 1, acks):
+                    return False
+            except KafkaError:
+                return False  # `ProduceWait` tells it
     return True
 
 

@@ -7,7 +7,7 @@ they are marked. Values in and out: the handler makes messages of them.
 Source: KIP-74 (limits and order), KIP-227 (sessions), KIP-320.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Final
 
 import trio
@@ -18,6 +18,7 @@ from trio_kafka.model import NodeId
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import Isolation, PartitionRead, around, read, visible_end
 from trio_kafka.replication.sessions import NO_SESSION, FetchKey, Session, SessionPartition
+from trio_kafka.steps import Steps, whole
 
 Reads = list[tuple[SessionPartition, PartitionRead]]
 WIDE: Final = 200  # partitions to read: more than 2 ms
@@ -124,14 +125,14 @@ class Fetch:
 
         Park this fetch and call `try_complete` on a mark or at its deadline.
         """
-        return self._judge(_whole(self._reading()))
+        return self._judge(whole(self._reading()))
 
-    def look_in_steps(self) -> Generator[None, None, FetchAnswer | None]:
+    def look_in_steps(self) -> Steps[FetchAnswer | None]:
         """As `look`. What changes meanwhile is not known to anybody who parks: look at it then."""
         return self._judge((yield from self._reading()))
 
     def _judge(self, reads: Reads) -> FetchAnswer | None:
-        if self._urgent or self._size >= self._minimum:
+        if self._urgent or self._size >= self._minimum or self._is_overtaken:
             return self._answer(reads)
         # What is cold is worth a short wait to any client: without it, it would never get on.
         if not (self.limits.may_wait or self.cold) or not self.session.partitions:
@@ -147,17 +148,20 @@ class Fetch:
 
     def is_due(self, timed_out: bool) -> bool:
         """Whether to complete it now, after a mark or at its deadline."""
-        if timed_out or self.session.epoch != self._epoch:
-            return True
-        return bool(self.ready) or self._is_ripe()
+        return timed_out or self._is_overtaken or bool(self.ready) or self._is_ripe()
 
     def complete(self) -> FetchAnswer:
         """Read and answer, whatever there is."""
-        return self._answer(_whole(self._reading()))
+        return self._answer(whole(self._reading()))
 
-    def complete_in_steps(self) -> Generator[None, None, FetchAnswer]:
+    def complete_in_steps(self) -> Steps[FetchAnswer]:
         """As `complete`."""
         return self._answer((yield from self._reading()))
+
+    @property
+    def _is_overtaken(self) -> bool:
+        """The session has had another poll since this one began."""
+        return self.session.epoch != self._epoch
 
     @property
     def _minimum(self) -> int:
@@ -195,7 +199,7 @@ class Fetch:
         found.release()
         return size
 
-    def _reading(self) -> Generator[None, None, Reads]:
+    def _reading(self) -> Steps[Reads]:
         """Read every dirty partition within the limits of the request; pauses now and then."""
         left = self.limits.max_bytes
         size = 0
@@ -284,22 +288,12 @@ class Fetch:
         session = self.session
         if not session.id:  # nothing is remembered, everything is told
             return FetchAnswer(session_id=NO_SESSION, parts=reads)
-        if session.epoch != self._epoch:
+        if self._is_overtaken:
             for _, part in reads:
                 part.release()
             error = KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH, _DUPLICATE)
             return FetchAnswer(session_id=session.id, error=error)
         return FetchAnswer(session_id=session.id, parts=session.answer(reads, full=self._full))
-
-
-def _whole(reading: Generator[None, None, Reads]) -> Reads:
-    """All of it, now."""
-    try:
-        while True:
-            next(reading)
-    except StopIteration as end:
-        reads: Reads = end.value
-        return reads
 
 
 def _fit(part: PartitionRead, left: int, *, at_least_one: bool) -> PartitionRead:

@@ -8,7 +8,7 @@ directories of partitions that are not this broker's become strays: their files 
 are free.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NoReturn, TypeVar
 
 import trio
@@ -34,6 +34,7 @@ from trio_kafka.replication.session_cache import SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
 from trio_kafka.replication.settings import log_config, partition_settings
 from trio_kafka.replication.slow_appends import SlowAppends
+from trio_kafka.steps import Steps
 from trio_kafka.world.protocols import World
 
 T = TypeVar("T")
@@ -138,7 +139,7 @@ class ReplicaManager:
         uses_ids: bool = True,
         max_wait_s: float = 0.0,
         resolve: Callable[[FetchKey], Partition] | None = None,
-    ) -> T | Delayed | Generator[None, None, T | Delayed]:
+    ) -> T | Delayed | Steps[T | Delayed]:
         """One Fetch: its answer, as `make` makes it, or what to park; of many partitions in steps.
 
         wanted, forget: what the request adds, changes and drops. resolve: finds a partition for
@@ -167,7 +168,7 @@ class ReplicaManager:
 
     def _fetch_in_steps(
         self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
-    ) -> Generator[None, None, T | Delayed]:
+    ) -> Steps[T | Delayed]:
         answer = yield from fetch.look_in_steps()
         return self._park(fetch, make, now, max_wait_s) if answer is None else make(answer)
 
@@ -176,13 +177,14 @@ class ReplicaManager:
     ) -> Delayed:
         """A fetch that has looked and waits. A wide one completes in steps, too."""
 
-        def in_steps() -> Generator[None, None, T]:
+        def in_steps() -> Steps[T]:
             return make((yield from fetch.complete_in_steps()))
 
-        def try_complete(timed_out: bool) -> T | Generator[None, None, T] | None:
-            if not fetch.is_due(timed_out):
-                return None
-            return in_steps() if fetch.is_wide else make(fetch.complete())
+        def try_complete(timed_out: bool) -> T | Steps[T] | None:
+            if fetch.is_wide:
+                return in_steps() if fetch.is_due(timed_out) else None
+            answer = fetch.try_complete(timed_out)
+            return None if answer is None else make(answer)
 
         wait_s = max(max_wait_s, COLD_WAIT_S) if fetch.cold else max_wait_s
         delayed = Delayed(fetch.keys, now + wait_s, try_complete, purgatory=self.fetch)

@@ -7,7 +7,7 @@ in slices too: it keeps the lock.
 Source: compression.type, cleanup.policy=compact; trio.record.validation.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Final, TypeVar
 
 import trio
@@ -20,6 +20,7 @@ from trio_kafka.records.header import HEADER_SIZE, BatchHeader
 from trio_kafka.records.recompress import recompress, repacked
 from trio_kafka.records.walk import check_records, walk_records
 from trio_kafka.replication.partition import PartitionSettings
+from trio_kafka.steps import Steps, advance
 from trio_kafka.world.protocols import World
 
 T = TypeVar("T")
@@ -114,23 +115,17 @@ def refinement(settings: PartitionSettings, header: BatchHeader, now_ms: int) ->
     return None
 
 
-def _lz4(plain: bytes, level: int | None) -> Generator[None, None, bytes]:
+def _lz4(plain: bytes, level: int | None) -> Steps[bytes]:
     return compress_lz4(plain) if level is None else compress_lz4(plain, level)
 
 
-async def _in_slices(steps: Generator[None, None, T], elapsed: Callable[[], float]) -> T:
+async def _in_slices(steps: Steps[T], elapsed: Callable[[], float]) -> T:
     """The result of the steps; others run after each millisecond of them."""
-    await trio.lowlevel.checkpoint()
-    ends = elapsed() + _SLICE_S
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
-        if elapsed() >= ends:
-            await trio.lowlevel.checkpoint()
-            ends = elapsed() + _SLICE_S
+    done = None
+    while done is None:
+        await trio.lowlevel.checkpoint()
+        done = advance(steps, elapsed, elapsed() + _SLICE_S)
+    return done.value
 
 
 def _invalid(error: KafkaError) -> KafkaError:

@@ -39,7 +39,8 @@ from trio_kafka.requests.parking import Parking
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.requests.routes import API_VERSIONS, Routes
-from trio_kafka.requests.slices import LARGE, Steps, advance
+from trio_kafka.requests.slices import LARGE
+from trio_kafka.steps import Steps, advance
 from trio_kafka.wire.server import code_of
 
 T = TypeVar("T")

@@ -12,7 +12,8 @@ from trio_kafka.protocol.schema import message_of
 from trio_kafka.protocol.weight import weigher
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.error_answers import generic_error_answer
-from trio_kafka.requests.slices import Steps, coarse, encode_in_steps
+from trio_kafka.requests.slices import coarse, encode_in_steps
+from trio_kafka.steps import Steps
 from trio_kafka.wire.server import JOINED, Segments, answer, body_position, small_answer
 
 

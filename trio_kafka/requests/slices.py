@@ -1,43 +1,22 @@
-"""Work on a request that is too much for one go: steps, between which others may run.
+"""Work on a request that is too much for one go, in steps of some 10 µs."""
 
-A step takes some 10 µs. Whoever drives steps looks at the clock after each.
-"""
-
-from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from itertools import islice, repeat
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from attrs import frozen
 
 from trio_kafka.protocol.compiler import encoder_in_steps
+from trio_kafka.steps import Steps
 from trio_kafka.wire.server import joined
 
 T = TypeVar("T")
 S = TypeVar("S")
 T_co = TypeVar("T_co", covariant=True)
-Steps = Generator[None, None, T]
 
 LARGE: Final = 64 << 10  # bytes of a request that is read in steps
 _ITEMS: Final = 16  # of an array, in one step
 _PIECES: Final = 2000  # that are joined when they are so many
-
-
-@frozen
-class Done(Generic[T]):
-    """What steps gave at their end."""
-
-    value: T
-
-
-def advance(steps: Steps[T], elapsed: Callable[[], float], ends: float) -> Done[T] | None:
-    """Go on until the end, or until `elapsed` has reached `ends`: then None. At least one step."""
-    try:
-        while True:
-            next(steps)
-            if elapsed() >= ends:
-                return None
-    except StopIteration as end:
-        return Done(end.value)
 
 
 def coarse(fine: Steps[T], items: int = _ITEMS) -> Steps[T]:

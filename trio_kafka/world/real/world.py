@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import trio
 
+from trio_kafka.steps import whole
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real.network import RealNetwork
 from trio_kafka.world.real.storage import RealDirectory, make_directories
@@ -60,10 +61,4 @@ class RealWorld:
 
 def _run_job(job: Callable[..., Generator[None, None, T]], path: str, *args: Any) -> T:
     """In a worker process: to the end at once, and reads may block."""
-    steps = job(RealDirectory(Volume(SkippingClock(), 1, blocking=True), path), *args)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
+    return whole(job(RealDirectory(Volume(SkippingClock(), 1, blocking=True), path), *args))
