@@ -1,10 +1,14 @@
 """Requests are read and answers written, in the version asked for."""
 
 import struct
+from typing import cast
 
 import pytest
 
 from trio_kafka.errors import ErrorCode, ProtocolError
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.requests.api import api, api_of
 from trio_kafka.requests.replies import Encoded, Route, make_route
@@ -20,6 +24,11 @@ def echo(request: object, context: object) -> None: ...
 def read(request: object, context: object) -> None: ...
 
 
+def asked(correlation: int) -> Request:
+    """A request of nobody."""
+    return Request(None, 0, correlation, 0, cast("Connection", None), Stamps(0.0, 0.0))
+
+
 def route(handler: object, version: int) -> Route:
     made = api_of(handler)
     assert made is not None
@@ -33,12 +42,12 @@ def test_a_request_is_read_and_an_answer_written(version: int) -> None:
 
     assert way.read(frame, 2) == EchoRequest("hello", 5)
 
-    (data,) = way.write(99, EchoResponse(text="hi", number=1))
+    (data,) = way.write(asked(99), EchoResponse(text="hi", number=1))
     size, correlation = struct.unpack_from(">ii", data)
     assert (size, correlation) == (len(data) - 4, 99)
     assert decoder(EchoResponse, version)(data, 8 + version)[0].text == "hi"
     body = to_bytes(EchoResponse(text="hi", number=1), version)
-    assert way.write(99, Encoded(body)) == (data,)
+    assert way.write(asked(99), Encoded(body)) == (data,)
 
 
 def test_what_is_no_request_is_a_protocol_error() -> None:
@@ -54,7 +63,7 @@ def test_what_is_no_bytes_is_passed_on_as_it_is() -> None:
             return 1000
 
     data = Range()
-    segments = route(read, 0).write(1, ReadResponse(data))  # type: ignore[arg-type]
+    segments = route(read, 0).write(asked(1), ReadResponse(data))  # type: ignore[arg-type]
 
     assert segments[1] is data
     assert struct.unpack_from(">i", segments[0]) == (sum(map(len, segments)) - 4,)

@@ -136,11 +136,11 @@ class HandlerGroup:
             elif answer is None:
                 request.respond(None)
             elif type(answer) is Encoded:
-                request.respond(route.write(request.correlation, answer))
+                request.respond(route.write(request, answer))
             elif type(answer) is GeneratorType or route.is_large(answer):
                 self._in_steps(request, self._finish(request, route, message, answer))
             else:
-                request.respond(route.write(request.correlation, answer))
+                request.respond(route.write(request, answer))
         except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
             self._fail(request, route, message, error)
 
@@ -264,9 +264,9 @@ class HandlerGroup:
             elif answer is None:
                 request.respond(None)
             elif type(answer) is Encoded or not route.is_large(answer):
-                request.respond(route.write(request.correlation, answer))
+                request.respond(route.write(request, answer))
             else:
-                segments = yield from route.write_in_steps(request.correlation, answer)
+                segments = yield from route.write_in_steps(request, answer)
                 request.respond(segments)
         except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
             self._fail(request, route, message, error)
@@ -296,7 +296,7 @@ class HandlerGroup:
                 if type(answer) is GeneratorType or route.is_large(answer):
                     self._in_steps(request, self._finish(request, route, message, answer))
                 else:
-                    request.respond(route.write(request.correlation, answer))
+                    request.respond(route.write(request, answer))
             except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
                 self._fail(request, route, message, error)
 
@@ -341,7 +341,7 @@ class HandlerGroup:
         self._counters.add("request_errors", api=route.api.name, error=code.name)
         try:
             answer = route.error(message, code, text)
-            segments = None if answer is None else route.write(request.correlation, answer)
+            segments = None if answer is None else route.write(request, answer)
         except Exception:
             logger.exception("an error cannot be answered", api=route.api.name)
             segments = None

@@ -6,6 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode
+from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import decoder, decoder_in_steps, encoder
 from trio_kafka.protocol.headers import request_header_version, response_header_version
 from trio_kafka.protocol.schema import message_of
@@ -48,10 +49,11 @@ class Route:
         position = body_position(frame, client_length, flexible=self.flexible_request)
         return self.decode(frame, position)[0]
 
-    def write(self, correlation: int, response: Any) -> Segments:
-        """The segments of an answer. Raises EncodeError for a response that the version cannot
-        carry.
+    def write(self, request: Request, response: Any) -> Segments:
+        """The segments of the answer to `request`. Raises EncodeError for a response that the
+        version cannot carry.
         """
+        correlation = request.correlation
         if type(response) is Encoded:
             if len(response.body) > JOINED:
                 return answer(correlation, (response.body,), flexible=self.flexible_response)
@@ -66,10 +68,10 @@ class Route:
         decode = decoder_in_steps(self.api.request, self.version)
         return (yield from coarse(decode(frame, position)))[0]
 
-    def write_in_steps(self, correlation: int, response: Any) -> Steps[Segments]:
+    def write_in_steps(self, request: Request, response: Any) -> Steps[Segments]:
         """As `write`, of a large response."""
         parts = yield from encode_in_steps(response, self.version)
-        return answer(correlation, parts, flexible=self.flexible_response)
+        return answer(request.correlation, parts, flexible=self.flexible_response)
 
     def error(self, request: Any, code: ErrorCode, message: str | None) -> Any:
         """The response that says an error; None if the API cannot say it."""
