@@ -6,9 +6,9 @@ from trio_kafka.config.load import broker_config
 from trio_kafka.config.setting import ConfigError
 
 
-def change(wanted, *, given=None, per_broker=True, **dynamic):
+def change(wanted, *, given=None, per_broker=True, registered=(), **dynamic):
     found = Layers(config=broker_config(given), **dynamic)
-    return check_broker_change(found, wanted, per_broker=per_broker)
+    return check_broker_change(found, wanted, per_broker=per_broker, registered=registered)
 
 
 def refusal(wanted, **arguments):
@@ -53,9 +53,67 @@ def test_settings_of_tls_are_changed_by_listener():
     )
 
 
-@pytest.mark.parametrize("name", ["listeners", "listener.security.protocol.map"])
-def test_listeners_stay_while_the_broker_runs(name):
-    assert "is read when the broker starts" in refusal({name: "PLAINTEXT://:1"})
+MAP = "PLAINTEXT:PLAINTEXT,IN:PLAINTEXT,CONTROL:PLAINTEXT"
+TWO = {"listeners": "PLAINTEXT://h:1,IN://h:2", "listener.security.protocol.map": MAP}
+
+
+def test_a_listener_is_added_by_one_broker():
+    assert change(TWO) == ()
+    assert refusal(TWO, per_broker=False).endswith("one broker's own: want the broker's id")
+
+
+def test_a_listener_without_a_protocol_is_refused():
+    assert refusal({"listeners": TWO["listeners"]}) == (
+        "listeners: listener.security.protocol.map has no protocol for IN"
+    )
+
+
+def test_what_is_advertised_stays():
+    only = {**TWO, "listeners": "PLAINTEXT://h:1"}
+
+    assert refusal(only, given=TWO, registered=["PLAINTEXT", "IN"]) == (
+        "listeners: IN is advertised to the cluster while this broker runs"
+    )
+    assert change(only, given=TWO, registered=["PLAINTEXT"]) == ()
+    assert change({}, dynamic=TWO, registered=["PLAINTEXT"]) == ()
+
+
+def test_what_was_told_before_and_is_not_served_hinders_no_change():
+    assert change({"message.max.bytes": "5"}, registered=["OLD"]) == ()
+
+
+def test_the_listener_that_brokers_use_stays():
+    assert refusal({**TWO, "listeners": "IN://h:2"}) == (
+        "security.inter.broker.protocol: no advertised listener is called PLAINTEXT:"
+        " set inter.broker.listener.name"
+    )
+
+
+def test_a_listener_keeps_its_protocol():
+    assert refusal({"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,IN:SSL"}, given=TWO) == (
+        "listener.security.protocol.map: IN is served with PLAINTEXT: it keeps that"
+    )
+
+
+@pytest.mark.parametrize("per_broker", [True, False])
+def test_the_processors_of_each_listener_change_by_at_most_a_factor_of_two(per_broker):
+    own = "listener.name.in.num.network.threads"
+    given = {**TWO, own: "9"}
+
+    assert refusal({"num.network.threads": "7"}, given=given, per_broker=per_broker) == (
+        "num.network.threads: 7 is too far from 3: want 1 to 6"
+    )
+    assert change({"num.network.threads": "6"}, given=given, per_broker=per_broker) == ()
+    assert refusal({own: "3"}, given=given, per_broker=per_broker).startswith(f"{own}: 3 is too")
+    assert change({own: "18"}, given=given, per_broker=per_broker) == ()
+    assert refusal({own: "0"}, given=given, per_broker=per_broker).startswith(f"{own}: ")
+
+
+def test_processors_of_a_new_listener_and_of_the_control_plane_may_be_any():
+    own = "listener.name.in.num.network.threads"
+
+    assert change({**TWO, own: "30"}) == ()
+    assert change({own: "30"}, given={**TWO, "control.plane.listener.name": "IN"}) == ()
 
 
 def test_nobody_makes_a_running_broker_read_files():

@@ -323,3 +323,40 @@ def test_the_protocol_map_ignores_case_and_blanks():
         "IN": SecurityProtocol.PLAINTEXT,
         "OUT": SecurityProtocol.SSL,
     }
+
+
+CONTROLLED = {"protocol_map": f"{MAP},CONTROL:PLAINTEXT", "control_plane_name": "control"}
+
+
+def test_the_control_plane_has_one_of_the_advertised_listeners():
+    found = resolve("PLAINTEXT://h:1", "CONTROL://h:2", **CONTROLLED)
+
+    assert found.control == "CONTROL"
+    assert resolve("PLAINTEXT://h:1", control_plane_name="").control is None
+
+
+@pytest.mark.parametrize(
+    ("listeners", "others", "reason"),
+    [
+        (
+            ("PLAINTEXT://h:1",),
+            {},
+            "control is none of the advertised listeners: want one of PLAINTEXT",
+        ),
+        (
+            ("PLAINTEXT://h:1", "CONTROL://h:2"),
+            {"advertised": ("PLAINTEXT://h:1",)},
+            "control is none of the advertised listeners: want one of PLAINTEXT",
+        ),
+        (
+            ("PLAINTEXT://h:1", "CONTROL://h:2"),
+            {"inter_broker_name": "CONTROL"},
+            "control is the listener that brokers use: want another one",
+        ),
+    ],
+)
+def test_a_control_plane_without_a_listener_of_its_own_is_refused(listeners, others, reason):
+    with pytest.raises(ConfigError) as caught:
+        resolve(*listeners, **CONTROLLED, **others)
+
+    assert (caught.value.name, caught.value.reason) == ("control.plane.listener.name", reason)

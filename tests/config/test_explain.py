@@ -57,10 +57,11 @@ def test_a_setting_is_explained():
         ("ssl.provider", "here", "has no meaning here: it is about the Java runtime"),
         ("broker.id", "here", "is honoured; deprecated: want node.id"),
         (
-            "listener.name.a.num.network.threads",
+            "listener.name.a.num.io.threads",
             "here",
             "is not honoured yet: a setting is the same for all listeners",
         ),
+        ("listener.name.a.num.network.threads", "here", "is honoured"),
         ("listener.name.a.ssl.key.password", "here", "is not honoured yet: TLS is not served"),
     ],
 )

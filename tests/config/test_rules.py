@@ -110,11 +110,6 @@ JAVA = "names a Java class, which cannot be run here"
             "remote.log.storage.system.enable",
             "tiered storage is not served yet",
         ),
-        (
-            {"control.plane.listener.name": "C"},
-            "control.plane.listener.name",
-            "the control plane is not served yet",
-        ),
     ],
 )
 def test_what_cannot_be_honoured_is_refused_by_name(settings, name, reason):

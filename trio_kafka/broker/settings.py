@@ -1,6 +1,6 @@
 """The broker's settings, as each part takes them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
@@ -21,6 +21,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.config import LogConfig
 from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.model import NodeId
 from trio_kafka.raft.retention import Retention
 from trio_kafka.world.protocols import World
 
@@ -50,7 +51,10 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
         if kind is ResourceType.TOPIC:
             validate_topic_configs(values, effective.of(image))
         else:
-            _check_broker_change(effective.layers(image), values, per_broker=bool(name))
+            me = image.brokers.get(NodeId(config.node_id))
+            told = [endpoint.name for endpoint in me.endpoints] if me is not None else []
+            layers = effective.layers(image)
+            _check_broker_change(layers, values, per_broker=bool(name), registered=told)
 
     def lists(kind: ResourceType, name: str) -> str | None:
         of_topic = kind is ResourceType.TOPIC
@@ -75,10 +79,12 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
     )
 
 
-def _check_broker_change(layers: Layers, wanted: Mapping[str, str], *, per_broker: bool) -> None:
+def _check_broker_change(
+    layers: Layers, wanted: Mapping[str, str], *, per_broker: bool, registered: Collection[str]
+) -> None:
     """Raises KafkaError(INVALID_REQUEST), as Kafka does for settings of brokers."""
     try:
-        warnings = check_broker_change(layers, wanted, per_broker=per_broker)
+        warnings = check_broker_change(layers, wanted, per_broker=per_broker, registered=registered)
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
     for warning in warnings:

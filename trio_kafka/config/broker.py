@@ -40,6 +40,8 @@ class BrokerConfig(OwnSettings):
 
     given: Mapping[str, Given] = field(factory=dict, eq=False, repr=False)
     """What was written down, by name: described, known and plugin settings."""
+    changed: Mapping[str, str] = field(factory=dict, eq=False, repr=False)
+    """What was set while the broker runs, of settings with a listener's prefix: texts by name."""
 
     # Who this node is
     node_id: int = int32(NOTHING, "The number of this node in its cluster.", low=0)
@@ -369,6 +371,7 @@ class BrokerConfig(OwnSettings):
             controller_names=self.controller_listener_names,
             inter_broker_name=self.inter_broker_listener_name,
             inter_broker_protocol=self.security_inter_broker_protocol,
+            control_plane_name=self.control_plane_listener_name,
         )
 
     def plugin_settings(self, plugin: str) -> dict[str, str]:

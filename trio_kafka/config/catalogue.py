@@ -24,6 +24,10 @@ from trio_kafka.config.topic import TOPIC_SETTINGS
 BROKER_SETTINGS: Final = settings_of(BrokerConfig)
 
 _LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(.+)")
+# Those that are obeyed listener by listener.
+_BY_LISTENER: Final = frozenset(
+    {"max.connection.creation.rate", "max.connections", "num.network.threads"}
+)
 # What a mechanism's name may stand before, in a listener's settings.
 _OF_MECHANISMS: Final = (
     "connections.max.reauth.ms",
@@ -89,8 +93,9 @@ def why_without_effect(name: str) -> str | None:
     """Why a setting has no effect here; None for one that has, or that Kafka does not know."""
     if name in BROKER_SETTINGS:
         return why_unheard(name)
-    reason = why_ignored(base_of(name))
-    if reason is None and has_prefix(name) and setting_of(name) is not None:
+    base = base_of(name)
+    reason = why_ignored(base)
+    if reason is None and base not in _BY_LISTENER and setting_of(name) is not None:
         return f"{Standing.NOT_YET.value}: a setting is the same for all listeners"
     return reason
 

@@ -3,10 +3,11 @@
 A broker setting is refused that cannot be changed while the broker runs, or not for all brokers at
 once, or that is out of bounds, or that contradicts another one. Kafka answers INVALID_REQUEST for
 broker settings, INVALID_CONFIG for those of topics (`topic.validate_topic_configs`).
-Source: KIP-226, KIP-255, KIP-405; Apache Kafka 4.4.0 for the rules of thread pools and cleaners.
+Source: KIP-226, KIP-255, KIP-405; Apache Kafka 4.4.0 for the rules of thread pools, listeners and
+cleaners.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import attrs
@@ -14,6 +15,8 @@ import attrs
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, unknown, why_without_effect
 from trio_kafka.config.dynamic import Layers, update_of, value_of
+from trio_kafka.config.endpoints import parse_protocol_map
+from trio_kafka.config.of_listener import has_own, name_of, value_for
 from trio_kafka.config.setting import ConfigError, Update
 
 # Pools that grow or shrink by at most a factor of two in one change.
@@ -21,30 +24,29 @@ _POOLS: Final = (
     "background.threads",
     "log.cleaner.threads",
     "num.io.threads",
-    "num.network.threads",
     "num.recovery.threads.per.data.dir",
     "num.replica.fetchers",
 )
-# Kafka's brokers follow these while they run; here they are read at the start.
-_AT_START: Final = frozenset(
-    {
-        # Whoever may change settings could else read this machine's files and environment.
-        "config.providers",
-        # Listeners are neither opened nor closed while the broker runs.
-        "listener.security.protocol.map",
-        "listeners",
-    }
-)
+_PROCESSORS: Final = "num.network.threads"
+_PROTOCOLS: Final = "listener.security.protocol.map"
+# Kafka's brokers follow this while they run; here it is read at the start: whoever may change
+# settings could else read this machine's files and environment.
+_AT_START: Final = frozenset({"config.providers"})
 
 
 def check_broker_change(
-    layers: Layers, wanted: Mapping[str, str], *, per_broker: bool
+    layers: Layers,
+    wanted: Mapping[str, str],
+    *,
+    per_broker: bool,
+    registered: Collection[str] = (),
 ) -> tuple[str, ...]:
     """What is to be known about a change that is allowed: a line for each name without an effect.
 
     layers: as they are before the change.
     wanted: all that the resource will have, by name: this broker's own settings if `per_broker`,
         those of all brokers otherwise.
+    registered: names of the listeners that the cluster was told of when this broker registered.
     Raises ConfigError, which names the setting and never shows a secret.
     """
     before = layers.dynamic if per_broker else layers.dynamic_default
@@ -58,9 +60,13 @@ def check_broker_change(
         after = attrs.evolve(layers, dynamic=wanted)
     else:
         after = attrs.evolve(layers, dynamic_default=wanted)
-    readable = after.usable()[0]
+    readable_before, readable = layers.usable()[0], after.usable()[0]
+    old = _in_force(readable_before)
+    _check_protocols(old, readable)
     config = readable.effective()
-    _check_pools(layers.usable()[0], readable)
+    _check_listeners(old, config, registered)
+    _check_pools(readable_before, readable)
+    _check_processors(old, config)
     _check_local_retention(config)
     return tuple(warnings)
 
@@ -89,14 +95,56 @@ def _is_secured(name: str) -> bool:
     return name.startswith("ssl.")
 
 
+def _in_force(readable: Layers) -> BrokerConfig:
+    """What is there contradicts itself: then what was written down is in force."""
+    try:
+        return readable.effective()
+    except ConfigError:
+        return readable.config
+
+
+def _check_protocols(before: BrokerConfig, after: Layers) -> None:
+    """A listener that is served keeps its protocol."""
+    protocols = parse_protocol_map(str(value_of(_PROTOCOLS, after)))
+    for listener in before.endpoints.broker:
+        if protocols.get(listener.name, listener.protocol) is not listener.protocol:
+            reason = f"{listener.name} is served with {listener.protocol.name}: it keeps that"
+            raise ConfigError(_PROTOCOLS, reason)
+
+
+def _check_listeners(
+    before: BrokerConfig, after: BrokerConfig, registered: Collection[str]
+) -> None:
+    """What the cluster was told of is served until this broker stops."""
+    left = {listener.name for listener in after.endpoints.broker}
+    removed = [one.name for one in before.endpoints.broker if one.name not in left]
+    if gone := [name for name in removed if name in registered]:
+        reason = f"{', '.join(gone)} is advertised to the cluster while this broker runs"
+        raise ConfigError("listeners", reason)
+
+
 def _check_pools(before: Layers, after: Layers) -> None:
     for name in _POOLS:
         old, new = int(str(value_of(name, before))), int(str(value_of(name, after)))
-        if new == old:
-            continue
-        if new < 1 or new < old // 2 or new > old * 2:
-            reason = f"{new} is too far from {old}: want {max(1, old // 2)} to {max(1, old * 2)}"
-            raise ConfigError(name, reason)
+        _check_pool(name, old, new)
+
+
+def _check_processors(before: BrokerConfig, after: BrokerConfig) -> None:
+    """Those of each listener that stays; the one of the control plane has always one."""
+    served = {one.name for one in before.endpoints.broker} - {before.endpoints.control}
+    for listener in (one.name for one in after.endpoints.broker):
+        if listener in served:
+            own = has_own(after, listener, _PROCESSORS)
+            old, new = (
+                int(str(value_for(config, listener, _PROCESSORS))) for config in (before, after)
+            )
+            _check_pool(name_of(listener, _PROCESSORS) if own else _PROCESSORS, old, new)
+
+
+def _check_pool(name: str, old: int, new: int) -> None:
+    if new != old and (new < 1 or new < old // 2 or new > old * 2):
+        reason = f"{new} is too far from {old}: want {max(1, old // 2)} to {max(1, old * 2)}"
+        raise ConfigError(name, reason)
 
 
 def _check_local_retention(config: BrokerConfig) -> None:

@@ -43,13 +43,15 @@ class NamedEndpoint:
 class Listeners:
     """The listeners of a node. `advertised` are the broker's, in the order of `broker`.
 
-    An advertised port 0 means: the port that the listener of that name was given.
+    An advertised port 0 means: the port that the listener of that name was given. `control` is the
+    one of them that has a plane of its own.
     """
 
     broker: tuple[NamedEndpoint, ...]
     controller: tuple[NamedEndpoint, ...]
     advertised: tuple[NamedEndpoint, ...]
     inter_broker: str
+    control: str | None = None
 
 
 _ENDPOINT: Final = re.compile(
@@ -97,6 +99,7 @@ def resolve_listeners(
     controller_names: Sequence[str],
     inter_broker_name: str | None,
     inter_broker_protocol: str,
+    control_plane_name: str | None = None,
 ) -> Listeners:
     """The listeners of a node that is broker and controller. Raises ConfigError.
 
@@ -120,11 +123,13 @@ def resolve_listeners(
     told = _advertised(advertised, broker, controllers, protocols)
     controller = tuple(listener for listener in named if listener.name in controllers)
     _check_controllers(advertised, controller, controllers, protocols)
+    inter_broker = _inter_broker(told, inter_broker_name, inter_broker_protocol)
     return Listeners(
         broker=broker,
         controller=controller,
         advertised=told,
-        inter_broker=_inter_broker(told, inter_broker_name, inter_broker_protocol),
+        inter_broker=inter_broker,
+        control=_control(control_plane_name, told, inter_broker),
     )
 
 
@@ -214,6 +219,23 @@ def _inter_broker(advertised: Sequence[NamedEndpoint], name: str | None, protoco
             return listener.name
     reason = f"no advertised listener is called {protocol}: set inter.broker.listener.name"
     raise ConfigError("security.inter.broker.protocol", reason)
+
+
+def _control(
+    name: str | None, advertised: Sequence[NamedEndpoint], inter_broker: str
+) -> str | None:
+    """Kafka's rules of its control plane, until 3.9 (KIP-291)."""
+    if not name:
+        return None
+    setting, control = "control.plane.listener.name", name.upper()
+    names = [listener.name for listener in advertised]
+    if control not in names:
+        reason = f"{name} is none of the advertised listeners: want one of {', '.join(names)}"
+        raise ConfigError(setting, reason)
+    if control == inter_broker:
+        reason = f"{name} is the listener that brokers use: want another one"
+        raise ConfigError(setting, reason)
+    return control
 
 
 def _two_families(one: str, other: str) -> bool:

@@ -15,6 +15,7 @@ from attrs import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import (
     BROKER_SETTINGS,
+    has_prefix,
     is_of_plugin,
     is_of_provider,
     setting_of,
@@ -107,6 +108,7 @@ def overlaid(config: BrokerConfig, changes: Mapping[str, str]) -> BrokerConfig:
     Raises ConfigError.
     """
     values: dict[str, Any] = {}
+    values["changed"] = {name: text for name, text in changes.items() if has_prefix(name)}
     for name, text in changes.items():
         setting = setting_of(name)
         if setting is None:

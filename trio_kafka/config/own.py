@@ -1,4 +1,4 @@
-"""Settings that Kafka does not have: all of them begin with `trio.`."""
+"""Settings that Kafka does not have: they begin with `trio.`, but for one that it had until 3.9."""
 
 from attrs import frozen
 
@@ -10,6 +10,9 @@ from trio_kafka.introspect.log import FORMATS, LEVELS
 class OwnSettings:
     """What `BrokerConfig` has beside Kafka's settings."""
 
+    control_plane_listener_name: str | None = string(
+        None, "The listener that has processors, handlers and a request channel of its own."
+    )
     trio_log_format: str = string(
         "text", "How the broker's own log is written: for people, or as JSON.", choices=FORMATS
     )

@@ -22,7 +22,6 @@ REFUSED: Final = {
     "alter.config.policy.class.name": _NO_JAVA,
     "client.quota.callback.class": _NO_JAVA,
     "remote.log.storage.system.enable": "tiered storage is not served yet",
-    "control.plane.listener.name": "the control plane is not served yet",
 }
 _LEAST_DEDUPE: Final = 1 << 20
 _UNOBEYED: Final = frozenset(
