@@ -11,7 +11,7 @@ from trio_kafka.introspect.tree import Node
 def test_the_hops_of_a_request_are_its_whole_time(steps: list[int]) -> None:
     at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
     sums = Sums()
-    sums.add(Stamps(at[0], at[1], at[2], at[3], at[4]), at[5])
+    sums.add(Stamps(at[0], at[1], handled=at[2], answered=at[3], sending=at[4]), at[5])
 
     hops = [sums.queue, sums.local, sums.remote, sums.response_queue, sums.send]
     assert hops == steps[1:]
@@ -30,7 +30,8 @@ def test_the_hops_of_a_request_are_its_whole_time(steps: list[int]) -> None:
 def test_sums_add_up_and_maxima_stay() -> None:
     sums = Sums()
     for local in (0.003, 0.001):
-        sums.add(Stamps(1.0, 1.0, 1.0 + local, 1.0 + local, 1.0 + local, 0.5), 1.0 + local)
+        end = 1.0 + local
+        sums.add(Stamps(1.0, 1.0, handled=end, answered=end, sending=end, throttled_s=0.5), end)
 
     figures = sums.figures()
     assert figures["count"] == 2
@@ -43,7 +44,7 @@ def test_sums_add_up_and_maxima_stay() -> None:
 def test_each_api_has_a_node_by_its_name() -> None:
     node = Node("requests", "part")
     times = Times(node, {18: "ApiVersions"})
-    stamps = Stamps(0.0, 0.0, 1.0, 1.0, 1.0)
+    stamps = Stamps(0.0, 0.0, handled=1.0, answered=1.0, sending=1.0)
     times.of(18).add(stamps, 1.0)
     times.of(18).add(stamps, 1.0)
     times.of(7).add(stamps, 1.0)

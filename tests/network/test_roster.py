@@ -1,5 +1,6 @@
 """Connections come and go; why they go is counted."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import trio
@@ -10,6 +11,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.network import items
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.roster import Roster
+from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.frame import Buffers, Framer
 from trio_kafka.world.protocols import World
@@ -19,7 +21,7 @@ async def connections(world: World, count: int) -> list[Connection]:
     listener = await world.network.listen("127.0.0.1", 0)
     buffers = Buffers(world.buffer)
     made = []
-    nobody: Any = None
+    nobody: Any = SimpleNamespace(listener=ListenerSettings())
     for _ in range(count):
         socket = await world.network.connect("127.0.0.1", listener.address.port)
         made.append(Connection(socket, nobody, Framer(buffers, 1000)))

@@ -44,7 +44,8 @@ async def test_first_come_first_served(channel: RequestChannel) -> None:
 
     assert numbers(got) == [0, 1, 2, 3]
     assert len(rung) == 3
-    assert all(guest.muted == items.IN_HAND and guest.request is None for guest in guests)
+    assert all(guest.muted == items.IN_HAND for guest in guests)
+    assert [guest.request for guest in guests] == got  # in hand, until they are answered
 
 
 async def test_whoever_comes_later_does_not_pass_those_who_wait(channel: RequestChannel) -> None:

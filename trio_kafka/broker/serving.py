@@ -96,7 +96,7 @@ def make_plane(site: Site, parts: Parts, dynamic: DynamicSettings) -> Plane:
         size=dynamic.config.num_io_threads,
     )
     dynamic.follow(lambda config: group.resize(config.num_io_threads))
-    return Plane(
+    plane = Plane(
         "data",
         site.world,
         channel,
@@ -105,7 +105,10 @@ def make_plane(site: Site, parts: Parts, dynamic: DynamicSettings) -> Plane:
         counters=site.counters,
         node=node,
         node_id=site.config.node_id,
+        lives=site.config.trio_request_lives,
     )
+    parts.planes.append(plane)
+    return plane
 
 
 async def bind_plane(site: Site, plane: Plane, current: BrokerConfig) -> Sequence[Endpoint]:

@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import string
+from trio_kafka.config.setting import int32, string
 from trio_kafka.introspect.log import FORMATS, LEVELS
 
 
@@ -23,4 +23,10 @@ class OwnSettings:
         "header",
         "How far produced records are checked: batch headers and CRC, or every record.",
         choices=("header", "full"),
+    )
+    trio_request_lives: int = int32(
+        16,
+        "How many of the latest, and of the slowest, requests of each API are kept to be looked at.",
+        low=0,
+        high=1000,
     )

@@ -1,4 +1,4 @@
-"""The times of one request's hops, and their sums per API.
+"""The times of one request's hops, what else is known of it, and sums per API.
 
 A request passes queue (until a handler has it), local (the handler's own work), remote (parked, for
 others), response queue (until its processor has the answer) and send (until the socket has taken it
@@ -6,32 +6,65 @@ all). Throttling is not a hop of the answer but a pause after it. All readings c
 `Clock.elapsed`. Source: Kafka's request metrics.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from attrs import define, field
 
+from trio_kafka.introspect.lives import OFTEN, Lives
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.model import Endpoint
 
 HOPS: Final = ("queue", "local", "remote", "throttle", "response_queue", "send", "total")
 
 
+LIVES: Final = 16  # requests of each API that are kept, where nothing else is said
+
+
+@define(eq=False)
+class Origin:
+    """Where requests come from: what is told of a connection, without the connection.
+
+    number: of the connection, on its processor. software: name and version of the client (KIP-511).
+    """
+
+    peer: Endpoint
+    local: Endpoint
+    listener: str
+    protocol: str
+    number: int
+    software: tuple[str, str] | None = None
+
+
+NOWHERE: Final = Origin(Endpoint("", 0), Endpoint("", 0), "", "", 0)
+
+
 @define(eq=False)
 class Stamps:
-    """Readings of one request; 0.0 is "not yet"."""
+    """Readings of one request, 0.0 is "not yet"; and what is known of it when it is over."""
 
     received: float  # its last byte is here
     begun: float  # a handler has it
+    code: int = 0  # as in `wire.server.code_of`
+    correlation: int = 0
+    request_bytes: int = 0  # of the frame, without its length
+    origin: Origin = NOWHERE
     handled: float = 0.0  # the handler's own work is done: answered, or parked
     answered: float = 0.0
     sending: float = 0.0  # its processor has the answer
+    sent: float = 0.0  # the socket has taken it all
     throttled_s: float = 0.0
+    plugin_s: float = 0.0  # of the handler's time: that of interceptors
+    error: int = 0  # of the whole answer; errors of its parts are not looked for
+    response_bytes: int = 0  # with the length; 0: there was no answer
+    client_id: str = ""
 
 
 @define(eq=False)
 class Sums:
-    """Count, sums and maxima of the hops of one API, in seconds."""
+    """Count, sums and maxima of the hops of one API, in seconds; and some lives of its requests."""
 
+    lives: Lives = field(factory=lambda: Lives(LIVES))
     count: int = 0
     queue: float = 0.0
     queue_max: float = 0.0
@@ -49,9 +82,10 @@ class Sums:
     total_max: float = 0.0
 
     def add(self, stamps: Stamps, sent: float) -> None:
-        """Count one request whose answer is gone; hops that took no time at all cost a
-        comparison.
+        """Count one request whose answer is gone, and keep it for a while; hops that took no time at
+        all cost a comparison.
         """
+        stamps.sent = sent
         self.count += 1
         received, begun, handled = stamps.received, stamps.begun, stamps.handled
         answered, sending = stamps.answered, stamps.sending
@@ -79,6 +113,12 @@ class Sums:
         self.total += hop
         if hop > self.total_max:  # noqa: PLR1730 - max() costs three times as much
             self.total_max = hop
+        lives = self.lives
+        lives.latest.append(stamps)
+        if hop > lives.slow_above:
+            lives.note_slow(stamps, hop)
+        if not self.count & OFTEN:
+            lives.forget(sent)
         if hop := stamps.throttled_s:
             self.throttle += hop
             self.throttle_max = max(self.throttle_max, hop)
@@ -94,16 +134,32 @@ class Sums:
 
 @define(eq=False)
 class Times:
-    """The sums of every API that was asked for, under one node."""
+    """The sums of every API that was asked for, under one node. lives: kept of each."""
 
     _node: Node
     _names: Mapping[int, str] = field(factory=dict)
+    _lives: int = LIVES
     known: dict[int, Sums] = field(factory=dict, init=False)  # by key of the API
 
     def of(self, key: int) -> Sums:
         """The sums of one API key; call it for known keys only, each is kept for good."""
         sums = self.known.get(key)
         if sums is None:
-            sums = self.known[key] = Sums()
-            self._node.add(self._names.get(key, f"api-{key}"), "part", sums.figures)
+            sums = self.known[key] = Sums(Lives(self._lives))
+            self._node.add(self.name_of(key), "part", sums.figures)
         return sums
+
+    def name_of(self, key: int) -> str:
+        """What an API is called."""
+        return self._names.get(key, f"api-{key}")
+
+    def latest(self) -> Iterator[Stamps]:
+        """Of each API the latest requests, the newest first."""
+        for sums in tuple(self.known.values()):
+            yield from reversed(tuple(sums.lives.latest))
+
+    def slowest(self, now: float) -> Iterator[Stamps]:
+        """Of each API the slowest requests of the last hour; now: a reading of `elapsed`."""
+        for sums in tuple(self.known.values()):
+            sums.lives.forget(now)
+            yield from sums.lives.slowest()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from trio_kafka.introspect.stamps import Origin
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.outgoing import Outgoing
@@ -31,6 +32,7 @@ class Connection:
         "left",
         "muted",
         "node",
+        "origin",
         "out",
         "parked",
         "peer",
@@ -41,7 +43,6 @@ class Connection:
         "request",
         "requests",
         "socket",
-        "software",
     )
 
     def __init__(self, socket: Socket, processor: "Processor", framer: Framer) -> None:
@@ -59,20 +60,31 @@ class Connection:
         self.answers: list[tuple[Request, Segments]] | None = None  # for the end of the turn
         self.out: Outgoing | None = None  # the rest of answers
         self.ending: tuple[str, str] | None = None  # why it is closed as soon as `out` is gone
-        self.request: Request | None = None  # the one that waits for room
+        # The one in hand, unless its reader serves it at once; also while it waits for room.
+        self.request: Request | None = None
         self.parked: Callable[[], None] | None = None  # drops what waits for the peer's sake
         self.progress = (
             0.0  # trio.current_time() of the last pass in which it asked or took something
         )
         self.requests = 0
         self.node: Node
-        self.software: tuple[str, str] | None = None  # name and version (KIP-511)
+        listener = processor.listener
+        self.origin = Origin(self.peer, socket.local, listener.name, listener.security_protocol, 0)
         self._client_raw = b""
         self._client_id = ""
 
     @property
     def listener(self) -> ListenerSettings:
         return self.processor.listener
+
+    @property
+    def software(self) -> tuple[str, str] | None:
+        """Name and version of the client, if it has told them (KIP-511)."""
+        return self.origin.software
+
+    @software.setter
+    def software(self, told: tuple[str, str]) -> None:
+        self.origin.software = told
 
     def client_id(self, frame: memoryview, length: int) -> str:
         """The client id of a request: nearly always that of the request before.

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import trio
 
 from trio_kafka.introspect.metrics import Counters
-from trio_kafka.introspect.stamps import Times
+from trio_kafka.introspect.stamps import LIVES, Times
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
@@ -37,8 +37,11 @@ class Plane:
         counters: Counters,
         node: Node,
         node_id: int = 0,
+        lives: int = LIVES,
     ) -> None:
-        """`node` is the plane's own; `turn` and `channel` are those of its handlers."""
+        """`node` is the plane's own; `turn` and `channel` are those of its handlers; `lives`: how
+        many requests are kept of each API.
+        """
         self.name = name
         self._node = node
         self._node_id = node_id
@@ -49,8 +52,9 @@ class Plane:
             turn=turn,
             buffers=Buffers(world.buffer),
             counters=counters,
-            times=Times(node.add("requests", "part"), handlers.names),
+            times=Times(node.add("requests", "part"), handlers.names, lives),
         )
+        self.times = self._shared.times
         self._opened = trio.Event()
         self._accepting: list[trio.CancelScope] = []
         self.processors: list[Processor] = []

@@ -244,7 +244,8 @@ class Processor:
         connection.requests += 1
         now = self._elapsed()
         code, correlation, length = HEAD(frame, 0)
-        return Request(frame, code, correlation, length, connection, Stamps(now, now))
+        stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
+        return Request(frame, code, correlation, length, connection, stamps)
 
     def _receive(self, connection: Connection) -> memoryview | None:
         """Its next frame, not whole yet. Raises BlockingIOError, OSError, FrameSizeError."""

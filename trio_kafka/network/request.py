@@ -1,6 +1,6 @@
 """A request in hand: its frame, its connection, and the one answer it gets."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field
 
@@ -9,6 +9,8 @@ from trio_kafka.wire.server import Segments, key_of, version_of
 
 if TYPE_CHECKING:
     from trio_kafka.network.connection import Connection
+
+IN_STEPS: Final = "turns of the loop"  # what a request waits for that is served in steps
 
 
 @define(eq=False)
@@ -27,6 +29,8 @@ class Request:
     stamps: Stamps
     client_id: str = field(default="", init=False)
     route: Any = field(default=None, init=False)  # its handlers' own
+    # While it is parked: a Delayed, or the function that is awaited; or IN_STEPS.
+    waits_for: Any = field(default=None, init=False)
 
     @property
     def key(self) -> int:
@@ -47,9 +51,14 @@ class Request:
     def respond(self, segments: Segments | None) -> None:
         """Answer, once. None: there is no answer (acks=0, or nobody to take it). Never waits."""
         self.frame = None
+        if segments is not None:
+            one = len(segments) == 1
+            self.stamps.response_bytes = len(segments[0]) if one else sum(map(len, segments))
+        self.connection.request = None
         self.connection.processor.answer(self, segments)
 
     def refuse(self, reason: str, detail: str) -> None:
         """End the connection instead of answering."""
         self.frame = None
+        self.connection.request = None
         self.connection.processor.refuse(self, reason, detail)

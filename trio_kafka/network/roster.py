@@ -32,6 +32,7 @@ class Roster:
     def add(self, connection: Connection) -> None:
         """Take a new connection into the selector and the tree."""
         connection.progress = trio.current_time()
+        connection.origin.number = self.accepted
         connection.node = self._node.add(f"{self.accepted}", "connection", connection.figures)
         self.accepted += 1
         self._selector.register(connection.socket)

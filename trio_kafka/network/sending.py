@@ -146,5 +146,6 @@ class Sending:
     def _sent(self, requests: Sequence[Request]) -> None:
         now = self._elapsed()
         for request in requests:
-            key = request.code >> 16
-            (self._known_times.get(key) or self._times.of(key)).add(request.stamps, now)
+            key, stamps = request.code >> 16, request.stamps
+            stamps.client_id = request.client_id
+            (self._known_times.get(key) or self._times.of(key)).add(stamps, now)

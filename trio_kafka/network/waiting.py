@@ -31,6 +31,7 @@ class WaitingRoom:
 
     def hand_over(self, connection: Connection, request: Request) -> None:
         """Into the channel, or behind those who wait for it already."""
+        connection.request = request
         if not self._waiting:
             try:
                 self._channel.offer(request)
@@ -38,7 +39,6 @@ class WaitingRoom:
                 pass
             else:
                 return
-        connection.request = request
         connection.muted |= items.CHANNEL_FULL
         self._waiting.append(connection)
         self._ask()
@@ -55,7 +55,6 @@ class WaitingRoom:
                 except trio.WouldBlock:
                     self._ask()
                     return
-                connection.request = None
                 connection.muted &= ~items.CHANNEL_FULL
             self._waiting.popleft()
         self._channel.call_next()  # the room that is left is another processor's

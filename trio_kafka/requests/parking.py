@@ -53,6 +53,7 @@ class Parking:
         self.leave()
         self._group.one_parked()
         connection.parked = self._scope.cancel
+        self._request.waits_for = wait
         result: Any = None
         failure: Exception | None = None
         try:
@@ -62,7 +63,7 @@ class Parking:
                 except Exception as error:  # noqa: BLE001 - raised again below, with a token
                     failure = error
         finally:
-            connection.parked = None
+            connection.parked = self._request.waits_for = None
             self._group.one_returned()
         await self.take()
         if failure is not None:

@@ -18,6 +18,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import NO_NODE, NodeId
+from trio_kafka.network.plane import Plane
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.registry import Registry
 
@@ -92,6 +93,7 @@ class Parts:
     configs: ConfigAdmin = missing("changes of settings")
     controller: Controller = missing("controller")
     metadata: MetadataCache = missing("metadata")
+    planes: list[Plane] = field(factory=list)
     producer_ids: ProducerIds = missing("producer ids")
     replicas: ReplicaManager = missing("replicas")
     settings: EffectiveConfig = missing("settings")

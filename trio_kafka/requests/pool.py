@@ -31,7 +31,7 @@ from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network import items
 from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.request import Request
+from trio_kafka.network.request import IN_STEPS, Request
 from trio_kafka.network.turn import Turn
 from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.context import Context
@@ -210,6 +210,7 @@ class HandlerGroup:
     def _in_steps(self, request: Request, steps: Steps[None]) -> None:
         """Take steps, a task those that are left."""
         if advance(steps, self.elapsed, self.elapsed() + _AT_ONCE_S) is None:
+            request.connection.request, request.waits_for = request, IN_STEPS
             self._tasks.start_soon(self._go_on, request, steps, name=f"{self._name}-slices")
 
     async def _go_on(self, request: Request, steps: Steps[None]) -> None:
@@ -283,10 +284,11 @@ class HandlerGroup:
             delayed, self._channel.complete, partial(self._complete, request, route, message)
         )
         connection.parked = partial(delayed.purgatory.drop, delayed)
+        connection.request, request.waits_for = request, delayed
         request.give_back()
 
     def _complete(self, request: Request, route: Route, message: Any, answer: Any) -> None:
-        request.connection.parked = None
+        request.connection.parked = request.waits_for = None
         if answer is None or answer is NO_ANSWER:
             request.respond(None)
         elif isinstance(answer, Exception):
@@ -338,6 +340,7 @@ class HandlerGroup:
                 version=route.version,
                 client=request.client_id,
             )
+        request.stamps.error = int(code)
         self._counters.add("request_errors", api=route.api.name, error=code.name)
         try:
             answer = route.error(message, code, text)

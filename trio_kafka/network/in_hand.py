@@ -1,0 +1,82 @@
+"""The requests that are in hand now: where each of them is, and what it waits for.
+
+Nothing is kept for it beside what serving needs: connections are looked at when somebody asks. A
+request that its reader serves at once is never seen, as nobody else runs meanwhile.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from itertools import islice
+from typing import Final
+
+from trio_kafka.network import items
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.processor import Processor
+from trio_kafka.network.request import IN_STEPS, Request
+from trio_kafka.purgatory import Delayed
+
+_NAMED: Final = 4  # keys of what is waited for
+
+
+class Stage(Enum):
+    """Where a request is."""
+
+    ROOM = "waits for room"  # the request channel is full
+    QUEUED = "queued"  # no handler has it yet
+    HANDLER = "handler"
+    PARKED = "parked"
+    SENDING = "sending"  # answered; the socket has not taken it all
+
+
+def requests_in_hand(processors: Iterable[Processor]) -> Iterator[Request | None]:
+    """Each request in hand; None for each connection that has none, so that who walks can pause.
+
+    Connections that come meanwhile may be left out.
+    """
+    for processor in tuple(processors):
+        for connection in tuple(processor.connections.values()):
+            found = of_connection(connection)
+            yield from found or (None,)
+
+
+def of_connection(connection: Connection) -> Sequence[Request]:
+    """What is in hand of one connection: those that are sent first."""
+    if connection.closed:
+        return ()
+    found = [] if connection.out is None else list(connection.out.requests)
+    found += [request for request, _ in connection.answers or ()]
+    if connection.request is not None:
+        found.append(connection.request)
+    return found
+
+
+def stage_of(request: Request) -> Stage:
+    """Where a request of `requests_in_hand` is."""
+    stamps = request.stamps
+    if stamps.answered:
+        return Stage.SENDING
+    if request.waits_for is not None:
+        return Stage.HANDLER if request.waits_for is IN_STEPS else Stage.PARKED
+    if stamps.begun != stamps.received:
+        return Stage.HANDLER
+    return Stage.ROOM if request.connection.muted & items.CHANNEL_FULL else Stage.QUEUED
+
+
+def wait_of(request: Request) -> str:
+    """What a request waits for: the purgatory and its first keys, the function; or nothing."""
+    waits_for = request.waits_for
+    if waits_for is None:
+        return ""
+    if isinstance(waits_for, str):
+        return waits_for
+    if not isinstance(waits_for, Delayed):
+        return str(getattr(waits_for, "__qualname__", type(waits_for).__name__))
+    keys = ", ".join(_name_of(key) for key in islice(waits_for.keys, _NAMED))
+    more = len(waits_for.keys) - _NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"{waits_for.purgatory.name}: {keys}{rest}"
+
+
+def _name_of(key: object) -> str:
+    """A partition by its name; of what has none, what it is."""
+    return str(getattr(key, "at", type(key).__name__))
