@@ -22,6 +22,7 @@ from trio_kafka.network import items
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.handlers import Shared
 from trio_kafka.network.idle import close_idle
+from trio_kafka.network.lingering import Lingering
 from trio_kafka.network.outgoing import release
 from trio_kafka.network.request import Request
 from trio_kafka.network.roster import Roster
@@ -66,6 +67,7 @@ class Processor:
         self._sending = Sending(
             shared.turn, shared.times, self._responses, self._close, self._unmute
         )
+        self._lingering = Lingering(shared.turn, self._selector.poll)
         self._asleep = self._inline = False
         self._ends = 0.0  # of the part of the turn that whichever task runs has
         self._served = 0
@@ -150,6 +152,7 @@ class Processor:
     async def _read(self) -> NoReturn:
         selector, ready, turn, elapsed = self._selector, self._ready, self._turn, self._elapsed
         poll, arrived, waiting = selector.poll, self._arrived.counts, self._waiting
+        sending = self._sending
         while True:
             if ready or waiting.room or arrived.queued:
                 await trio.lowlevel.checkpoint()  # the turn was over
@@ -158,9 +161,11 @@ class Processor:
                 await selector.wait()
                 self._asleep = False
             self._ends = turn.begin()
-            over = False
+            over = sending.bulky = False
             while not over:  # to look again costs a thirtieth of what a pass of the loop does
                 edges = poll(0, _EDGES_A_TURN)
+                if not edges and sending.bulky:
+                    edges = self._lingering.edges(_EDGES_A_TURN)
                 for key, mask in edges:
                     self._note(key, mask)
                 if arrived.queued:
@@ -394,5 +399,6 @@ class Processor:
             "served": self._served,
             "ready": len(self._ready),
             "waiting_for_room": len(self._waiting),
+            **self._lingering.figures(),
             "buffers_kept": self._shared.buffers.kept,
         }

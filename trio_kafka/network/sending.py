@@ -41,6 +41,7 @@ class Sending:
         self._responses = responses
         self._close = close
         self._unmute = unmute
+        self.bulky = False  # since it was set so: an answer was more than a socket takes at once
         self.waiting: list[Connection] = []  # have answers that wait for the end of the turn
 
     def later(self, request: Request, segments: Segments) -> None:
@@ -109,6 +110,7 @@ class Sending:
                     self._unmute(connection, items.SENDING)
                 return
         connection.out = Outgoing(requests, segments, taken)
+        self.bulky = True
         connection.progress = self._turn.time
         connection.muted |= items.SENDING
         if not taken:
@@ -120,6 +122,7 @@ class Sending:
         if out is None:
             return
         before = out.taken
+        self.bulky = True
         try:
             progress = out.flush(connection.socket)
         except RangeCutError as error:

@@ -109,7 +109,11 @@ class Selector(Protocol):
 
     @property
     def poll(self) -> Callable[[float, int], list[tuple[int, int]]]:
-        """`poll(0, limit)` gives [(key, mask)], one per key. The bell has key `bell`."""
+        """`poll(timeout_s, limit)` gives [(key, mask)], one per key. The bell has key `bell`.
+
+        timeout_s: 0 nearly always; else the thread stands still for so long at most, in ms. A
+        simulated selector never waits.
+        """
 
     @property
     def bell(self) -> int:

@@ -52,7 +52,7 @@ class MemorySelector:
         self._ready[key] = None
         self._lot.unpark_all()
 
-    def poll(self, timeout: float, limit: int) -> list[tuple[int, int]]:  # noqa: ARG002 - always 0
+    def poll(self, timeout: float, limit: int) -> list[tuple[int, int]]:  # noqa: ARG002 - others would stand still
         self._world.check()
         found = []
         for key in list(self._ready)[:limit]:
