@@ -11,6 +11,8 @@ from trio_kafka.config.describe import (
 )
 from trio_kafka.controller.config_admin import ResourceChanges, check_broker
 from trio_kafka.controller.features import FeatureChange, Upgrade
+from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
+from trio_kafka.controller.quotas import QuotaChange
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.introspect.levels import logger_levels
@@ -24,8 +26,15 @@ from trio_kafka.metadata.endpoints import (
     offline_replicas,
     online_directories,
 )
-from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType, TopicImage
+from trio_kafka.metadata.image import (
+    MetadataImage,
+    PartitionState,
+    QuotaEntity,
+    ResourceType,
+    TopicImage,
+)
 from trio_kafka.metadata.names import check_topic_name, is_internal
+from trio_kafka.metadata.quotas import quota_filter, quotas_that
 from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, Endpoint, NodeId, TopicId, TopicPartition
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.schema import message_of
@@ -56,6 +65,7 @@ from trio_kafka.steps import Steps
 
 __all__ = [
     "LED_ELSEWHERE",
+    "MOST_QUOTA_CHANGES",
     "NO_ANSWER",
     "NO_NODE",
     "OF_CLUSTER",
@@ -90,6 +100,8 @@ __all__ = [
     "ProtocolError",
     "Purgatory",
     "Queued",
+    "QuotaChange",
+    "QuotaEntity",
     "Registry",
     "ResourceChanges",
     "ResourceType",
@@ -122,6 +134,8 @@ __all__ = [
     "message_of",
     "offline_replicas",
     "online_directories",
+    "quota_filter",
+    "quotas_that",
     "search_offset",
     "special_offset",
     "to_bytes",

@@ -22,6 +22,8 @@ LISTED: Final = (
     (33, "AlterConfigs", 0, 2, "k33_alter_configs"),
     (37, "CreatePartitions", 0, 3, "k37_create_partitions"),
     (44, "IncrementalAlterConfigs", 0, 1, "k44_incremental_alter_configs"),
+    (48, "DescribeClientQuotas", 0, 1, "k48_describe_client_quotas"),
+    (49, "AlterClientQuotas", 0, 1, "k49_alter_client_quotas"),
     (57, "UpdateFeatures", 0, 2, "k57_update_features"),
     (60, "DescribeCluster", 0, 2, "k60_describe_cluster"),
     (61, "DescribeProducers", 0, 0, "k61_describe_producers"),

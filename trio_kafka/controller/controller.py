@@ -14,12 +14,13 @@ from typing import NoReturn, TypeVar
 import trio
 from attrs import frozen
 
-from trio_kafka.controller import brokers, configs, features, producer_ids, topics
+from trio_kafka.controller import brokers, configs, features, producer_ids, quotas, topics
 from trio_kafka.controller.configs import ConfigChange, Lists, Validator
 from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.sessions import Sessions
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.start import first_records
+from trio_kafka.controller.topics import Charge, free_of_charge
 from trio_kafka.controller.writer import Writer
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
@@ -27,6 +28,7 @@ from trio_kafka.metadata.image import (
     ConfigResource,
     ControllerRegistration,
     MetadataImage,
+    QuotaEntity,
     TopicImage,
 )
 from trio_kafka.metadata.publisher import Loader
@@ -124,10 +126,12 @@ class Controller:
         *,
         deadline: float = inf,
         validate_only: bool = False,
+        charge: Charge = free_of_charge,
     ) -> dict[str, topics.CreatedTopic | KafkaError]:
         """Create topics, each for itself; by name what was created, or why not.
 
-        deadline: by Trio's clock. validate_only: say what would be, and do nothing.
+        deadline: by Trio's clock. validate_only: say what would be, and do nothing. charge: called
+        with the partitions of each that could be made; raises KafkaError where that is too much.
         """
 
         def decide(topic: topics.NewTopic) -> Decision[topics.CreatedTopic]:
@@ -138,6 +142,7 @@ class Controller:
                 settings=self._rules.settings,
                 validate=self._rules.validate,
                 chance=self._rules.chance,
+                charge=charge,
             )
 
         return await self._each(
@@ -150,14 +155,19 @@ class Controller:
         *,
         deadline: float = inf,
         validate_only: bool = False,
+        charge: Charge = free_of_charge,
     ) -> dict[str, KafkaError | None]:
-        """Let topics grow: by name the new count, and assignments of the new ones or None."""
+        """Let topics grow: by name the new count, and assignments of the new ones or None. charge:
+        as in `create_topics`, with the new partitions.
+        """
 
         def decide(
             name: str, count: int, given: Sequence[Sequence[NodeId]] | None
         ) -> Decision[None]:
             choose = self._rules.chance.choose
-            return topics.create_partitions(self._present, name, count, given, choose)
+            return topics.create_partitions(
+                self._present, name, count, given, choose, charge=charge
+            )
 
         return await self._each(
             [(name, partial(decide, name, *growth)) for name, growth in wanted.items()],
@@ -166,12 +176,18 @@ class Controller:
         )
 
     async def delete_topics(
-        self, wanted: Sequence[str | TopicId], *, deadline: float = inf
+        self,
+        wanted: Sequence[str | TopicId],
+        *,
+        deadline: float = inf,
+        charge: Charge = free_of_charge,
     ) -> dict[str | TopicId, TopicImage | KafkaError]:
-        """Delete topics by name or id; what was deleted, or why not."""
+        """Delete topics by name or id; what was deleted, or why not. charge: as in
+        `create_topics`, with the partitions that go.
+        """
 
         def decide(name_or_id: str | TopicId) -> Decision[TopicImage]:
-            return topics.delete_topic(self._present, name_or_id, self._rules.settings)
+            return topics.delete_topic(self._present, name_or_id, self._rules.settings, charge)
 
         return await self._each([(one, partial(decide, one)) for one in wanted], deadline)
 
@@ -212,6 +228,22 @@ class Controller:
             [(at, partial(decide, at, changes)) for at, changes in wanted.items()],
             deadline,
             validate_only,
+        )
+
+    async def alter_quotas(
+        self,
+        wanted: Sequence[quotas.QuotaChange],
+        *,
+        deadline: float = inf,
+        validate_only: bool = False,
+    ) -> dict[QuotaEntity, KafkaError | None]:
+        """Change quotas of clients, each entity for itself."""
+
+        def decide(change: quotas.QuotaChange) -> Decision[None]:
+            return quotas.alter_quotas(self._present, change)
+
+        return await self._each(
+            [(one.entity, partial(decide, one)) for one in wanted], deadline, validate_only
         )
 
     async def update_features(

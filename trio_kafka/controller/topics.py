@@ -36,6 +36,14 @@ DEFAULT: Final = -1
 MOST_PARTITIONS: Final = 10_000  # of one topic in one request: they are one batch
 
 
+Charge = Callable[[int], None]
+"""Called with the partitions that come or go. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED)."""
+
+
+def free_of_charge(partitions: int) -> None:
+    """No quota is held against anybody."""
+
+
 @frozen(kw_only=True)
 class NewTopic:
     """A topic to create: either counts (-1: the default) or assignments by partition."""
@@ -74,12 +82,13 @@ def create_topic(
     settings: ControllerSettings,
     validate: Validator,
     chance: Chance,
+    charge: Charge = free_of_charge,
 ) -> Decision[CreatedTopic]:
     """Create one. folds: of all topics, the names by their `collision_key`.
 
     Raises KafkaError: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
     INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST, and what `validate`
-    raises.
+    and `charge` raise.
     """
     check_topic_name(topic.name)
     if topic.name == METADATA_TOPIC:
@@ -92,6 +101,7 @@ def create_topic(
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
     configs = new_topic_configs(topic.name, topic.configs, validate, image)
     replicas = _replicas(image, topic, settings, chance.choose)
+    charge(len(replicas))
     topic_id = new_topic_id(chance.random_bytes)
     records = chain(
         [TopicRecord(name=topic.name, topic_id=topic_id)],
@@ -127,11 +137,15 @@ def new_partitions(
 
 
 def delete_topic(
-    image: MetadataImage, name_or_id: str | TopicId, settings: ControllerSettings
+    image: MetadataImage,
+    name_or_id: str | TopicId,
+    settings: ControllerSettings,
+    charge: Charge = free_of_charge,
 ) -> Decision[TopicImage]:
     """Delete one, by name or id.
 
-    Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, TOPIC_DELETION_DISABLED.
+    Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, TOPIC_DELETION_DISABLED, and
+    what `charge` raises.
     """
     if not settings.delete_topic_enable:
         raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
@@ -140,6 +154,7 @@ def delete_topic(
         if isinstance(name_or_id, str):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name_or_id}")
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic of id {name_or_id.hex()}")
+    charge(len(topic.partitions))
     return Decision(topic, [RemoveTopicRecord(topic_id=topic.id)])
 
 
@@ -149,11 +164,13 @@ def create_partitions(
     count: int,
     assignments: Sequence[Sequence[NodeId]] | None,
     choose: Choose,
+    *,
+    charge: Charge = free_of_charge,
 ) -> Decision[None]:
     """Let a topic have `count` partitions, more than it has.
 
     Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT,
-    INVALID_REPLICATION_FACTOR, POLICY_VIOLATION.
+    INVALID_REPLICATION_FACTOR, POLICY_VIOLATION, and what `charge` raises.
     """
     topic = image.topics.get(name)
     if topic is None:
@@ -168,6 +185,7 @@ def create_partitions(
     if count - has > MOST_PARTITIONS:
         found = f"{count - has} new partitions: want at most {MOST_PARTITIONS} in one request"
         raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
+    charge(count - has)
     factor = len(topic.partitions[0].replicas)
     if assignments is None:
         replicas = place(_usable(image), count - has, factor, choose)

@@ -1,0 +1,124 @@
+"""Changes of client quotas: what may be set for whom.
+
+Source: ClientQuotaControlManager and QuotaConfig of Apache Kafka 4.4.0; KIP-546, KIP-612.
+"""
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from math import inf, isnan
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.controller.decision import Decision
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import MetadataImage, QuotaEntity
+from trio_kafka.metadata.quotas import CLIENT_ID, ENTITY_TYPES, IP, USER
+from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord, EntityData
+
+PRODUCER_BYTE_RATE: Final = "producer_byte_rate"
+CONSUMER_BYTE_RATE: Final = "consumer_byte_rate"
+REQUEST_PERCENTAGE: Final = "request_percentage"
+CONTROLLER_MUTATION_RATE: Final = "controller_mutation_rate"
+CONNECTION_CREATION_RATE: Final = "connection_creation_rate"
+MOST_CHANGES: Final = 10_000  # of one request
+_FRACTION: Final = 1e-6  # that a whole number may have
+
+
+@frozen
+class QuotaKey:
+    """What may be said of a quota: the largest value, and whether it has a fraction."""
+
+    most: float
+    whole: bool
+
+
+_LONG: Final = QuotaKey(float(1 << 63), whole=True)
+_DOUBLE: Final = QuotaKey(inf, whole=False)
+CLIENT_KEYS: Final[Mapping[str, QuotaKey]] = {
+    PRODUCER_BYTE_RATE: _LONG,
+    CONSUMER_BYTE_RATE: _LONG,
+    REQUEST_PERCENTAGE: _DOUBLE,
+    CONTROLLER_MUTATION_RATE: _DOUBLE,
+}
+IP_KEYS: Final[Mapping[str, QuotaKey]] = {
+    CONNECTION_CREATION_RATE: QuotaKey((1 << 31) - 1, whole=True)
+}
+
+
+@frozen
+class QuotaChange:
+    """What is wanted of one entity: by key the new value, None: none any more.
+
+    repeated: a key that is named twice.
+    """
+
+    entity: QuotaEntity
+    values: Mapping[str, float | None]
+    repeated: str | None = None
+
+
+def alter_quotas(image: MetadataImage, change: QuotaChange) -> Decision[None]:
+    """All of it, or nothing. Raises KafkaError(INVALID_REQUEST)."""
+    if change.repeated is not None:
+        raise _invalid(f"quota {change.repeated} is named twice")
+    keys = keys_of(change.entity)
+    old = image.quotas.get(change.entity, {})
+    for key, value in change.values.items():
+        if value is not None:
+            _check_value(keys, key, value)
+    records = [
+        _record(change.entity, key, value)
+        for key, value in change.values.items()
+        if old.get(key) != value
+    ]
+    return Decision(None, records)
+
+
+def keys_of(entity: QuotaEntity) -> Mapping[str, QuotaKey]:
+    """What an entity may have. Raises KafkaError for one that there cannot be."""
+    if not entity:
+        raise _invalid("an entity has no type")
+    for kind, name in entity:
+        if kind not in ENTITY_TYPES:
+            raise _invalid(f"no entity is of type {kind!r}")
+        if name == "":
+            raise _invalid(f"the name of a {kind} is empty")
+    names = dict(entity)
+    if IP not in names:
+        return CLIENT_KEYS
+    if USER in names or CLIENT_ID in names:
+        raise _invalid("an address has no quotas together with a user or a client id")
+    _check_address(names[IP])
+    return IP_KEYS
+
+
+def _check_address(address: str | None) -> None:
+    if address is not None:
+        try:
+            ip_address(address)
+        except ValueError:
+            raise _invalid(f"{address!r} is no address") from None
+
+
+def _check_value(keys: Mapping[str, QuotaKey], key: str, value: float) -> None:
+    known = keys.get(key)
+    if known is None:
+        raise _invalid(f"quota {key!r} is not known of such an entity")
+    if isnan(value) or value <= 0:
+        raise _invalid(f"{key}: {value}: want more than 0")
+    if value > known.most:
+        raise _invalid(f"{key}: {value}: want at most {known.most:.0f}")
+    if known.whole and value % 1 > _FRACTION:
+        raise _invalid(f"{key}: {value}: want a whole number")
+
+
+def _record(entity: QuotaEntity, key: str, value: float | None) -> ClientQuotaRecord:
+    parts = [EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
+    if value is None:
+        return ClientQuotaRecord(entity=parts, key=key, remove=True)
+    return ClientQuotaRecord(entity=parts, key=key, value=value)
+
+
+def _invalid(reason: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, reason)

@@ -1,0 +1,93 @@
+"""Client quotas in an image: which entities there are, and which of them a filter means.
+
+Source: ClientQuotasImage of Apache Kafka 4.4.0; KIP-546, KIP-612.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
+from typing import Final, Protocol
+
+from attrs import frozen
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import MetadataImage, QuotaEntity
+
+USER: Final = "user"
+CLIENT_ID: Final = "client-id"
+IP: Final = "ip"
+ENTITY_TYPES: Final = (USER, CLIENT_ID, IP)
+
+
+class Match(IntEnum):
+    """What a component of a filter means (int8 on the wire)."""
+
+    EXACT = 0
+    DEFAULT = 1
+    SPECIFIED = 2
+
+
+class Component(Protocol):
+    """What is said of one type: an item of a request. `match`: the name, of EXACT alone."""
+
+    entity_type: str
+    match_type: int
+    match: str | None
+
+
+@frozen
+class QuotaFilter:
+    """exact: by type the name, None: the default. any_name: types. strict: no other types."""
+
+    exact: Mapping[str, str | None]
+    any_name: frozenset[str]
+    strict: bool
+
+    def __call__(self, entity: QuotaEntity) -> bool:
+        names = dict(entity)
+        if self.strict and len(names) != len(self.exact) + len(self.any_name):
+            return False
+        if not self.any_name <= names.keys():
+            return False
+        return all(kind in names and names[kind] == name for kind, name in self.exact.items())
+
+
+def quota_filter(components: Iterable[Component], *, strict: bool) -> QuotaFilter:
+    """What a request asks for. Raises KafkaError: INVALID_REQUEST, UNSUPPORTED_VERSION for an
+    unknown type.
+    """
+    exact: dict[str, str | None] = {}
+    any_name: set[str] = set()
+    for one in components:
+        kind = one.entity_type
+        if not kind:
+            raise _invalid("a type of entity is empty")
+        if kind in exact or kind in any_name:
+            raise _invalid(f"type {kind} is named twice")
+        if kind not in ENTITY_TYPES:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"no entity is of type {kind}")
+        if (one.match is None) == (one.match_type == Match.EXACT):
+            raise _invalid(f"match type {one.match_type} with the name {one.match!r}")
+        if one.match_type in (Match.EXACT, Match.DEFAULT):
+            exact[kind] = one.match
+        elif one.match_type == Match.SPECIFIED:
+            any_name.add(kind)
+        else:
+            raise _invalid(f"match type {one.match_type} is not known")
+    kinds = exact.keys() | any_name
+    if IP in kinds and len(kinds) > 1:
+        raise _invalid("an address has no quotas together with a user or a client id")
+    return QuotaFilter(exact, frozenset(any_name), strict)
+
+
+def quotas_that(
+    wanted: QuotaFilter, image: MetadataImage
+) -> Iterator[tuple[QuotaEntity, Mapping[str, float]] | None]:
+    """The entities with their quotas; None for one that is not meant, so that a walk over many can
+    be sliced.
+    """
+    for entity, quotas in image.quotas.items():
+        yield (entity, quotas) if wanted(entity) else None
+
+
+def _invalid(reason: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, reason)
