@@ -38,7 +38,7 @@ async def test_quotas_are_found_by_a_filter(autojump_clock: MockClock, version: 
 
         answer = await served.ask(asked, version)
         strict = await served.ask(
-            DescribeClientQuotasRequest([ComponentData("user", 2)], strict=True), version
+            DescribeClientQuotasRequest([ComponentData("user", 2, None)], strict=True), version
         )
 
         assert found(answer) == {
@@ -56,7 +56,9 @@ async def test_a_bad_filter_is_an_error_without_entries(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
-        twice = DescribeClientQuotasRequest([ComponentData("user", 2), ComponentData("user", 1)])
+        twice = DescribeClientQuotasRequest(
+            [ComponentData("user", 2, None), ComponentData("user", 1, None)]
+        )
 
         answer = await served.ask(twice, version)
 
