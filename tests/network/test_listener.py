@@ -1,67 +1,238 @@
-"""One listener: started when it can serve, its socket closed when it stops accepting."""
+"""One listener: its socket, its acceptor and its processors, which come and go."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from trio_kafka.introspect.tree import Node
-from trio_kafka.network.listener import serve_listener
-from trio_kafka.network.turn import Turn
+from trio_kafka.network import items
+from trio_kafka.network.listener import RETIRE_S, ServedListener, bind_listener
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.plugin import Context, api
+from trio_kafka.testing.planes import RunningPlane, running_plane, until
+from trio_kafka.testing.sample_apis import (
+    EchoRequest,
+    EchoResponse,
+    WaitRequest,
+    WaitResponse,
+)
+from trio_kafka.testing.scripted_client import ScriptedClient, connect, connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
 
 
-class Worker:
-    """A processor that takes whatever comes."""
-
-    def __init__(self) -> None:
-        self.running = False
-        self.taken: list[object] = []
-
-    async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
-        self.running = True
-        task_status.started()
-        try:
-            await trio.sleep_forever()
-        finally:
-            self.running = False
-
-    def give_nowait(self, socket: object) -> None:
-        self.taken.append(socket)
+@api(EchoRequest)
+def echo(request: EchoRequest, context: Context) -> EchoResponse:
+    return EchoResponse(text=request.text, number=request.number)
 
 
-async def test_accepting_can_stop_while_connections_go_on(
-    autojump_clock: MockClock, nursery: trio.Nursery
+@asynccontextmanager
+async def parking_plane(
+    gate: trio.Event, processors: int = 1
+) -> AsyncIterator[tuple[RunningPlane, ServedListener]]:
+    """A plane whose Wait requests are answered when the gate opens."""
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await context.parked(gate.wait)
+        return WaitResponse(outcome="done")
+
+    settings = ListenerSettings(processors=processors)
+    async with running_plane(simulated_world(), [echo, wait], listener=settings) as plane:
+        yield plane, plane.plane.listeners["PLAINTEXT"]
+
+
+async def connections_of(plane: RunningPlane, number: int) -> list[ScriptedClient]:
+    """So many, dealt round robin, each heard of."""
+    clients = []
+    for n in range(number):
+        client = await connect(plane.world.network, plane.endpoint)
+        await client.ask(EchoRequest("x", n), 0)
+        clients.append(client)
+    return clients
+
+
+def names(listener: ServedListener) -> list[str]:
+    return [one.name.rpartition("-")[2] for one in listener.processors]
+
+
+async def test_an_address_that_cannot_be_bound_is_told_with_its_listener(
+    autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    listener = await world.network.listen("127.0.0.1", 0)
-    worker, node = Worker(), Node("listener", "listener")
-    opened, accepting = trio.Event(), trio.CancelScope()
+    await world.network.listen("127.0.0.1", 9092)
 
-    async def serve(*, task_status: trio.TaskStatus[object]) -> None:
-        await serve_listener(
-            listener,
-            [worker],  # type: ignore[list-item]
-            Turn(world.clock.elapsed),
-            node,
-            name="acceptor",
-            opened=opened,
-            accepting=accepting,
-            task_status=task_status,
-        )
+    with pytest.raises(OSError) as caught:
+        await bind_listener(world.network, ListenerSettings(name="IN", port=9092))
 
-    address = await nursery.start(serve)
-    assert address == listener.address
-    assert worker.running
-    await world.network.connect("127.0.0.1", address.port)
-    await trio.sleep(1)
-    assert worker.taken == []
+    assert caught.value.filename == "IN://127.0.0.1:9092"
 
-    opened.set()
-    await trio.sleep(1)
-    assert len(worker.taken) == 1
-    assert [child.name for child in node.children] == ["acceptor"]
 
-    accepting.cancel()
-    await wait_all_tasks_blocked()
-    assert worker.running
-    assert node.children == ()
-    nursery.cancel_scope.cancel()
+async def test_accepting_can_stop_while_connections_go_on(autojump_clock: MockClock) -> None:
+    async with parking_plane(trio.Event()) as (plane, listener):
+        (client,) = await connections_of(plane, 1)
+
+        listener.stop_accepting()
+        await wait_all_tasks_blocked()
+
+        with pytest.raises(ConnectionError):
+            await connect(plane.world.network, plane.endpoint)
+        await client.ask(EchoRequest("still", 1), 0)
+        client.close()
+
+
+async def test_new_processors_join_the_round_robin(autojump_clock: MockClock) -> None:
+    async with parking_plane(trio.Event()) as (plane, listener):
+        clients = await connections_of(plane, 2)
+
+        plane.plane.resize("PLAINTEXT", 3)
+        clients += await connections_of(plane, 6)
+
+        assert [len(one.connections) for one in listener.processors] == [4, 2, 2]
+        assert names(listener) == ["0", "1", "2"]
+        for client in clients:
+            client.close()
+
+
+async def test_processors_that_go_answer_what_is_in_hand_and_close_the_rest(
+    autojump_clock: MockClock,
+) -> None:
+    gate = trio.Event()
+    async with parking_plane(gate, processors=3) as (plane, listener):
+        clients = await connections_of(plane, 6)  # two on each
+        await clients[5].send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(1)
+
+        plane.plane.resize("PLAINTEXT", 1)
+
+        assert names(listener) == ["0"]
+        for gone in (1, 2, 4):
+            await clients[gone].wait_closed()
+        for stays in (0, 3):
+            assert (await clients[stays].ask(EchoRequest("y", stays), 0)).number == stays
+        assert listener.figures()["retired"] == 1
+        gate.set()
+        assert (await clients[5].receive_answer(WaitResponse, 0))[1].outcome == "done"
+        await clients[5].wait_closed()
+        await until(lambda: listener.figures()["retired"] == 0)
+        assert plane.closed(items.DRAINED) == 4
+        kinds = [node.kind for _, node in plane.node.walk()]
+        assert kinds.count("selector") == 1
+        for client in clients:
+            client.close()
+
+
+async def test_no_number_of_a_processor_is_given_twice(autojump_clock: MockClock) -> None:
+    async with parking_plane(trio.Event(), processors=2) as (plane, listener):
+        plane.plane.resize("PLAINTEXT", 1)
+        plane.plane.resize("PLAINTEXT", 2)
+
+        assert names(listener) == ["0", "2"]
+        plane.plane.resize("PLAINTEXT", 0)
+        assert names(listener) == ["0"]
+
+
+async def test_a_connection_that_the_acceptor_holds_goes_to_who_is_left(
+    autojump_clock: MockClock,
+) -> None:
+    """The acceptor was at the last processor when there were three."""
+    async with parking_plane(trio.Event(), processors=3) as (plane, listener):
+        clients = await connections_of(plane, 2)
+
+        plane.plane.resize("PLAINTEXT", 1)
+        clients += await connections_of(plane, 2)
+
+        assert len(listener.processors[0].connections) == 3
+        for client in clients:
+            client.close()
+
+
+async def test_what_never_ends_is_closed_when_a_retired_processor_had_its_time(
+    autojump_clock: MockClock,
+) -> None:
+    async with parking_plane(trio.Event(), processors=2) as (plane, listener):
+        clients = await connections_of(plane, 2)
+        await clients[1].send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(1)
+        began = trio.current_time()
+
+        plane.plane.resize("PLAINTEXT", 1)
+        await clients[1].wait_closed()
+
+        assert trio.current_time() - began == pytest.approx(RETIRE_S, abs=0.1)
+        await until(lambda: listener.figures()["retired"] == 0)
+        await clients[0].ask(EchoRequest("y", 1), 0)
+        for client in clients:
+            client.close()
+
+
+async def test_a_listener_is_resized_before_it_runs(autojump_clock: MockClock) -> None:
+    async with parking_plane(trio.Event()) as (plane, _):
+        bound = await bind_listener(plane.world.network, ListenerSettings(name="NEW"))
+
+        plane.plane.add(bound)
+        plane.plane.resize("NEW", 2)
+        await wait_all_tasks_blocked()
+
+        assert len(plane.plane.listeners["NEW"].processors) == 2
+
+
+async def test_listeners_come_and_go_and_the_others_do_not_notice(
+    autojump_clock: MockClock,
+) -> None:
+    gate = trio.Event()
+    async with parking_plane(gate) as (plane, _):
+        (stays,) = await connections_of(plane, 1)
+        bound = await bind_listener(plane.world.network, ListenerSettings(name="NEW"))
+        plane.plane.add(bound)
+        async with connected(plane.world, bound.address) as busy:
+            idle = await connect(plane.world.network, bound.address)
+            await idle.ask(EchoRequest("x", 1), 0)
+            await busy.send(request_frame(WaitRequest(1), 0))
+            await trio.sleep(1)
+
+            plane.plane.remove("NEW")
+            await idle.wait_closed()
+            with pytest.raises(ConnectionError):
+                await connect(plane.world.network, bound.address)
+            assert set(plane.plane.listeners) == {"PLAINTEXT"}
+            assert len(plane.plane.processors) == 4
+            gate.set()
+
+            assert (await busy.receive_answer(WaitResponse, 0))[1].outcome == "done"
+            await busy.wait_closed()
+            idle.close()
+        await until(lambda: len(plane.plane.processors) == 1)
+        await stays.ask(EchoRequest("y", 1), 0)
+        assert [n.name for _, n in plane.node.walk() if n.kind == "listener"] == [
+            f"listener PLAINTEXT://{plane.endpoint}"
+        ]
+        stays.close()
+
+
+async def test_a_listener_is_removed_before_it_runs(autojump_clock: MockClock) -> None:
+    async with parking_plane(trio.Event()) as (plane, _):
+        bound = await bind_listener(plane.world.network, ListenerSettings(name="NEW"))
+
+        plane.plane.add(bound)
+        plane.plane.remove("NEW")
+        await until(lambda: len(plane.plane.processors) == 1)
+
+        with pytest.raises(ConnectionError):
+            await connect(plane.world.network, bound.address)
+
+
+async def test_draining_the_plane_includes_what_retires(autojump_clock: MockClock) -> None:
+    gate = trio.Event()
+    async with parking_plane(gate, processors=2) as (plane, _):
+        clients = await connections_of(plane, 2)
+        await clients[1].send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(1)
+        plane.plane.resize("PLAINTEXT", 1)
+
+        assert not await plane.plane.drain(trio.current_time() + 1)
+        gate.set()
+        assert await plane.plane.drain(trio.current_time() + 1)
+        for client in clients:
+            client.close()

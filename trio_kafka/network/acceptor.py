@@ -82,6 +82,7 @@ class Acceptor:
     async def _deal(self, socket: Socket) -> None:
         """To the next processor that has room."""
         processors = self._processors
+        self._next %= len(processors)  # there may be fewer than at the last one
         for _ in processors:
             processor = processors[self._next]
             self._next = (self._next + 1) % len(processors)

@@ -1,43 +1,176 @@
-"""One listener: a bound socket, its acceptor and its processors, in one nursery."""
+"""One listener: a bound socket, its acceptor and its processors, in one nursery.
 
-from collections.abc import Sequence
+Both ends may change while it is served: processors come and go, and the listener itself may be
+retired while its plane goes on. Whoever goes reads nothing more, answers what is in hand, for a
+while, and closes. Source: KIP-226; DataPlaneAcceptor of Apache Kafka 4.4.0, which does not wait.
+"""
+
+from typing import Final
 
 import trio
+from attrs import define, field, frozen
 
-from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.acceptor import Acceptor
+from trio_kafka.network.handlers import Shared
 from trio_kafka.network.processor import Processor
-from trio_kafka.network.turn import Turn
-from trio_kafka.world.protocols import Listener
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.world.protocols import Listener, Network
+
+RETIRE_S: Final = 30.0  # for what is in hand, before connections are closed all the same
 
 
-async def serve_listener(
-    listener: Listener,
-    processors: Sequence[Processor],
-    turn: Turn,
-    node: Node,
-    *,
-    name: str,
-    opened: trio.Event,
-    accepting: trio.CancelScope,
-    task_status: trio.TaskStatus[Endpoint] = trio.TASK_STATUS_IGNORED,
-) -> None:
-    """Own one bound socket until cancelled; started when every processor runs.
+@frozen
+class BoundListener:
+    """A socket that listens, and what it is for. Nobody accepts from it yet."""
 
-    name: of the acceptor.
-    opened: nothing is accepted before it is set; peers wait in the kernel's queue.
-    accepting: cancelled, it stops the acceptor and closes the socket; connections go on.
-    """
-    acceptor = Acceptor(listener, processors, turn)
-    async with trio.open_nursery() as nursery:
-        with accepting:
-            try:
-                for processor in processors:
-                    await nursery.start(processor.run)
-                task_status.started(listener.address)
-                await opened.wait()
-                with node.child(name, "task", acceptor.figures):
-                    await acceptor.run()
-            finally:
-                listener.close()
+    settings: ListenerSettings
+    socket: Listener
+
+    @property
+    def address(self) -> Endpoint:
+        return self.socket.address
+
+
+async def bind_listener(network: Network, settings: ListenerSettings) -> BoundListener:
+    """Raises OSError if the address cannot be bound; its `filename` names listener and address."""
+    try:
+        socket = await network.listen(
+            settings.host,
+            settings.port,
+            settings.backlog,
+            send_buffer=settings.send_buffer,
+            receive_buffer=settings.receive_buffer,
+        )
+    except OSError as error:
+        named = f"{settings.name}://{Endpoint(settings.host, settings.port)}"
+        raise OSError(error.errno, error.strerror, named) from error
+    return BoundListener(settings, socket)
+
+
+@define(eq=False)
+class _Running:
+    """A processor that runs, and its end."""
+
+    processor: Processor
+    scope: trio.CancelScope = field(factory=trio.CancelScope)
+
+
+class ServedListener:
+    """Serves one bound socket. `plane`: the name that its tasks begin with."""
+
+    def __init__(
+        self, bound: BoundListener, shared: Shared, node: Node, *, plane: str, node_id: int
+    ) -> None:
+        settings = bound.settings
+        self.settings = settings
+        self.address = bound.address
+        labels = f"{settings.name}-{settings.security_protocol}"
+        self.name = f"{plane}-plane-kafka-socket-acceptor-{labels}-{self.address.port}"
+        self._threads = f"{plane}-plane-kafka-network-thread-{node_id}-{labels}"
+        self._socket = bound.socket
+        self._shared = shared
+        title = f"listener {settings.name}://{self.address}"
+        self._node = node.add(title, "listener", self.figures)
+        self._numbered = 0  # as in Kafka no number is given twice
+        self._accepting = trio.CancelScope()
+        self._closing = trio.CancelScope()
+        self._nursery: trio.Nursery | None = None
+        self._running: list[_Running] = []
+        self._retired: list[_Running] = []
+        # The acceptor's own view: it sees who comes and goes.
+        self.processors: list[Processor] = []
+        self._size = settings.processors
+
+    @property
+    def all_processors(self) -> list[Processor]:
+        """Also those that still answer what was in hand when they were retired."""
+        return [one.processor for one in (*self._running, *self._retired)]
+
+    async def run(
+        self, opened: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Serve until cancelled or retired; started when there are processors.
+
+        opened: nothing is accepted before it is set; peers wait in the kernel's queue.
+        """
+        acceptor = Acceptor(self._socket, self.processors, self._shared.turn)
+        try:
+            with self._closing:
+                async with trio.open_nursery() as nursery:
+                    self._nursery = nursery
+                    self.resize(self._size)
+                    with self._accepting:
+                        try:
+                            task_status.started()
+                            await opened.wait()
+                            with self._node.child(self.name, "task", acceptor.figures):
+                                await acceptor.run()
+                        finally:
+                            self._socket.close()
+                    await trio.sleep_forever()
+        finally:
+            self._node.remove()
+
+    def resize(self, size: int) -> None:
+        """Let there be so many processors, at least one; those that go are the last ones."""
+        self._size = max(size, 1)
+        nursery = self._nursery
+        if nursery is None:
+            return
+        while len(self._running) < self._size:
+            one = self._add()
+            nursery.start_soon(self._run, one, name=one.processor.name)
+        while len(self._running) > self._size:
+            one = self._running.pop()
+            self.processors.pop()
+            self._retired.append(one)
+            one.processor.begin_draining()
+            nursery.start_soon(self._retire_one, one, name=f"{one.processor.name}-retire")
+
+    def stop_accepting(self) -> None:
+        """Close the socket; connections go on."""
+        self._accepting.cancel()
+
+    def begin_draining(self) -> None:
+        """Accept and read nothing more; connections end as soon as nothing of theirs is in hand."""
+        self.stop_accepting()
+        for processor in self.all_processors:
+            processor.begin_draining()
+
+    async def wait_drained(self) -> None:
+        for processor in self.all_processors:
+            await processor.wait_drained()
+
+    async def retire(self) -> None:
+        """Drain, then end `run`."""
+        self.begin_draining()
+        with trio.move_on_after(RETIRE_S):
+            await self.wait_drained()
+        self._closing.cancel()
+
+    def _add(self) -> _Running:
+        name = f"{self._threads}-{self._numbered}"
+        self._numbered += 1
+        one = _Running(Processor(name, self._shared, self.settings, self._node))
+        self._running.append(one)
+        self.processors.append(one.processor)
+        return one
+
+    async def _run(self, one: _Running) -> None:
+        with one.scope:
+            await one.processor.run()
+
+    async def _retire_one(self, one: _Running) -> None:
+        with trio.move_on_after(RETIRE_S):
+            await one.processor.wait_drained()
+        one.scope.cancel()
+        self._retired.remove(one)
+
+    def figures(self) -> Figures:
+        return {
+            "connections": sum(len(one.connections) for one in self.all_processors),
+            "processors": len(self._running),
+            "retired": len(self._retired),
+        }

@@ -1,5 +1,7 @@
 """A plane: listeners, one request channel and one group of handlers, isolated from other planes.
 
+Listeners and their processors come and go while it runs.
+
 Names of tasks and nodes are Kafka's names of threads:
 data-plane-kafka-network-thread-1-PLAINTEXT-PLAINTEXT-0.
 """
@@ -15,7 +17,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.handlers import Handlers, Shared
-from trio_kafka.network.listener import serve_listener
+from trio_kafka.network.listener import BoundListener, ServedListener, bind_listener
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.turn import Turn
@@ -56,8 +58,15 @@ class Plane:
         )
         self.times = self._shared.times
         self._opened = trio.Event()
-        self._accepting: list[trio.CancelScope] = []
-        self.processors: list[Processor] = []
+        self._nursery: trio.Nursery | None = None
+        self.listeners: dict[str, ServedListener] = {}
+        self._retiring: list[ServedListener] = []
+
+    @property
+    def processors(self) -> list[Processor]:
+        """Of all listeners, those that retire too."""
+        served = (*self.listeners.values(), *self._retiring)
+        return [processor for listener in served for processor in listener.all_processors]
 
     async def run(
         self,
@@ -76,12 +85,37 @@ class Plane:
             stack.callback(trio.lowlevel.remove_instrument, turn)
             async with trio.open_nursery() as nursery:
                 await nursery.start(self._shared.handlers.run)
-                endpoints = [await self._start(nursery, settings) for settings in listeners]
+                self._nursery = nursery
+                network, endpoints = self._shared.world.network, []
+                for settings in listeners:
+                    served = self._take(await bind_listener(network, settings))
+                    await nursery.start(served.run, self._opened, name=served.name)
+                    endpoints.append(served.address)
                 task_status.started(endpoints)
 
     def open(self) -> None:
         """Let the acceptors go."""
         self._opened.set()
+
+    # --- while it runs
+
+    def add(self, bound: BoundListener) -> None:
+        """Serve one more listener from now on."""
+        served = self._take(bound)
+        self._tasks.start_soon(served.run, self._opened, name=served.name)
+
+    def remove(self, name: str) -> None:
+        """Serve a listener no more: its socket is closed at once, its connections as soon as what
+        they have asked is answered.
+        """
+        served = self.listeners.pop(name)
+        self._retiring.append(served)
+        served.stop_accepting()
+        self._tasks.start_soon(self._retire, served, name=f"{served.name}-retire")
+
+    def resize(self, name: str, processors: int) -> None:
+        """Let a listener have so many processors."""
+        self.listeners[name].resize(processors)
 
     async def drain(self, deadline: float) -> bool:
         """Accept and read nothing more, and answer what is in hand, until `deadline`
@@ -90,53 +124,27 @@ class Plane:
         Connections end as soon as nothing of theirs is in hand. True: all have. What is left is for
         whoever cancels.
         """
-        for accepting in self._accepting:
-            accepting.cancel()
-        for processor in self.processors:
-            processor.begin_draining()
+        served = [*self.listeners.values(), *self._retiring]
+        for listener in served:
+            listener.begin_draining()
         with trio.CancelScope(deadline=deadline) as scope:
-            for processor in self.processors:
-                await processor.wait_drained()
+            for listener in served:
+                await listener.wait_drained()
         return not scope.cancelled_caught
 
-    async def _start(self, nursery: trio.Nursery, settings: ListenerSettings) -> Endpoint:
-        try:
-            listener = await self._shared.world.network.listen(
-                settings.host,
-                settings.port,
-                settings.backlog,
-                send_buffer=settings.send_buffer,
-                receive_buffer=settings.receive_buffer,
-            )
-        except OSError as error:
-            named = f"{settings.name}://{Endpoint(settings.host, settings.port)}"
-            raise OSError(error.errno, error.strerror, named) from error
-        address = listener.address
-        node = self._node.add(f"listener {settings.name}://{address}", "listener")
-        labels = f"{settings.name}-{settings.security_protocol}"
-        threads = f"{self.name}-plane-kafka-network-thread-{self._node_id}-{labels}"
-        processors = [
-            Processor(f"{threads}-{n}", self._shared, settings, node)
-            for n in range(settings.processors)
-        ]
-        self.processors += processors
-        accepting = trio.CancelScope()
-        self._accepting.append(accepting)
-        name = f"{self.name}-plane-kafka-socket-acceptor-{labels}-{address.port}"
+    def _take(self, bound: BoundListener) -> ServedListener:
+        served = ServedListener(
+            bound, self._shared, self._node, plane=self.name, node_id=self._node_id
+        )
+        self.listeners[bound.settings.name] = served
+        return served
 
-        async def serve(*, task_status: trio.TaskStatus[Endpoint]) -> None:
-            try:
-                await serve_listener(
-                    listener,
-                    processors,
-                    self._shared.turn,
-                    node,
-                    name=name,
-                    opened=self._opened,
-                    accepting=accepting,
-                    task_status=task_status,
-                )
-            finally:
-                node.remove()
+    async def _retire(self, served: ServedListener) -> None:
+        await served.retire()
+        self._retiring.remove(served)
 
-        return await nursery.start(serve, name=name)  # type: ignore[no-any-return]
+    @property
+    def _tasks(self) -> trio.Nursery:
+        if self._nursery is None:
+            raise RuntimeError(f"the plane {self.name} does not run")
+        return self._nursery
