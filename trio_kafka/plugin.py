@@ -9,13 +9,26 @@ from trio_kafka.config.describe import (
     describe_broker_defaults,
     describe_topic,
 )
+from trio_kafka.config.setting import (
+    boolean,
+    double,
+    password,
+    string,
+    texts,
+)
+from trio_kafka.config.setting import int64 as integer
 from trio_kafka.controller.config_admin import ResourceChanges, check_broker
 from trio_kafka.controller.features import FeatureChange, Upgrade
 from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
 from trio_kafka.controller.quotas import QuotaChange
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
+from trio_kafka.hosting.context import PluginContext
+from trio_kafka.hosting.declared import Plugin, plugin
+from trio_kafka.hosting.guard import PluginError
+from trio_kafka.hosting.mounts import Mount, Mounts
 from trio_kafka.introspect.levels import logger_levels
+from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figure, Node
 from trio_kafka.log.append import Appended
 from trio_kafka.metadata.endpoints import (
@@ -59,6 +72,7 @@ from trio_kafka.requests.context import Context
 from trio_kafka.requests.kept import Kept
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded
+from trio_kafka.requests.seen import Seen, Which, look
 from trio_kafka.requests.slices import in_slices, lazily, to_bytes_in_steps
 from trio_kafka.security.operations import OF_CLUSTER, OF_TOPIC
 from trio_kafka.steps import Steps
@@ -89,6 +103,8 @@ __all__ = [
     "Kept",
     "ListedOffset",
     "MetadataImage",
+    "Mount",
+    "Mounts",
     "NewTopic",
     "Node",
     "NodeEndpoint",
@@ -96,6 +112,9 @@ __all__ = [
     "OnlineDirectories",
     "PartitionRead",
     "PartitionState",
+    "Plugin",
+    "PluginContext",
+    "PluginError",
     "Produced",
     "ProtocolError",
     "Purgatory",
@@ -106,16 +125,20 @@ __all__ = [
     "ResourceChanges",
     "ResourceType",
     "Row",
+    "Seen",
     "SessionPartition",
+    "Stamps",
     "Steps",
     "TopicId",
     "TopicImage",
     "TopicPartition",
     "Upgrade",
     "Wanted",
+    "Which",
     "active_producers",
     "api",
     "append",
+    "boolean",
     "check_acks",
     "check_broker",
     "check_time_is_known",
@@ -123,21 +146,28 @@ __all__ = [
     "describe_broker",
     "describe_broker_defaults",
     "describe_topic",
+    "double",
     "endpoint_on",
     "endpoints_on",
     "epoch_end",
     "in_slices",
+    "integer",
     "is_internal",
     "isolation_of",
     "lazily",
     "logger_levels",
+    "look",
     "message_of",
     "offline_replicas",
     "online_directories",
+    "password",
+    "plugin",
     "quota_filter",
     "quotas_that",
     "search_offset",
     "special_offset",
+    "string",
+    "texts",
     "to_bytes",
     "to_bytes_in_steps",
 ]

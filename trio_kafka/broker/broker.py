@@ -11,6 +11,7 @@ from trio_kafka.broker.storage import Storage
 from trio_kafka.broker.tasks import Tasks
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.controller import Controller
+from trio_kafka.hosting.host import PluginHost
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.manager import LogManager
@@ -40,6 +41,7 @@ class Broker:
     controller: Controller
     replicas: ReplicaManager
     plane: Plane
+    plugins: PluginHost
     parts: Parts
     lifecycle: Lifecycle
     endpoints: Mapping[str, Endpoint]

@@ -1,6 +1,6 @@
 """One broker as a context manager: it serves while the block runs, and stops in order after it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Final
 
@@ -13,6 +13,7 @@ from trio_kafka.broker.site import Site
 from trio_kafka.broker.startup import Start
 from trio_kafka.broker.tasks import Tasks, only_leaf
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.hosting.declared import Plugin
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.open_files import SMALLEST
@@ -30,6 +31,7 @@ async def running_broker(
     *,
     format_if_empty: bool = False,
     apis: Registry | None = None,
+    plugins: Sequence[Plugin] | None = None,
     stop_s: float = STOP_S,
     open_files: int = SMALLEST,
 ) -> AsyncIterator[Broker]:
@@ -38,13 +40,14 @@ async def running_broker(
     A part that fails cancels the block; what failed is raised once the broker has stopped.
     Cancelled, the broker ends at once, and recovers at its next start.
 
-    apis: its handlers; None: those that are installed. stop_s: the deadline of the stop.
+    apis, plugins: its own; None: those that are installed. stop_s: the deadline of the stop.
     open_files: how many files of sealed segments are open at most.
     Raises StartError, KafkaError, and what ends a broker: LogDirError, InvariantError, or whatever
     a part fails with.
     """
     node = Node(f"broker-{config.node_id}", "broker")
-    registry = _installed() if apis is None else apis
+    # What plugins add is this broker's alone.
+    registry = _installed() if apis is None else apis.copy()
     if config.unstable_api_versions_enable:
         registry = registry.with_unstable()
     raised: Exception | None = None
@@ -53,7 +56,11 @@ async def running_broker(
             tasks = Tasks(nursery)
             site = Site(world=world, config=config, node=node, tasks=tasks)
             start = Start(
-                site=site, apis=registry, format_if_empty=format_if_empty, open_files=open_files
+                site=site,
+                apis=registry,
+                plugins=plugins,
+                format_if_empty=format_if_empty,
+                open_files=open_files,
             )
             # Given back when no task is left: one that still ran would open its files again.
             held.callback(start.abandon)

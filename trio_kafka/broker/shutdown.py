@@ -10,6 +10,7 @@ from typing import Final
 import trio
 
 from trio_kafka.broker.broker import Broker
+from trio_kafka.broker.plugins import PLUGINS
 from trio_kafka.broker.quorum import LOG, WRITERS, lost_by
 from trio_kafka.broker.serving import DATA_PLANE
 from trio_kafka.errors import KafkaError, LogDirError
@@ -21,6 +22,7 @@ _LEAST_S: Final = 0.01  # for a step that comes when all time is used up
 _SHARES: Final = {
     "controlled shutdown": 0.3,
     "network": 0.3,
+    "plugins": 0.3,
     "handlers": 0.05,
     "scheduler": 0.05,
     "replication": 0.05,
@@ -41,6 +43,7 @@ async def stop_broker(broker: Broker, deadline_s: float) -> None:
     steps: dict[str, Callable[[], Awaitable[None]]] = {
         "controlled shutdown": lambda: _leave(broker),
         "network": lambda: _drain(broker),
+        "plugins": lambda: _stop_plugins(broker),
         "handlers": lambda: tasks.stop(DATA_PLANE, "auto-topic-creation"),
         "scheduler": lambda: tasks.stop("scheduler"),
         "replication": lambda: tasks.stop("replication", "timers"),
@@ -83,6 +86,13 @@ async def _drain(broker: Broker) -> None:
         nursery.start_soon(_close_produce, broker, name="close-produce")
         if broker.tasks.runs(DATA_PLANE):
             await broker.plane.drain(trio.current_effective_deadline())
+
+
+async def _stop_plugins(broker: Broker) -> None:
+    """Each leaves its block in order, while the handlers still run for what it has to write."""
+    await broker.plugins.stop()
+    if not broker.plugins.left_behind():
+        await broker.tasks.stop(PLUGINS)
 
 
 async def _close_produce(broker: Broker) -> None:

@@ -1,5 +1,7 @@
 """The start of a broker, step by step; the order is that of docs/design/start-and-stop.md."""
 
+from collections.abc import Sequence
+
 import trio
 from attrs import define, field
 
@@ -8,6 +10,7 @@ from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.listeners import advertised_endpoints
+from trio_kafka.broker.plugins import make_host, start_plugins
 from trio_kafka.broker.quorum import (
     Metadata,
     load_metadata,
@@ -23,6 +26,7 @@ from trio_kafka.broker.storage import Storage, open_storage
 from trio_kafka.broker.tasks import only_leaf
 from trio_kafka.broker.topic_creation import TopicCreation, creator
 from trio_kafka.errors import InvariantError, LogDirError
+from trio_kafka.hosting.declared import Plugin
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.identity import IdentityError
 from trio_kafka.log.loading import load_logs
@@ -48,6 +52,7 @@ class Start:
     apis: Registry
     format_if_empty: bool
     open_files: int
+    plugins: Sequence[Plugin] | None = None
     _logs: LogManager | None = field(default=None, init=False)
     _storage: Storage | None = field(default=None, init=False)
     _raft: RaftDriver | None = field(default=None, init=False)
@@ -119,6 +124,9 @@ class Start:
             )
         with steps.step("unfence"):
             await lifecycle.unfence()
+        host = make_host(site, parts, self.plugins)
+        with steps.step("plugins"):
+            await start_plugins(site, host)
         plane.open()
         names = [listener.name for listener in site.config.endpoints.broker]
         return Broker(
@@ -130,6 +138,7 @@ class Start:
             controller=controller,
             replicas=replicas,
             plane=plane,
+            plugins=host,
             parts=parts,
             lifecycle=lifecycle,
             endpoints=dict(zip(names, bound, strict=True)),

@@ -194,6 +194,11 @@ def password(default: str | None, doc: str, **facts: Any) -> Any:
 
 @cache
 def settings_of(cls: type) -> Mapping[str, Setting]:
+    """As `declared_settings`, kept with the class for good."""
+    return declared_settings(cls)
+
+
+def declared_settings(cls: type) -> Mapping[str, Setting]:
     """The settings of an attrs class by name; fields that are none are left out."""
     found = {}
     for field in attrs.fields(cls):

@@ -12,15 +12,16 @@ start.
 
 import importlib
 import pkgutil
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from trio_kafka.requests.api import Api, Listing, api_of
 
+A = TypeVar("A", Api, Listing)
 GROUP: Final = "trio_kafka.apis"
 LISTED: Final = "LISTED"  # (key, name, first, last, module of the package[, newest])
 
@@ -49,6 +50,7 @@ class Registry:
     generation: int = field(default=0, init=False)
     kept: dict[Hashable, Any] = field(factory=dict, init=False)
     _apis: dict[int, Api | Listing] = field(factory=dict, init=False)
+    _narrowed: Mapping[int, tuple[int, int]] = field(factory=dict, init=False)
 
     def add(self, api: Api | Listing) -> None:
         """Raises DuplicateApiError if another handler has the key; the same one again is no
@@ -59,10 +61,7 @@ class Registry:
         if there is not None:
             if there == api or there == _listing(api) or _listing(there) == api:
                 return
-            raise DuplicateApiError(
-                f"API key {api.key} ({api.name}) has two handlers:"
-                f" in {there.source} and in {api.source}"
-            )
+            raise DuplicateApiError(_claimed(api, there))
         self._apis[api.key] = api
         self._changed()
 
@@ -71,23 +70,53 @@ class Registry:
         del self._apis[key]
         self._changed()
 
+    def swap(self, leaving: Iterable[int], coming: Iterable[Api]) -> None:
+        """Some keys go, others come, in one step: no request finds neither.
+
+        Raises DuplicateApiError, and has then changed nothing.
+        """
+        apis = {key: one for key, one in self._apis.items() if key not in set(leaving)}
+        for api in coming:
+            offered = api.with_unstable() if self.unstable else api
+            if api.key in apis:
+                raise DuplicateApiError(_claimed(api, apis[api.key]))
+            apis[api.key] = offered
+        self._apis = apis
+        self._changed()
+
+    def narrow(self, versions: Mapping[int, tuple[int, int]]) -> None:
+        """Serve these APIs, by key, in no other versions (first, last) from now on, others in all of
+        theirs. One that has none of them is served no more.
+        """
+        self._narrowed = versions
+        self._changed()
+
     def get(self, key: int) -> Api | None:
         """The API, its module imported. Raises StaleListingError, and what the import raises."""
         found = self._apis.get(key)
         if isinstance(found, Listing):
             found = self._apis[key] = self._load(found)
-        return found
+        return None if found is None else self._narrow(found)
 
     def with_unstable(self) -> "Registry":
         """A registry of its own, with the same APIs, that serves their unstable versions too."""
-        made = Registry(unstable=True)
-        for api in self:
+        return self.copy(unstable=True)
+
+    def copy(self, *, unstable: bool = False) -> "Registry":
+        """A registry of its own with the same APIs."""
+        made = Registry(unstable=self.unstable or unstable)
+        for api in self.unnarrowed():
             made.add(api)
         return made
 
     def __iter__(self) -> Iterator[Api | Listing]:
-        """In the order of the keys; imports nothing."""
-        return iter([self._apis[key] for key in sorted(self._apis)])
+        """What is served, in the order of the keys; imports nothing."""
+        narrowed = [self._narrow(api) for api in self.unnarrowed()]
+        return iter([api for api in narrowed if api is not None])
+
+    def unnarrowed(self) -> list[Api | Listing]:
+        """As iteration, with all versions of all APIs."""
+        return [self._apis[key] for key in sorted(self._apis)]
 
     def __len__(self) -> int:
         return len(self._apis)
@@ -108,6 +137,14 @@ class Registry:
                 self.add_module(importlib.import_module(found.name))
             for listing in listed.get(found.name, ()):
                 self.add(listing)
+
+    def _narrow(self, api: A) -> A | None:
+        """The API in the versions that are left to it."""
+        if api.key not in self._narrowed:
+            return api
+        first, last = self._narrowed[api.key]
+        first, last = max(first, api.first), min(last, api.last)
+        return evolve(api, first=first, last=last) if first <= last else None
 
     def _load(self, listing: Listing) -> Api:
         """Import what is listed. Raises StaleListingError if it is not there, ImportError."""
@@ -134,6 +171,10 @@ def _listings(module: ModuleType) -> dict[str, list[Listing]]:
         newest = unstable[0] if unstable else last
         found.setdefault(source, []).append(Listing(key, name, first, last, newest, source))
     return found
+
+
+def _claimed(api: Api | Listing, there: Api | Listing) -> str:
+    return f"API key {api.key} ({api.name}) has two handlers: in {there.source} and in {api.source}"
 
 
 def _listing(api: Api | Listing) -> Listing:

@@ -5,7 +5,7 @@ port that the system chooses. It has every handler that is installed, and data d
 own. Starting another one on the same world's disk is a restart.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from attrs import define
 
 from trio_kafka.broker import Broker, running_broker
 from trio_kafka.config.load import load, options
+from trio_kafka.hosting.declared import Plugin
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.messages.k19_create_topics import (
     CreatableTopic,
@@ -81,17 +82,19 @@ async def served_broker(
     settings: Mapping[str, str] | None = None,
     *,
     apis: Registry | None = None,
+    plugins: Sequence[Plugin] = (),
 ) -> AsyncIterator[ServedBroker]:
     """A broker and a connection to it.
 
     settings: texts by Kafka's names, over one listener on a free port of the loopback and one data
-    directory, `DATA` (give `log.dirs` in the real world). apis: None: the installed ones.
+    directory, `DATA` (give `log.dirs` in the real world). apis: None: the installed ones. plugins:
+    these alone.
     Raises ConfigError, and what `running_broker` raises.
     """
     given = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": DATA, **(settings or {})}
     config = load(options(f"{name}={text}" for name, text in given.items())).config
     async with (
-        running_broker(config, world, format_if_empty=True, apis=apis) as broker,
+        running_broker(config, world, format_if_empty=True, apis=apis, plugins=plugins) as broker,
         connected(world, broker.endpoint) as client,
     ):
         yield ServedBroker(broker=broker, client=client)

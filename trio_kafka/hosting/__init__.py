@@ -1,0 +1,1 @@
+"""Plugins: what they declare, their lives, and what they contribute to a broker."""

@@ -1,0 +1,149 @@
+"""What a plugin is given for its life, and by which it gives."""
+
+from collections.abc import Awaitable, Callable
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+import trio
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.hosting.contributions import Contributions, Wanted
+from trio_kafka.hosting.mounts import App, Mounts
+from trio_kafka.introspect.log import Logger
+from trio_kafka.introspect.metrics import Counter
+from trio_kafka.introspect.tree import Kind, Node
+from trio_kafka.protocol.schema import message_of
+from trio_kafka.requests.api import api_of
+from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.registry import Registry
+from trio_kafka.world.protocols import World
+
+S = TypeVar("S")
+
+
+class PluginContext(Generic[S]):
+    """Of one generation of a plugin. What it adds is given to the broker when the plugin is ready,
+    at once if it is, and taken back when the plugin goes.
+
+    settings: its own. parts: what handlers reach. node: its place in the tree. nursery: for its
+    tasks, which are cancelled after its block has been left; one that fails fails the plugin.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        settings: S,
+        contributions: Contributions,
+        nursery: trio.Nursery,
+        node: Node,
+        logger: Logger,
+        order: int,
+        versions: "dict[int, tuple[int, int]]",
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self.nursery = nursery
+        self.node = node
+        self.logger = logger
+        self._contributions = contributions
+        self._site = contributions.site
+        self._order = order
+        self._versions = versions
+
+    @property
+    def parts(self) -> Parts:
+        return self._site.parts
+
+    @property
+    def config(self) -> BrokerConfig:
+        return self._site.parts.config
+
+    @property
+    def world(self) -> World:
+        return self._site.world
+
+    @property
+    def mounts(self) -> Mounts:
+        """The apps of all plugins, for a plane that serves them."""
+        return self._site.mounts
+
+    def counter(self, name: str, **labels: str) -> Counter:
+        """A counter of the broker's, labelled with the plugin's name; it outlives the plugin."""
+        return self._site.counters.counter(name, plugin=self.name, **labels)
+
+    # --- requests
+
+    def add_api(self, handler: Callable[..., Any]) -> None:
+        """Serve an API by a function that is marked `@api`. Raises TypeError, DuplicateApiError."""
+        api = api_of(handler)
+        if api is None:
+            raise TypeError(f"{handler!r} is not marked @api")
+        self._contributions.add_api(api)
+
+    def add_module(self, module: ModuleType) -> None:
+        """Serve all APIs of a module, or of the modules of a package."""
+        found = Registry()
+        found.add_module(module)
+        for listed in found:
+            api = found.get(listed.key)
+            if api is not None:
+                self._contributions.add_api(api)
+
+    def before(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
+        """See every request of a class (None: every one) before its handler does."""
+        self._intercept("before", request, function)
+
+    def after(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
+        """See every answer to a class of requests before it is written."""
+        self._intercept("after", request, function)
+
+    def around(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
+        """Stand around the handler of a class of requests: async, and free to wait."""
+        self._intercept("around", request, function)
+
+    # --- everything else
+
+    def mount(self, path: str, app: App) -> None:
+        """An ASGI app for planes that speak HTTP: at `path` and below. Raises MountError."""
+        self._contributions.mount(path, app)
+
+    def add_metrics_reporter(self, reporter: Any) -> None:
+        """Be told of metrics."""
+        self._contributions.report(reporter)
+
+    async def start(
+        self, name: str, call: Callable[..., Awaitable[Any]], *arguments: Any, kind: Kind = "task"
+    ) -> Any:
+        """Run `call(*arguments, task_status=...)` in the nursery; what it is ready with.
+
+        It is a node of the tree while it runs; kind: "plane" for what serves.
+        """
+        return await self.nursery.start(self._run, name, call, arguments, kind, name=name)
+
+    async def _run(
+        self,
+        name: str,
+        call: Callable[..., Awaitable[Any]],
+        arguments: tuple[Any, ...],
+        kind: Kind,
+        *,
+        task_status: trio.TaskStatus[Any],
+    ) -> None:
+        with self.node.child(name, kind):
+            await call(*arguments, task_status=task_status)
+
+    def _intercept(
+        self, kind: str, request: type[Any] | None, function: Callable[..., Any]
+    ) -> None:
+        key = None if request is None else message_of(request).key
+        versions = None if key is None else self._versions.get(key)
+        self._contributions.intercept(
+            Wanted(
+                kind=kind,
+                request=request,
+                function=function,
+                order=self._order,
+                versions=versions,
+            )
+        )

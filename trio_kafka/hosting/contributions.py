@@ -1,0 +1,144 @@
+"""What one generation of a plugin gives to the broker: gathered while it starts, given in one step
+when it is ready, taken back in one step when it goes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+
+from trio_kafka.hosting.guard import Owner, guard_api, guard_app, guard_waiting, refusing
+from trio_kafka.hosting.mounts import App, Mount, check_path
+from trio_kafka.hosting.site import HostSite
+from trio_kafka.requests.api import Api
+
+
+@define(kw_only=True, eq=False)
+class Wanted:
+    """An interception that is to be, or that is: `handle`."""
+
+    kind: str
+    request: type[Any] | None
+    function: Callable[..., Any]
+    order: int
+    versions: tuple[int, int] | None
+    handle: Any = None
+
+
+@define(eq=False)
+class Contributions:
+    """Of one generation; `live` when the broker has them."""
+
+    owner: Owner
+    site: HostSite
+    apis: dict[int, Api] = field(factory=dict, init=False)
+    mounts: list[Mount] = field(factory=list, init=False)
+    wanted: list[Wanted] = field(factory=list, init=False)
+    reporters: list[Any] = field(factory=list, init=False)
+    live: bool = field(default=False, init=False)
+
+    def add_api(self, api: Api) -> None:
+        """Raises DuplicateApiError, or ValueError for one that it has given already."""
+        if api.key in self.apis:
+            raise ValueError(f"API key {api.key} is added twice")
+        guarded = guard_api(api, self.owner)
+        if self.live:
+            self.site.parts.apis.swap((), (guarded,))
+        self.apis[api.key] = guarded
+
+    def mount(self, path: str, app: App) -> None:
+        """Raises MountError."""
+        check_path(path)
+        mount = Mount(path, guard_app(app, self.owner, path), self.owner.name)
+        if self.live:
+            self.site.mounts.swap((), (mount,))
+        self.mounts.append(mount)
+
+    def intercept(self, wanted: Wanted) -> None:
+        if wanted.kind == "around":
+            where = f"around {getattr(wanted.request, '__name__', 'every API')}"
+            wanted.function = guard_waiting(wanted.function, self.owner, where)
+        if self.live:
+            self._register(wanted)
+        self.wanted.append(wanted)
+
+    def report(self, reporter: Any) -> None:
+        if self.live:
+            self.site.reporters.add(reporter)
+        self.reporters.append(reporter)
+
+    def go_live(self, instead: "Contributions | None" = None) -> None:
+        """Give all of it, `instead` of what another generation gave: no request finds neither.
+
+        Raises DuplicateApiError or MountError, and has then changed nothing.
+        """
+        apis, mounts = self.site.parts.apis, self.site.mounts
+        leaving = instead if instead is not None and instead.live else None
+        old_apis = leaving.apis if leaving else {}
+        apis.swap(old_apis, self.apis.values())
+        try:
+            mounts.swap(leaving.mounts if leaving else (), self.mounts)
+            self._register_all()
+        except BaseException:
+            apis.swap(self.apis, old_apis.values())
+            raise
+        for reporter in self.reporters:
+            self.site.reporters.add(reporter)
+        self.live = True
+        if leaving is not None:
+            leaving.forget_the_rest()
+            leaving.live = False
+
+    def leave(self, reason: str = "") -> None:
+        """Take all of it back. Idempotent. reason: its APIs stay, and answer with this error."""
+        if not self.live:
+            return
+        left = [refusing(api, reason) for api in self.apis.values()] if reason else []
+        self.site.parts.apis.swap(self.apis, left)
+        self.site.mounts.swap(self.mounts, ())
+        self.forget_the_rest()
+        self.live = bool(reason)
+        self.mounts, self.wanted, self.reporters = [], [], []
+
+    def forget_the_rest(self) -> None:
+        """Take back what can be taken back one by one."""
+        for wanted in self.wanted:
+            if wanted.handle is not None:
+                self._interceptors.remove(wanted.handle)
+                wanted.handle = None
+        for reporter in self.reporters:
+            self.site.reporters.remove(reporter)
+
+    def names(self) -> list[str]:
+        """For people: one word for each."""
+        return [
+            *(f"api:{api.name}({api.key})" for api in self.apis.values()),
+            *(f"mount:{mount.path}" for mount in self.mounts),
+            *(f"{one.kind}:{getattr(one.request, '__name__', '*')}" for one in self.wanted),
+            *(f"reporter:{type(reporter).__name__}" for reporter in self.reporters),
+        ]
+
+    @property
+    def _interceptors(self) -> Any:
+        return self.site.parts.interceptors
+
+    def _register_all(self) -> None:
+        try:
+            for wanted in self.wanted:
+                self._register(wanted)
+        except BaseException:
+            for wanted in self.wanted:
+                if wanted.handle is not None:
+                    self._interceptors.remove(wanted.handle)
+                    wanted.handle = None
+            raise
+
+    def _register(self, wanted: Wanted) -> None:
+        wanted.handle = self._interceptors.add(
+            wanted.kind,
+            wanted.request,
+            wanted.function,
+            order=wanted.order,
+            owner=self.owner,
+            versions=wanted.versions,
+        )

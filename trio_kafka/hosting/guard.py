@@ -1,0 +1,239 @@
+"""What stands between a plugin's functions and the broker's tasks that call them.
+
+A request that a plugin works on is in its hands: counted, bounded by its deadline and its limit. An
+error of its code ends that request; what would end a task of the broker's (SystemExit, a Cancelled
+that nobody asked for) ends the plugin instead.
+"""
+
+import weakref
+from collections.abc import Awaitable, Callable, Generator
+from types import GeneratorType
+from typing import Any, Final, Protocol
+
+import trio
+from attrs import evolve
+
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
+from trio_kafka.purgatory import Delayed
+from trio_kafka.requests.api import Api
+
+# Errors that mean something to whoever called the plugin.
+_MEANT: Final = (KafkaError, ProtocolError, LogDirError, InvariantError)
+
+
+class PluginError(Exception):
+    """A plugin failed; the message names it, and says where and why."""
+
+
+class InHand:
+    """How many requests are in a plugin's hands; those that are parked as a Delayed, too."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._scopes: set[trio.CancelScope] = set()
+        self._parked: weakref.WeakSet[Delayed] = weakref.WeakSet()
+        self._refs: set[weakref.ref[Delayed]] = set()
+        self._empty = trio.Event()
+
+    def enter(self) -> None:
+        self.count += 1
+
+    def leave(self) -> None:
+        self.count -= 1
+        if not self.count:
+            self._empty.set()
+            self._empty = trio.Event()
+
+    def follow(self, delayed: Delayed) -> None:
+        """In hand until it is answered or dropped: then nobody has it any more."""
+        self.enter()
+        self._parked.add(delayed)
+        self._refs.add(weakref.ref(delayed, self._forget))
+
+    def _forget(self, ref: "weakref.ref[Delayed]") -> None:
+        self._refs.discard(ref)
+        self.leave()
+
+    def hold(self, scope: trio.CancelScope) -> None:
+        self._scopes.add(scope)
+
+    def drop(self, scope: trio.CancelScope) -> None:
+        self._scopes.discard(scope)
+
+    async def wait_empty(self) -> None:
+        while self.count:
+            await self._empty.wait()
+
+    def cut_off(self) -> None:
+        """End those that are still there: tasks are cancelled, parked ones reach their deadline."""
+        for scope in list(self._scopes):
+            scope.cancel()
+        for delayed in list(self._parked):
+            delayed.timed_out = True
+            delayed.marked()
+
+
+class Owner(Protocol):
+    """The generation that a function belongs to."""
+
+    name: str
+    in_hand: InHand
+    limiter: trio.CapacityLimiter | None
+    deadline_s: float
+
+    def failed(self, error: BaseException, where: str) -> None:
+        """A request failed; anything but an Exception fails the plugin."""
+
+
+def is_cancelled() -> bool:
+    """Whether the code around this is being cancelled."""
+    return trio.current_effective_deadline() == -float("inf")
+
+
+def contained(error: BaseException, owner: Owner, where: str) -> BaseException:
+    """What leaves a plugin's code instead of `error`.
+
+    Cancellation that was asked for goes on; so does what is an answer. Everything else is the
+    plugin's failure, and an Exception.
+    """
+    if isinstance(error, _MEANT):
+        return error
+    rest: BaseException | None = error
+    if is_cancelled():
+        asked, rest = split(error)
+        if asked is not None:
+            if rest is not None:
+                owner.failed(rest, where)
+            return asked
+    owner.failed(error, where)
+    if isinstance(error, Exception):
+        return error
+    return PluginError(f"plugin {owner.name}: {where} raised {error!r}")
+
+
+def split(error: BaseException) -> tuple[BaseException | None, BaseException | None]:
+    """Cancellation, and what else an error holds."""
+    if isinstance(error, trio.Cancelled):
+        return error, None
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(trio.Cancelled)
+    return None, error
+
+
+def guard_api(api: Api, owner: Owner) -> Api:
+    """The same API, its handler behind the guard."""
+    where = f"API {api.name}"
+    make = guard_waiting if api.waits else _guard_plain
+    return evolve(api, handler=make(api.handler, owner, where))
+
+
+def refusing(api: Api, reason: str) -> Api:
+    """The same API of a plugin that has failed: it answers with an error."""
+
+    def refuse(request: Any, context: Any) -> Any:
+        del request, context
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
+
+    return evolve(api, handler=refuse, waits=False)
+
+
+def _guard_plain(handler: Callable[..., Any], owner: Owner, where: str) -> Callable[..., Any]:
+    in_hand = owner.in_hand
+
+    def serve(request: Any, context: Any) -> Any:
+        try:
+            answer = handler(request, context)
+        except BaseException as error:
+            raise contained(error, owner, where) from error
+        if type(answer) is GeneratorType:
+            in_hand.enter()
+            return _steps(answer, owner, where)
+        if type(answer) is Delayed:
+            _follow(answer, owner, where)
+        return answer
+
+    return serve
+
+
+def _follow(delayed: Delayed, owner: Owner, where: str) -> None:
+    """A parked answer: in hand until it is given, and its end is behind the guard too."""
+    try_complete = delayed.try_complete
+
+    def guarded(timed_out: bool) -> Any:
+        try:
+            return try_complete(timed_out)
+        except BaseException as error:
+            raise contained(error, owner, where) from error
+
+    delayed.try_complete = guarded
+    owner.in_hand.follow(delayed)
+
+
+def _steps(
+    steps: Generator[None, None, Any], owner: Owner, where: str
+) -> Generator[None, None, Any]:
+    try:
+        answer = yield from steps
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        raise contained(error, owner, where) from error
+    finally:
+        owner.in_hand.leave()
+    if type(answer) is Delayed:
+        _follow(answer, owner, where)
+    return answer
+
+
+def guard_waiting(
+    handler: Callable[..., Awaitable[Any]], owner: Owner, where: str
+) -> Callable[..., Awaitable[Any]]:
+    """Of an async function whose second argument is the context: deadline and limit are kept."""
+    in_hand, limiter = owner.in_hand, owner.limiter
+
+    async def serve(request: Any, context: Any, *more: Any) -> Any:
+        in_hand.enter()
+        token = object()
+        try:
+            if limiter is not None:
+                await context.parked(limiter.acquire_on_behalf_of, token)
+            with trio.CancelScope(deadline=trio.current_time() + owner.deadline_s) as scope:
+                in_hand.hold(scope)
+                try:
+                    answer = await handler(request, context, *more)
+                    if type(answer) is Delayed:
+                        _follow(answer, owner, where)
+                    return answer
+                finally:
+                    in_hand.drop(scope)
+        except BaseException as error:
+            raise contained(error, owner, where) from error
+        finally:
+            if limiter is not None and token in limiter.statistics().borrowers:
+                limiter.release_on_behalf_of(token)
+            in_hand.leave()
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"plugin {owner.name}: {where} took too long")
+
+    return serve
+
+
+def guard_app(app: Callable[..., Awaitable[None]], owner: Owner, path: str) -> Any:
+    """An ASGI app: its requests are in the plugin's hands too; the plane keeps their deadlines."""
+    in_hand, where = owner.in_hand, f"app {path}"
+
+    async def serve(scope: Any, receive: Any, send: Any) -> None:
+        in_hand.enter()
+        try:
+            with trio.CancelScope() as cut:
+                in_hand.hold(cut)
+                try:
+                    return await app(scope, receive, send)
+                finally:
+                    in_hand.drop(cut)
+        except BaseException as error:
+            raise contained(error, owner, where) from error
+        finally:
+            in_hand.leave()
+        raise PluginError(f"plugin {owner.name}: {where} was cut off: the plugin goes")
+
+    return serve

@@ -1,0 +1,274 @@
+"""Runs the plugins of a broker: starts them in order, obeys their policies, stops them in reverse.
+
+A plugin that fails stops nobody else: its requests get errors and its generation ends (`isolate`),
+after which it may be started again (`restart`), or the broker stops in order (`fatal`).
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from math import inf
+from typing import Final
+
+import trio
+
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.hosting.declared import Plugin
+from trio_kafka.hosting.discovery import Origin, given, installed
+from trio_kafka.hosting.generation import Generation, describe
+from trio_kafka.hosting.guard import PluginError
+from trio_kafka.hosting.hosted import Hosted
+from trio_kafka.hosting.life import Life, State
+from trio_kafka.hosting.settings import full_name, read_settings, strangers
+from trio_kafka.hosting.site import HostSite
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures
+
+_logger: Final = get_logger(__name__)
+PAUSES_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)  # before each restart in a row
+GOOD_S: Final = 300.0  # after so long a life, restarts are counted anew
+
+
+class PluginHost:
+    """plugins: None: the installed ones. `run` it in a task; `start` and `stop` belong to that."""
+
+    def __init__(self, site: HostSite, plugins: Iterable[Plugin] | None = None) -> None:
+        self.site = site
+        self.node = site.node.add("plugins", "nursery", self._figures)
+        self._plugins = plugins
+        self._hosted: dict[str, Hosted] = {}
+        self._nursery: trio.Nursery | None = None
+        self._number = 0
+        self._stopping = False
+
+    # --- who is there
+
+    @property
+    def plugins(self) -> Sequence[Hosted]:
+        """In the order of their start."""
+        return sorted(self._hosted.values(), key=lambda one: one.order)
+
+    def find(self, name: str) -> Hosted:
+        """Raises KeyError."""
+        return self._hosted[name]
+
+    def owner_of(self, module: str) -> str | None:
+        """The name of the plugin that has a module, by the name that its frames know it by."""
+        top = module.partition(".")[0]
+        for one in self._hosted.values():
+            if one.module and (one.module.partition(".")[0] == top):
+                return one.name
+        return None
+
+    def blocking(self, name: str, seconds: float) -> None:
+        """A watchdog saw that a plugin held the loop for so long; call it from the loop."""
+        hosted = self._hosted.get(name)
+        if hosted is not None and hosted.current is not None:
+            hosted.current.fail(f"it held the loop for {seconds:.1f} s")
+
+    # --- life
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Started when every plugin is ready or has failed; until cancelled, or stopped.
+
+        Raises ConfigError for settings of a plugin that is not there, PluginError for one that has
+        failed with the policy `fatal`, both before it is started.
+        """
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
+                self._discover()
+                for one in self.plugins:
+                    if one.state is State.VALIDATED and one.enabled:
+                        await self._begin(one)
+                        self._after_start(one)
+            except BaseException:
+                nursery.cancel_scope.cancel()
+                raise
+            task_status.started()
+            await trio.sleep_forever()
+
+    async def stop(self) -> None:
+        """All of them, the last one first, each with an equal part of the time that is left."""
+        self._stopping = True
+        await trio.lowlevel.checkpoint()
+        running = [one for one in reversed(self.plugins) if one.current is not None]
+        for left, one in zip(range(len(running), 0, -1), running, strict=True):
+            time_s = trio.current_effective_deadline() - trio.current_time()
+            await self._end(one, within_s=max(time_s / left, 0.0))
+
+    def left_behind(self) -> list[str]:
+        """Those that do not end, each with its tasks; they are cancelled once more."""
+        found = []
+        for one in self._hosted.values():
+            for generation in (*one.past, *([one.current] if one.current else [])):
+                if not generation.ended.is_set():
+                    generation.cancel()
+                    found.append(f"{one.name} ({', '.join(generation.tasks) or 'its block'})")
+        return found
+
+    # --- start
+
+    def _discover(self) -> None:
+        """Import what is enabled, and read its settings. Raises ConfigError."""
+        origins = installed() if self._plugins is None else given(self._plugins)
+        for origin in origins:
+            self._discover_one(origin)
+        for error in strangers(self.site.given, self._hosted):
+            raise error
+
+    def _discover_one(self, origin: Origin) -> None:
+        enabled = self.site.given.get(full_name(origin.name, "enabled"))
+        if enabled is not None and enabled.text.strip().lower() == "false":
+            self._admit(origin.name, origin)
+            return
+        try:
+            found = origin.load(self._next_number())
+        except BaseException as error:  # noqa: BLE001 - a module may raise what it likes
+            hosted = self._admit(origin.name, origin)
+            self._refused(hosted, error, f"{origin.source} cannot be imported")
+            return
+        for plugin in found:
+            self._validate(self._admit(plugin.name, origin), plugin)
+
+    def _admit(self, name: str, origin: Origin) -> Hosted:
+        """A plugin by its name; a second one of that name is kept under another, and fails."""
+        clash = self._hosted.get(name)
+        shown = name if clash is None else f"{name} ({origin.source})"
+        life = Life(self.site.world.clock.wall, partial(self._tell, shown))
+        hosted = Hosted(name=shown, origin=origin, life=life, node=self.node)
+        hosted.node = self.node.add(shown, "plugin", hosted.figures)
+        self._hosted[shown] = hosted
+        if clash is not None:
+            reason = f"{origin.source}: {clash.origin.source} has the name {name} already"
+            self._refused(hosted, PluginError(reason), "")
+        return hosted
+
+    def _validate(self, hosted: Hosted, plugin: Plugin) -> None:
+        if hosted.life.over:
+            return
+        hosted.plugin, hosted.module = plugin, plugin.module
+        try:
+            hosted.settings = read_settings(plugin, self.site.given)
+        except ConfigError as error:
+            self._refused(hosted, error, "")
+        except BaseException as error:  # noqa: BLE001 - a converter of its class may raise anything
+            self._refused(hosted, error, "its settings cannot be made")
+        else:
+            hosted.life.go(State.VALIDATED)
+
+    def _refused(self, hosted: Hosted, error: BaseException, what: str) -> None:
+        """It fails before it was begun, by the policy that can be known."""
+        text = f"{what}: {describe(error)}" if what else describe(error)
+        hosted.failures += 1
+        hosted.life.go(State.FAILED, text)
+        policy = self.site.given.get(full_name(hosted.name, "policy"))
+        named = policy.text.strip() if policy else hosted.plugin.policy if hosted.plugin else ""
+        if named == "fatal" or (hosted.plugin is not None and hosted.plugin.closed):
+            raise PluginError(f"plugin {hosted.name}: {text}") from error
+
+    async def _begin(self, hosted: Hosted) -> None:
+        """A generation of what was imported, up to ready or failed."""
+        plugin, settings, nursery = hosted.plugin, hosted.settings, self._nursery
+        if plugin is None or settings is None or nursery is None:
+            raise RuntimeError(f"plugin {hosted.name} was not validated")
+        generation = self._make(hosted, plugin, hosted.generation + 1)
+        instead = hosted.current.contributions if hosted.current else None
+        hosted.current = generation
+        nursery.start_soon(generation.run, instead, name=f"plugin {hosted.name}")
+        await generation.wait_settled()
+
+    def _make(self, hosted: Hosted, plugin: Plugin, number: int) -> Generation:
+        if hosted.settings is None:
+            raise RuntimeError(f"plugin {hosted.name} has no settings")
+        return Generation(
+            plugin,
+            number,
+            settings=hosted.settings,
+            site=self.site,
+            node=hosted.node,
+            told=partial(self._failed, hosted),
+        )
+
+    def _after_start(self, hosted: Hosted) -> None:
+        """Of a start that failed: its policy. Raises PluginError for `fatal`."""
+        generation = hosted.current
+        if generation is None or generation.failure is None:
+            return
+        hosted.failures += 1
+        closed = hosted.plugin is not None and hosted.plugin.closed
+        if hosted.policy == "fatal" or (closed and hosted.policy != "restart"):
+            raise PluginError(f"plugin {hosted.name}: {hosted.error}") from generation.failure
+        if hosted.policy == "restart":
+            self._spawn(hosted, self._restart)
+
+    # --- failures
+
+    def _failed(self, hosted: Hosted, generation: Generation) -> None:
+        """A generation that was ready has failed: at once its requests get errors."""
+        hosted.failures += 1
+        generation.contributions.leave(f"plugin {hosted.name} has failed")
+        if generation is not hosted.current or self._stopping:
+            return
+        if hosted.policy == "fatal":
+            self.site.fail(PluginError(f"plugin {hosted.name}: {hosted.error}"))
+        else:
+            self._spawn(hosted, self._recover)
+
+    def _spawn(self, hosted: Hosted, call: Callable[[Hosted], Awaitable[None]]) -> None:
+        if self._nursery is not None:
+            self._nursery.start_soon(call, hosted, name=f"plugin {hosted.name} policy")
+
+    async def _recover(self, hosted: Hosted) -> None:
+        """The failed generation ends; then, perhaps, another one comes."""
+        generation = hosted.current
+        if generation is None:
+            return
+        ready_s = self.site.world.clock.wall() - generation.life.since
+        if ready_s >= GOOD_S:
+            hosted.restarts = 0
+        await generation.retire()
+        if hosted.policy == "restart":
+            await self._restart(hosted)
+
+    async def _restart(self, hosted: Hosted) -> None:
+        """With growing pauses, until one is ready or there were too many in a row."""
+        while hosted.restarts < len(PAUSES_S) and not self._stopping:
+            failed = hosted.current
+            pause_s = PAUSES_S[hosted.restarts]
+            hosted.restarts += 1
+            _logger.info("plugin restarts", plugin=hosted.name, after_s=pause_s)
+            await trio.sleep(pause_s)
+            if hosted.current is not failed or self._stopping:
+                return  # somebody was faster: a reload
+            self._keep(hosted)
+            await self._begin(hosted)
+            if hosted.current is not None and hosted.current.failure is None:
+                return
+            hosted.failures += 1
+        _logger.error("plugin is not started again", plugin=hosted.name, after=hosted.restarts)
+
+    # --- end
+
+    async def _end(self, hosted: Hosted, *, within_s: float = inf) -> None:
+        generation = hosted.current
+        if generation is not None:
+            generation.contributions.leave()
+            await generation.retire(within_s=within_s)
+
+    def _keep(self, hosted: Hosted) -> None:
+        """Remember the current generation as long as it has not ended."""
+        hosted.past = [one for one in hosted.past if not one.ended.is_set()]
+        if hosted.current is not None and not hosted.current.ended.is_set():
+            hosted.past.append(hosted.current)
+
+    def _next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+    def _tell(self, name: str, state: State, error: str) -> None:
+        if error:
+            _logger.error("plugin", plugin=name, state=state.value, reason=error)
+
+    def _figures(self) -> Figures:
+        states = [one.state for one in self._hosted.values()]
+        return {state.value: states.count(state) for state in State if state in states}

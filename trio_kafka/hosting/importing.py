@@ -1,0 +1,127 @@
+"""A plugin's package, imported once more under a private name: `echo_api` as `echo_api@3`.
+
+Every generation of a plugin has modules of its own, found where the package is, and known to
+`sys.modules` only under their private names, so that old and new stand beside each other and the
+old ones die with their generation. Absolute imports of the package inside of it, at whatever time,
+give the generation's own modules: `__import__` is replaced in the builtins that they see.
+`importlib.import_module` with the public name is not: it gives the public module.
+"""
+
+import builtins
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from types import ModuleType
+from typing import Any, Final
+
+_MARK: Final = "@"
+
+
+def private_name(module: str, number: int) -> str:
+    """Of a module in a generation: the mark is in the first part of its name."""
+    top, dot, rest = module.partition(".")
+    return f"{top}{_MARK}{number}{dot}{rest}"
+
+
+def public_name(module: str) -> str:
+    """What a module is called by whoever wrote it."""
+    top, dot, rest = module.partition(".")
+    return f"{top.partition(_MARK)[0]}{dot}{rest}"
+
+
+def import_generation(module: str, number: int) -> ModuleType:
+    """Import a module of a package, and what of the package it imports, as a generation.
+
+    Raises ImportError, and whatever the module raises; nothing of it stays then.
+    """
+    top = private_name(module, number).partition(".")[0]
+    try:
+        _import_top(module.partition(".")[0], top)
+        return importlib.import_module(private_name(module, number))
+    except BaseException:
+        forget(top)
+        raise
+
+
+def forget(top: str) -> None:
+    """Take the modules of a generation out of `sys.modules`: they die when nobody uses them."""
+    for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
+        del sys.modules[name]
+    _FINDER.tops.pop(top, None)
+
+
+def _import_top(public: str, private: str) -> None:
+    importlib.invalidate_caches()
+    there = find_spec(public)
+    if there is None or there.origin is None:
+        raise ModuleNotFoundError(f"no module named {public!r} that can be imported again")
+    spec = spec_from_file_location(
+        private, there.origin, submodule_search_locations=there.submodule_search_locations
+    )
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"module {public!r} has no source")
+    _FINDER.tops[private] = _builtins_of(public, private)
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+    spec.loader = _Loader(spec.loader)
+    module = sys.modules[private] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+def _builtins_of(public: str, private: str) -> Mapping[str, Any]:
+    """Python's builtins, but for an `import` that finds the generation's modules."""
+
+    def import_(
+        name: str,
+        globals: Any = None,  # noqa: A002 - as `__import__` has it
+        locals: Any = None,  # noqa: A002
+        fromlist: Sequence[str] = (),
+        level: int = 0,
+    ) -> ModuleType:
+        if not level and (name == public or name.startswith(f"{public}.")):
+            name = private + name[len(public) :]
+        return builtins.__import__(name, globals, locals, fromlist, level)
+
+    return {**vars(builtins), "__import__": import_}
+
+
+class _Loader(Loader):
+    """Another loader, whose modules see the builtins of their generation."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        made: ModuleType | None = self._inner.create_module(spec)
+        return made
+
+    def exec_module(self, module: ModuleType) -> None:
+        top = module.__name__.partition(".")[0]
+        module.__dict__["__builtins__"] = _FINDER.tops[top]
+        self._inner.exec_module(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)  # get_source for tracebacks, resources, ...
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules below a generation's top; `tops`: the builtins of each."""
+
+    def __init__(self) -> None:
+        self.tops: dict[str, Mapping[str, Any]] = {}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if path is None or fullname.partition(".")[0] not in self.tops:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+_FINDER: Final = _Finder()

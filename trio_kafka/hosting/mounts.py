@@ -1,0 +1,70 @@
+"""ASGI apps by path: what plugins mount, and a plane that speaks HTTP serves.
+
+The core knows no HTTP: this is a table that such a plane reads.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
+from typing import Any, Final
+
+from attrs import define, field, frozen
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+_PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
+
+
+class MountError(Exception):
+    """A path that cannot be mounted."""
+
+
+@frozen(eq=False)
+class Mount:
+    """An app that serves `path` and what is below it; `owner` is the name of its plugin."""
+
+    path: str
+    app: App
+    owner: str
+
+
+@define(eq=False)
+class Mounts:
+    """Apps by path; `generation` grows with every change."""
+
+    generation: int = field(default=0, init=False)
+    _mounts: dict[str, Mount] = field(factory=dict, init=False)
+
+    def swap(self, leaving: Iterable[Mount], coming: Iterable[Mount]) -> None:
+        """Some go, others come, in one step. Raises MountError, and has then changed nothing."""
+        mounts = dict(self._mounts)
+        for mount in leaving:
+            if mounts.get(mount.path) is mount:
+                del mounts[mount.path]
+        for mount in coming:
+            if mount.path in mounts:
+                other = mounts[mount.path].owner
+                raise MountError(f"path {mount.path} is mounted by plugin {other} already")
+            mounts[mount.path] = mount
+        self._mounts = mounts
+        self.generation += 1
+
+    def find(self, path: str) -> Mount | None:
+        """The mount of the longest path that is `path` or leads to it."""
+        while path:
+            if path in self._mounts:
+                return self._mounts[path]
+            path = path.rpartition("/")[0]
+        return None
+
+    def __iter__(self) -> Iterator[Mount]:
+        """In the order of their paths."""
+        mounts: Mapping[str, Mount] = self._mounts
+        return iter([mounts[path] for path in sorted(mounts)])
+
+
+def check_path(path: str) -> None:
+    """Raises MountError for what is no path of plain segments, such as `/admin/ui`."""
+    if not _PATH.fullmatch(path) or any(one in (".", "..") for one in path.split("/")):
+        raise MountError(f"path {path!r}: want /name or /name/name, without a slash at the end")

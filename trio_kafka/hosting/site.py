@@ -1,0 +1,47 @@
+"""What the host is given by who runs it, and what all plugins share."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attrs import Factory, define, field
+
+from trio_kafka.config.load import Layer
+from trio_kafka.hosting.mounts import Mounts
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.tree import Node
+from trio_kafka.requests.parts import Parts
+from trio_kafka.world.protocols import World
+
+
+@define(eq=False)
+class Reporters:
+    """Who wants to be told of metrics; whoever reports goes through them."""
+
+    _reporters: dict[int, Any] = field(factory=dict, init=False)
+
+    def add(self, reporter: Any) -> None:
+        self._reporters[id(reporter)] = reporter
+
+    def remove(self, reporter: Any) -> None:
+        """Idempotent."""
+        self._reporters.pop(id(reporter), None)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self._reporters.values()))
+
+
+@define(eq=False, kw_only=True)
+class HostSite:
+    """given: the settings as they were written down. fail: ends the broker in order.
+
+    parts: what handlers reach. mounts, reporters: what only plugins have to do with.
+    """
+
+    parts: Parts
+    world: World
+    node: Node
+    given: Layer = Factory(dict)
+    counters: Counters = field(factory=Counters)
+    fail: Callable[[Exception], None]
+    mounts: Mounts = field(factory=Mounts)
+    reporters: Reporters = field(factory=Reporters)
