@@ -59,9 +59,79 @@ async def test_the_longest_pass_is_remembered() -> None:
 
 async def test_a_pass_reads_the_time_once(autojump_clock: trio.testing.MockClock) -> None:
     turn = Turn(trio.current_time)
-    trio.lowlevel.add_instrument(turn)
-    await trio.sleep(3.0)
-    trio.lowlevel.remove_instrument(turn)
+    with turn.installed():
+        await trio.sleep(3.0)
 
     assert turn.time == trio.current_time()
     assert turn.passes > 0
+
+
+def one_pass(turn: Turn, hand: Hand, took: float, slept: float = 0.0) -> None:
+    turn.after_io_wait(0)
+    hand.now += took
+    turn.before_io_wait(0)
+    hand.now += slept
+
+
+async def test_the_lag_is_that_of_the_last_minute_or_two_and_the_longest_pass_is_kept() -> None:
+    hand = Hand()
+    turn = Turn(hand)
+    one_pass(turn, hand, 0.5, slept=50.0)
+    assert round(float(turn.figures()["lag_ms"] or 0), 6) == 500.0
+
+    for slept in (20.0, 61.0, 61.0):
+        one_pass(turn, hand, 0.001, slept)
+    one_pass(turn, hand, 0.002)
+
+    figures = turn.figures()
+    assert round(float(figures["lag_ms"] or 0), 6) == 2.0
+    assert round(float(figures["longest_ms"] or 0), 6) == 500.0
+    assert round(turn.busy_s, 6) == 0.505
+
+
+async def test_how_long_a_task_waits_for_its_turn_after_a_wake_is_summed() -> None:
+    hand = Hand()
+    turn = Turn(hand)
+    turn.after_io_wait(0)
+    hand.now += 0.25
+    turn.begin()
+    hand.now += 0.5
+    turn.begin()
+
+    figures = turn.figures()
+    assert (figures["wakes"], figures["wake_ms"]) == (2, 1000.0)
+    assert figures["wake_longest_ms"] == 750.0
+
+
+async def test_whoever_watches_is_called_once_when_a_pass_begins_and_once_when_it_ends() -> None:
+    hand = Hand()
+    turn = Turn(hand)
+    told: list[object] = []
+    turn.rouse = lambda: told.append("begins")
+    turn.over = told.append
+
+    assert turn.waiting
+    one_pass(turn, hand, 0.5)
+    one_pass(turn, hand, 0.5)
+
+    assert told == ["begins", 0.5]
+    assert turn.waiting
+
+
+async def test_a_loop_that_is_not_followed_any_more_is_not_taken_for_busy() -> None:
+    turn = Turn(Hand())
+    with turn.installed():
+        await trio.sleep(0)
+        assert not turn.waiting
+
+    assert turn.waiting
+
+
+async def test_tasks_are_counted() -> None:
+    turn = Turn(Hand())
+    before = turn.figures()["tasks"]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep_forever)
+        await trio.testing.wait_all_tasks_blocked()
+        assert turn.figures()["tasks"] == int(before or 0) + 1
+        nursery.cancel_scope.cancel()
