@@ -43,6 +43,7 @@ class Turn(trio.abc.Instrument):
         self.wake_s = 0.0  # from the return of I/O to the turn of a task, of all together
         self.wake_longest_s = 0.0
         self.time = 0.0  # trio.current_time() when the pass began
+        self.shared = 0.0  # `time` of the last pass in which more than one task had a part
         self.began = elapsed()
         self.waiting = True
         self.rouse: Callable[[], None] | None = None
@@ -69,6 +70,8 @@ class Turn(trio.abc.Instrument):
         self._ends = self.began + self.limit_s
         if self._fixed is None:
             self.share_s = self.limit_s / (self._parts or 1)
+        if self._parts > 1:
+            self.shared = self.time
         self._parts = 0
         self.time = trio.current_time()
         self.passes += 1
