@@ -119,24 +119,3 @@ def test_others_may_not():
         KNOWN["ssl.client.auth"].parse("Required")
     with pytest.raises(ConfigError, match="is none of DISABLED"):
         KNOWN["group.consumer.migration.policy"].parse("any")
-
-
-@pytest.mark.parametrize(
-    ("text", "right"),
-    [
-        ("", True),
-        ("h:1", True),
-        ("[::1]:5, 10.0.0.1:0", True),
-        ("h", False),
-        ("h:", False),
-        (":1", False),
-        ("h:-1", False),
-    ],
-)
-def test_overrides_of_addresses_are_hosts_and_counts(text, right):
-    setting = KNOWN["max.connections.per.ip.overrides"]
-    if right:
-        assert setting.parse(text) == text
-    else:
-        with pytest.raises(ConfigError, match="is no HOST:COUNT"):
-            setting.parse(text)

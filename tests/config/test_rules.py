@@ -163,7 +163,7 @@ def test_what_is_switched_off_need_not_be_refused(text):
         (
             {
                 "max.connections.per.ip": "0",
-                "max.connections.per.ip.overrides": "127.0.0.1:5,[::1]:6",
+                "max.connections.per.ip.overrides": "127.0.0.1:5,::1:6",
             },
             None,
         ),

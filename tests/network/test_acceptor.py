@@ -7,9 +7,15 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.acceptor import EXHAUSTED_S, Acceptor
+from trio_kafka.network.gate import TOO_MANY
+from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.turn import Turn
+from trio_kafka.quotas.connection import ConnectionBounds
+from trio_kafka.testing.simulation import simulated_world
 
 
 class ListOfSockets:
@@ -46,13 +52,13 @@ class Desk:
         self.taken: list[Any] = []
         self.send, self.receive = trio.open_memory_channel[Any](room)
 
-    def give_nowait(self, socket: Any) -> None:
-        self.send.send_nowait(socket)
-        self.taken.append(socket)
+    def give_nowait(self, slot: Any) -> None:
+        self.send.send_nowait(slot)
+        self.taken.append(slot.socket.name)
 
-    async def give(self, socket: Any) -> None:
-        await self.send.send(socket)
-        self.taken.append(socket)
+    async def give(self, slot: Any) -> None:
+        await self.send.send(slot)
+        self.taken.append(slot.socket.name)
 
 
 class Handle:
@@ -60,19 +66,31 @@ class Handle:
 
     closed = False
 
+    def __init__(self, name: Any) -> None:
+        self.name = name
+        self.peer = Endpoint("10.0.0.1", 1)
+
     def close(self) -> None:
         self.closed = True
 
 
-def acceptor(listener: ListOfSockets, *desks: Desk) -> Acceptor:
+def handles(*names: Any) -> list[Any]:
+    """Sockets of those names; errors stay what they are."""
+    return [one if isinstance(one, OSError) else Handle(one) for one in names]
+
+
+def acceptor(listener: ListOfSockets, *desks: Desk, **bounds: int) -> Acceptor:
     turn = Turn(trio.current_time)
     turn.after_io_wait(0)
-    return Acceptor(listener, desks, turn)  # type: ignore[arg-type]
+    limits = ConnectionLimits(simulated_world().network, Counters(), Node("plane", "plane"))
+    limits.obey(ConnectionBounds(**bounds))
+    gate = limits.gate("PLAINTEXT")
+    return Acceptor(listener, desks, turn, gate)  # type: ignore[arg-type]
 
 
 async def test_connections_go_round_and_pass_over_a_full_processor(nursery: trio.Nursery) -> None:
     desks = Desk(9), Desk(1), Desk(9)
-    dealer = acceptor(ListOfSockets(*range(7)), *desks)
+    dealer = acceptor(ListOfSockets(*handles(*range(7))), *desks)
     nursery.start_soon(dealer.run)
     await wait_all_tasks_blocked()
 
@@ -85,7 +103,7 @@ async def test_when_all_are_full_it_waits_and_counts_how_long(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     desks = Desk(1), Desk(1)
-    dealer = acceptor(ListOfSockets(*range(3)), *desks)
+    dealer = acceptor(ListOfSockets(*handles(*range(3))), *desks)
     nursery.start_soon(dealer.run)
     await trio.sleep(2.0)
     assert (dealer.accepted, dealer.blocked) == (3, 1)
@@ -94,20 +112,23 @@ async def test_when_all_are_full_it_waits_and_counts_how_long(
     await trio.sleep(0.5)
 
     assert desks[0].taken == [0, 2]
-    assert round(dealer.blocked_s, 6) == 2.0
+    assert round(dealer.blocked_time.count, 6) == 2.0
     nursery.cancel_scope.cancel()
 
 
 async def test_the_connection_in_hand_is_closed_when_it_is_cancelled(
     nursery: trio.Nursery,
 ) -> None:
-    socket = Handle()
+    socket = Handle(0)
     async with trio.open_nursery() as inner:
-        inner.start_soon(acceptor(ListOfSockets(socket), Desk(0)).run)
+        dealer = acceptor(ListOfSockets(socket), Desk(0))
+        inner.start_soon(dealer.run)
         await wait_all_tasks_blocked()
+        assert dealer._gate.account.count == 1
         inner.cancel_scope.cancel()
 
     assert socket.closed
+    assert dealer._gate.account.count == 0
 
 
 async def test_without_descriptors_it_pauses_and_goes_on(
@@ -115,7 +136,7 @@ async def test_without_descriptors_it_pauses_and_goes_on(
 ) -> None:
     full = OSError(errno.EMFILE, "too many open files")
     desk = Desk(9)
-    dealer = acceptor(ListOfSockets(full, full, "a"), desk)
+    dealer = acceptor(ListOfSockets(*handles(full, full, "a")), desk)
     nursery.start_soon(dealer.run)
 
     await trio.sleep(EXHAUSTED_S * 1.5)
@@ -131,7 +152,7 @@ async def test_a_peer_that_left_before_it_was_accepted_is_counted_only(
 ) -> None:
     left = ConnectionAbortedError(errno.ECONNABORTED, "aborted")
     desk = Desk(9)
-    dealer = acceptor(ListOfSockets(left, "a", left, "b"), desk)
+    dealer = acceptor(ListOfSockets(*handles(left, "a", left, "b")), desk)
     nursery.start_soon(dealer.run)
     await wait_all_tasks_blocked()
     await wait_all_tasks_blocked(0.01)
@@ -146,3 +167,68 @@ async def test_another_error_of_the_listener_is_no_small_matter() -> None:
 
     with pytest.raises(OSError, match="closed"):
         await dealer.run()
+
+
+async def test_who_finds_no_room_waits_in_hand_and_the_others_in_the_kernel(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    listener, desk = ListOfSockets(*handles(*range(4))), Desk(9)
+    dealer = acceptor(listener, desk, connections=2)
+    nursery.start_soon(dealer.run)
+    await trio.sleep(3.0)
+    assert desk.taken == [0, 1]
+    assert len(listener.outcomes) == 1
+
+    (await desk.receive.receive()).close()
+    await trio.sleep(1.0)
+
+    assert desk.taken == [0, 1, 2]
+    assert dealer.blocked == 2  # the next one waits by now
+    assert round(dealer.blocked_time.count, 6) == 3.0
+    nursery.cancel_scope.cancel()
+
+
+async def test_the_share_of_blocked_time_is_that_of_kafkas_meter(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    desk = Desk(9)
+    dealer = acceptor(ListOfSockets(*handles(0, 1)), desk, connections=1)
+    nursery.start_soon(dealer.run)
+    await trio.sleep(4.0)
+    (await desk.receive.receive()).close()
+    await trio.sleep(1.5)
+
+    assert dealer.figures()["AcceptorBlockedPercent"] == 4.0 / 5
+    nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("bounds", [{"connections": 0}, {"rate": 0}])
+async def test_who_waits_for_a_place_is_closed_with_the_acceptor(
+    autojump_clock: MockClock, bounds: dict[str, int]
+) -> None:
+    socket = Handle(0)
+    async with trio.open_nursery() as inner:
+        dealer = acceptor(ListOfSockets(socket), Desk(9), **bounds)
+        inner.start_soon(dealer.run)
+        await trio.sleep(0.5)
+        assert not socket.closed
+        inner.cancel_scope.cancel()
+
+    assert socket.closed
+    assert dealer._gate.account.count == 0
+
+
+async def test_who_is_refused_reaches_no_processor(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    sockets, desk = handles(0, 1, 2), Desk(9)
+    dealer = acceptor(ListOfSockets(*sockets), desk, per_address=2)
+    nursery.start_soon(dealer.run)
+    await trio.sleep(0.1)
+
+    assert desk.taken == [0, 1]
+    assert [socket.closed for socket in sockets] == [False, False, True]
+    assert dealer._gate.account.count == 2
+    counters = dealer._gate._limits.counters
+    assert counters.value("connections_refused", listener="PLAINTEXT", reason=TOO_MANY) == 1
+    nursery.cancel_scope.cancel()

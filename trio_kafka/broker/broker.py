@@ -18,6 +18,7 @@ from trio_kafka.log.manager import LogManager
 from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import Endpoint
+from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
@@ -41,6 +42,7 @@ class Broker:
     controller: Controller
     replicas: ReplicaManager
     plane: Plane
+    limits: ConnectionLimits
     plugins: PluginHost
     parts: Parts
     lifecycle: Lifecycle

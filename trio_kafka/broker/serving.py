@@ -21,6 +21,7 @@ from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
 from trio_kafka.network.turn import Turn
 from trio_kafka.purgatory import Timers
@@ -81,7 +82,9 @@ def make_parts(
     )
 
 
-def make_plane(site: Site, parts: Parts, dynamic: DynamicSettings) -> Plane:
+def make_plane(
+    site: Site, parts: Parts, dynamic: DynamicSettings, limits: ConnectionLimits
+) -> Plane:
     """The data plane: not bound yet."""
     site.node.add("counters", "part", site.counters.figures)
     node = site.node.add(DATA_PLANE, "plane")
@@ -106,6 +109,7 @@ def make_plane(site: Site, parts: Parts, dynamic: DynamicSettings) -> Plane:
         node=node,
         node_id=site.config.node_id,
         lives=site.config.trio_request_lives,
+        limits=limits,
     )
     parts.planes.append(plane)
     return plane

@@ -10,6 +10,7 @@ from typing import Final
 import trio
 
 from trio_kafka.broker.broker import Broker
+from trio_kafka.broker.connections import LIMITS
 from trio_kafka.broker.plugins import PLUGINS
 from trio_kafka.broker.quorum import LOG, WRITERS, lost_by
 from trio_kafka.broker.serving import DATA_PLANE
@@ -44,7 +45,7 @@ async def stop_broker(broker: Broker, deadline_s: float) -> None:
         "controlled shutdown": lambda: _leave(broker),
         "network": lambda: _drain(broker),
         "plugins": lambda: _stop_plugins(broker),
-        "handlers": lambda: tasks.stop(DATA_PLANE, "auto-topic-creation"),
+        "handlers": lambda: tasks.stop(DATA_PLANE, LIMITS, "auto-topic-creation"),
         "scheduler": lambda: tasks.stop("scheduler"),
         "replication": lambda: tasks.stop("replication", "timers"),
         "controller": lambda: tasks.stop(*WRITERS),

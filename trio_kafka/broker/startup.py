@@ -6,6 +6,7 @@ import trio
 from attrs import define, field
 
 from trio_kafka.broker.broker import Broker
+from trio_kafka.broker.connections import start_limits
 from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
@@ -105,7 +106,8 @@ class Start:
         dynamic = DynamicSettings(effective, metadata.cache.image)
         metadata.loader.add(dynamic)
         dynamic.follow(lambda config: logs.resize(config.background_threads))
-        plane = make_plane(site, parts, dynamic)
+        limits = await start_limits(site, dynamic)
+        plane = make_plane(site, parts, dynamic, limits)
         with steps.step("network"):
             bound = await bind_plane(site, plane, dynamic.config)
             advertised = advertised_endpoints(site.config, bound, await self._host_name())
@@ -138,6 +140,7 @@ class Start:
             controller=controller,
             replicas=replicas,
             plane=plane,
+            limits=limits,
             plugins=host,
             parts=parts,
             lifecycle=lifecycle,

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from attrs import NOTHING, field, frozen
 
+from trio_kafka.config.connections import ConnectionSettings
 from trio_kafka.config.endpoints import Listeners, resolve_listeners
-from trio_kafka.config.own import OwnSettings
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import (
     Update,
@@ -35,7 +35,7 @@ _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 
 @frozen(kw_only=True)
-class BrokerConfig(OwnSettings):
+class BrokerConfig(ConnectionSettings):
     """Every setting that is described, with the value that is in force."""
 
     given: Mapping[str, Given] = field(factory=dict, eq=False, repr=False)

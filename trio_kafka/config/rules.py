@@ -29,8 +29,6 @@ _UNOBEYED: Final = frozenset(
         "connection.failed.authentication.delay.ms",
         "log.cleaner.dedupe.buffer.size",
         "log.cleaner.threads",
-        "max.connections.per.ip",
-        "queued.max.request.bytes",
     }
 )
 _VOTER: Final = re.compile(r"([0-9]+)@.+:[0-9]+")
@@ -49,6 +47,8 @@ def check(config: BrokerConfig) -> None:
     _check_inter_broker(config.given)
     _ = config.endpoints  # raises for listeners that contradict each other
     _check_times(config)
+    _check_queued_bytes(config)
+    _check_connections(config)
     _check_unobeyed(config)
     check_topic_defaults(config)
 
@@ -111,14 +111,12 @@ def _check_times(config: BrokerConfig) -> None:
 def _check_unobeyed(config: BrokerConfig) -> None:
     """Rules of settings that no part obeys yet, as Kafka has them."""
     if not _UNOBEYED.isdisjoint(config.given):
-        _check_queued_bytes(config)
-        _check_connections(config)
         _check_cleaners(config)
         _check_failed_authentication(config)
 
 
 def _check_queued_bytes(config: BrokerConfig) -> None:
-    queued, largest = _number("queued.max.request.bytes", config), config.socket_request_max_bytes
+    queued, largest = config.queued_max_request_bytes, config.socket_request_max_bytes
     if 0 < queued < largest:
         reason = f"{queued} is less than socket.request.max.bytes, which is {largest}"
         raise ConfigError("queued.max.request.bytes", reason)
@@ -126,7 +124,7 @@ def _check_queued_bytes(config: BrokerConfig) -> None:
 
 def _check_connections(config: BrokerConfig) -> None:
     overrides = "max.connections.per.ip.overrides"
-    if _number("max.connections.per.ip", config) == 0 and overrides not in config.given:
+    if config.max_connections_per_ip == 0 and not config.max_connections_per_ip_overrides:
         raise ConfigError("max.connections.per.ip", f"0 lets nobody in: set {overrides} too")
 
 

@@ -1,20 +1,25 @@
 """The acceptor of a listener: deals new connections to its processors, round robin.
 
-A processor whose new-connection channel is full is passed over. When all are full the acceptor
-waits, and its blocked
-time is counted: backpressure reaches the kernel's queue. Source: Kafka's Acceptor.
+Limits of connections come first: they may ask it to wait, with one connection in hand, or refuse
+the connection. A processor whose new-connection channel is full is passed over. When all are full
+the acceptor waits. Its blocked time is counted: backpressure reaches the kernel's queue.
+Source: Kafka's Acceptor.
 """
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NoReturn
 
 import trio
 from attrs import define, field
 
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.meter import Meter
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.network.gate import Gate
 from trio_kafka.network.processor import Processor
+from trio_kafka.network.slot import Slot
 from trio_kafka.network.turn import Turn
 from trio_kafka.world.protocols import Listener, Socket
 
@@ -31,12 +36,16 @@ class Acceptor:
     _listener: Listener
     _processors: Sequence[Processor]
     _turn: Turn
+    _gate: Gate
     accepted: int = field(default=0, init=False)
     aborted: int = field(default=0, init=False)
     exhausted: int = field(default=0, init=False)
     blocked: int = field(default=0, init=False)
-    blocked_s: float = field(default=0.0, init=False)
+    blocked_time: Meter = field(init=False)  # s
     _next: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.blocked_time = Meter(trio.current_time())
 
     async def run(self) -> NoReturn:
         """Accept one connection after the other; at most for its part of a turn before others
@@ -47,7 +56,9 @@ class Acceptor:
             ends = self._turn.begin()
             while socket is not None:
                 self.accepted += 1
-                await self._deal(socket)
+                slot = await self._admit(socket)
+                if slot is not None:
+                    await self._deal(slot)
                 if self._turn.elapsed() >= ends:
                     break
                 socket = self._accept_nowait()
@@ -79,7 +90,16 @@ class Acceptor:
         else:
             raise error
 
-    async def _deal(self, socket: Socket) -> None:
+    async def _admit(self, socket: Socket) -> Slot | None:
+        """Its place among the connections; None: it was refused."""
+        gate = self._gate
+        slot = gate.arrive(socket)
+        if not slot.entered:
+            with self._blocked(slot):
+                await gate.enter(slot)
+        return slot if gate.admit(slot) else None
+
+    async def _deal(self, slot: Slot) -> None:
         """To the next processor that has room."""
         processors = self._processors
         self._next %= len(processors)  # there may be fewer than at the last one
@@ -87,19 +107,26 @@ class Acceptor:
             processor = processors[self._next]
             self._next = (self._next + 1) % len(processors)
             try:
-                processor.give_nowait(socket)
+                processor.give_nowait(slot)
             except trio.WouldBlock:
                 continue
             return
+        with self._blocked(slot):
+            await processors[self._next].give(slot)
+
+    @contextmanager
+    def _blocked(self, slot: Slot) -> Iterator[None]:
+        """Nothing is accepted in this block; a slot that does not come through it is closed."""
         self.blocked += 1
         began = trio.current_time()
         try:
-            await processors[self._next].give(socket)
+            yield
         except BaseException:
-            socket.close()
+            slot.close()
             raise
         finally:
-            self.blocked_s += trio.current_time() - began
+            now = trio.current_time()
+            self.blocked_time.mark(now - began, now)
 
     def figures(self) -> Figures:
         return {
@@ -107,5 +134,6 @@ class Acceptor:
             "aborted": self.aborted,
             "exhausted": self.exhausted,
             "blocked": self.blocked,
-            "blocked_s": self.blocked_s,
+            "blocked_s": self.blocked_time.count,
+            "AcceptorBlockedPercent": self.blocked_time.one_minute(trio.current_time()),
         }

@@ -15,6 +15,7 @@ from trio_kafka.world.protocols import Socket
 
 if TYPE_CHECKING:
     from trio_kafka.network.processor import Processor
+    from trio_kafka.network.slot import Slot
 
 
 class Connection:
@@ -42,6 +43,7 @@ class Connection:
         "readable",
         "request",
         "requests",
+        "slot",
         "socket",
     )
 
@@ -67,6 +69,7 @@ class Connection:
             0.0  # trio.current_time() of the last pass in which it asked or took something
         )
         self.requests = 0
+        self.slot: Slot | None = None  # its place among the connections
         self.node: Node
         listener = processor.listener
         self.origin = Origin(self.peer, socket.local, listener.name, listener.security_protocol, 0)

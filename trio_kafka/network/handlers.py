@@ -9,6 +9,7 @@ from attrs import frozen
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.stamps import Times
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.request import Request
 from trio_kafka.network.turn import Turn
 from trio_kafka.wire.frame import Buffers
@@ -43,3 +44,4 @@ class Shared:
     buffers: Buffers
     counters: Counters
     times: Times
+    limits: ConnectionLimits

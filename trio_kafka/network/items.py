@@ -25,6 +25,7 @@ BUSY: Final = IN_HAND | SENDING
 LEFT: Final = "left"  # the peer ended the stream in order
 GONE: Final = "gone"  # reset, or an error of the socket
 IDLE: Final = "idle"  # asked nothing, or took nothing, for connections.max.idle.ms
+EXCEEDED: Final = "max connections"  # for the sake of another, or of a limit that was lowered
 BAD_FRAME: Final = "bad frame"  # a size that is never read
 UNKNOWN_API: Final = "unknown api"  # key or version
 UNDECODABLE: Final = "undecodable"

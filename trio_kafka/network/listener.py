@@ -95,7 +95,8 @@ class ServedListener:
 
         opened: nothing is accepted before it is set; peers wait in the kernel's queue.
         """
-        acceptor = Acceptor(self._socket, self.processors, self._shared.turn)
+        gate = self._shared.limits.gate(self.settings.name)
+        acceptor = Acceptor(self._socket, self.processors, self._shared.turn, gate)
         try:
             with self._closing:
                 async with trio.open_nursery() as nursery:
@@ -109,6 +110,7 @@ class ServedListener:
                                 await acceptor.run()
                         finally:
                             self._socket.close()
+                            gate.close()
                     await trio.sleep_forever()
         finally:
             self._node.remove()

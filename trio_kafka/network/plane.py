@@ -17,6 +17,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.handlers import Handlers, Shared
+from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.listener import BoundListener, ServedListener, bind_listener
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings
@@ -40,9 +41,10 @@ class Plane:
         node: Node,
         node_id: int = 0,
         lives: int = LIVES,
+        limits: ConnectionLimits | None = None,
     ) -> None:
         """`node` is the plane's own; `turn` and `channel` are those of its handlers; `lives`: how
-        many requests are kept of each API.
+        many requests are kept of each API; `limits`: those of the broker, else there are none.
         """
         self.name = name
         self._node = node
@@ -54,7 +56,8 @@ class Plane:
             turn=turn,
             buffers=Buffers(world.buffer),
             counters=counters,
-            times=Times(node.add("requests", "part"), handlers.names, lives),
+            times=Times(node.add("requests", "part"), handlers.names, lives, elapsed=turn.elapsed),
+            limits=limits or ConnectionLimits(world.network, counters, node),
         )
         self.times = self._shared.times
         self._opened = trio.Event()
@@ -81,8 +84,7 @@ class Plane:
         turn = self._shared.turn
         with ExitStack() as stack:
             stack.enter_context(self._node.child("turn", "part", turn.figures))
-            trio.lowlevel.add_instrument(turn)
-            stack.callback(trio.lowlevel.remove_instrument, turn)
+            stack.enter_context(turn.installed())
             async with trio.open_nursery() as nursery:
                 await nursery.start(self._shared.handlers.run)
                 self._nursery = nursery

@@ -28,10 +28,11 @@ from trio_kafka.network.request import Request
 from trio_kafka.network.roster import Roster
 from trio_kafka.network.sending import Sending
 from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.network.slot import Slot
 from trio_kafka.network.waiting import WaitingRoom
 from trio_kafka.wire.frame import SMALL, Framer
 from trio_kafka.wire.server import HEAD, Segments
-from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, Socket
+from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
 
 _EDGES_A_TURN: Final = 64
 
@@ -52,8 +53,8 @@ class Processor:
         self.roster = Roster(self._selector, shared.counters, listener.name, self._node)
         self.connections = self.roster.by_key
         self._close = self.roster.close
-        self._new: Sender[Socket]
-        self._arrived: Receiver[Socket]
+        self._new: Sender[Slot]
+        self._arrived: Receiver[Slot]
         self._new, self._arrived = open_channel(
             listener.new_connections, self._node, "new-connections"
         )
@@ -87,14 +88,14 @@ class Processor:
 
     # --- for the acceptor
 
-    def give_nowait(self, socket: Socket) -> None:
+    def give_nowait(self, slot: Slot) -> None:
         """Take a new connection. Raises trio.WouldBlock when too many wait already."""
-        self._new.send_nowait(socket)
+        self._new.send_nowait(slot)
         self._ring()
 
-    async def give(self, socket: Socket) -> None:
+    async def give(self, slot: Slot) -> None:
         """The same, waiting until there is room."""
-        await self._new.send(socket)
+        await self._new.send(slot)
         self._ring()
 
     # --- for requests; never waits
@@ -217,12 +218,13 @@ class Processor:
     def _adopt(self) -> None:
         """Configure new connections; at least one."""
         while self._arrived.counts.queued:
-            socket = self._arrived.receive_nowait()
+            slot = self._arrived.receive_nowait()
             if self._draining:
-                socket.close()
+                slot.close()
                 continue
             framer = Framer(self._shared.buffers, self.listener.largest_frame)
-            connection = Connection(socket, self, framer)
+            connection = Connection(slot.socket, self, framer)
+            connection.slot, slot.connection = slot, connection
             self.roster.add(connection)
             connection.queued = True
             self._ready.append(connection)

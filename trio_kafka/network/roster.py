@@ -14,7 +14,7 @@ from trio_kafka.world.protocols import Selector
 
 logger = get_logger(__name__)
 
-_QUIET: Final = frozenset({items.LEFT, items.IDLE, items.DRAINED, items.STOPPED})
+_QUIET: Final = frozenset({items.LEFT, items.IDLE, items.EXCEEDED, items.DRAINED, items.STOPPED})
 
 
 class Roster:
@@ -58,6 +58,8 @@ class Roster:
             connection.socket.abort()
         else:
             connection.socket.close()
+        if connection.slot is not None:
+            connection.slot.release()
         self._counters.add("connections_closed", listener=self._listener, reason=reason)
         tell = logger.debug if reason in _QUIET else logger.warning
         tell("connection closed", peer=str(connection.peer), reason=reason, detail=detail)

@@ -164,6 +164,9 @@ class Network(Protocol):
     async def host_name(self) -> str:
         """What this machine calls itself; a name that others can resolve, if there is one."""
 
+    async def addresses(self, host: str) -> list[str]:
+        """All addresses of a name, at least one. OSError."""
+
     def selector(self) -> Selector: ...
     async def listen(
         self,

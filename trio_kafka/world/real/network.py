@@ -56,6 +56,10 @@ class RealNetwork:
         with self._clock.working():
             return await trio.to_thread.run_sync(socket.getfqdn)
 
+    async def addresses(self, host: str) -> list[str]:
+        found = await self._resolve(host, 0, 0)
+        return list(dict.fromkeys(address[0] for _, address in found))
+
     def selector(self) -> RealSelector:
         return RealSelector()
 

@@ -99,6 +99,12 @@ class SimulatedNetwork:
         await trio.lowlevel.checkpoint()
         return self._world.name
 
+    async def addresses(self, host: str) -> list[str]:
+        await trio.lowlevel.checkpoint()
+        if self._machine(host, 0) is None:
+            raise OSError(errno.ENOENT, f"nobody is {host}")
+        return [self._world.name if host in _LOOPBACK else host]
+
     def selector(self) -> MemorySelector:
         return MemorySelector(self._world)
 

@@ -1,0 +1,46 @@
+"""Limits of connections, as they are written."""
+
+import pytest
+
+from trio_kafka.config.connections import overrides_of
+from trio_kafka.config.load import broker_config
+from trio_kafka.config.of_listener import value_for
+from trio_kafka.config.setting import ConfigError
+
+OVERRIDES = "max.connections.per.ip.overrides"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", {}),
+        ("h:1", {"h": 1}),
+        ("h : 1 ,, ,", {"h": 1}),
+        ("::1:5, 10.0.0.1:0,fe80::1%eth0:7", {"::1": 5, "10.0.0.1": 0, "fe80::1%eth0": 7}),
+        ("h:1,h:2147483647", {"h": 2147483647}),
+    ],
+)
+def test_overrides_are_hosts_and_counts(text, found):
+    assert overrides_of(text) == found
+    assert broker_config({OVERRIDES: text}).max_connections_per_ip_overrides == text
+
+
+@pytest.mark.parametrize(
+    "text", ["h", "h:", ":1", "h:-1", "h:x", "[::1]:5", "a b:1", "a:1,x", "h:٣"]
+)
+def test_nothing_else_is(text):
+    with pytest.raises(ConfigError, match="is no HOST:COUNT"):
+        broker_config({OVERRIDES: text})
+
+
+def test_a_count_is_no_larger_than_kafkas():
+    with pytest.raises(ConfigError, match="is too large: want at most 2147483647"):
+        broker_config({OVERRIDES: "h:2147483648"})
+
+
+def test_a_listener_has_its_own_limit_or_that_of_the_broker():
+    own = "listener.name.inside.max.connections"
+    config = broker_config({"max.connections": "5", own: "7"})
+
+    assert value_for(config, "INSIDE", "max.connections") == 7
+    assert value_for(config, "OUTSIDE", "max.connections") == 5

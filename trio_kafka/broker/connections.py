@@ -1,0 +1,51 @@
+"""The limits of connections, as the settings have them."""
+
+from typing import Final
+
+from trio_kafka.broker.site import Site
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.connections import overrides_of
+from trio_kafka.config.of_listener import has_own, value_for
+from trio_kafka.metadata.effective import DynamicSettings
+from trio_kafka.network.limits import ConnectionLimits
+from trio_kafka.quotas.connection import ConnectionBounds, ListenerBounds
+
+# The task.
+LIMITS: Final = "connection-limits"
+_OF_LISTENERS: Final = ("max.connections", "max.connection.creation.rate")
+
+
+async def start_limits(site: Site, dynamic: DynamicSettings) -> ConnectionLimits:
+    """The limits of all planes, which follow the settings; their task runs."""
+    config = site.config
+    limits = ConnectionLimits(
+        site.world.network,
+        site.counters,
+        site.node,
+        inter_broker=config.endpoints.inter_broker,
+        windows=config.quota_window_num,
+        window_ms=config.quota_window_size_seconds * 1000,
+    )
+    dynamic.follow(lambda current: limits.obey(bounds_of(current)))
+    await site.tasks.start(LIMITS, limits.run)
+    return limits
+
+
+def bounds_of(config: BrokerConfig) -> ConnectionBounds:
+    """What is in force."""
+    return ConnectionBounds(
+        connections=config.max_connections,
+        rate=config.max_connection_creation_rate,
+        per_address=config.max_connections_per_ip,
+        addresses=overrides_of(config.max_connections_per_ip_overrides),
+        listeners={
+            listener.name: _of_listener(config, listener.name)
+            for listener in config.endpoints.broker
+            if any(has_own(config, listener.name, name) for name in _OF_LISTENERS)
+        },
+    )
+
+
+def _of_listener(config: BrokerConfig, listener: str) -> ListenerBounds:
+    connections, rate = (int(str(value_for(config, listener, name))) for name in _OF_LISTENERS)
+    return ListenerBounds(connections=connections, rate=rate)

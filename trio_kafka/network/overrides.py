@@ -1,0 +1,88 @@
+"""Limits of some addresses, given by host: names are looked up, also again where that failed.
+
+Addresses hold at once. All addresses of a name have its limit, each by itself.
+"""
+
+from collections.abc import Callable, Mapping
+from ipaddress import ip_address
+from typing import Final, NoReturn
+
+import trio
+
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.quotas.connection import address_of
+from trio_kafka.world.protocols import Network
+
+logger: Final = get_logger(__name__)
+
+LOOK_UP_S: Final = 10.0  # how long a look-up is waited for
+AGAIN_S: Final = 60.0  # until what failed is looked up again
+
+
+class Overrides:
+    """found: told what holds, by address, whenever names were looked up."""
+
+    def __init__(self, network: Network, found: Callable[[Mapping[str, int]], None]) -> None:
+        self._network = network
+        self._found = found
+        self._hosts: Mapping[str, int] = {}
+        self._names: dict[str, list[str]] = {}
+        self._changed = trio.Event()
+
+    def set(self, hosts: Mapping[str, int]) -> Mapping[str, int]:
+        """Limits by host, from now on; what is known of them already, by address."""
+        if hosts != self._hosts:
+            self._hosts = hosts
+            self._names = {name: self._names[name] for name in hosts if name in self._names}
+            self._changed.set()
+        return self._by_address()
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Look names up until cancelled; started when those that were given had their turn."""
+        ready = False
+        while True:
+            self._changed = changed = trio.Event()
+            missing = [name for name in self._hosts if not self._is_known(name)]
+            failed = [name for name in missing if not await self._look_up(name)]
+            if len(failed) < len(missing):
+                self._found(self._by_address())
+            if not ready:
+                ready = True
+                task_status.started()
+            with trio.move_on_after(AGAIN_S if failed else float("inf")):
+                await changed.wait()
+
+    async def _look_up(self, name: str) -> bool:
+        try:
+            with trio.fail_after(LOOK_UP_S):
+                found = await self._network.addresses(name)
+        except (OSError, trio.TooSlowError) as error:
+            logger.warning(
+                "host of max.connections.per.ip.overrides not found, its limit does not hold yet",
+                host=name,
+                error=error,
+            )
+            return False
+        self._names[name] = [address_of(address) for address in found]
+        return True
+
+    def _is_known(self, host: str) -> bool:
+        return host in self._names or _is_address(host)
+
+    def _by_address(self) -> Mapping[str, int]:
+        found = {}
+        for host, count in self._hosts.items():
+            addresses = [address_of(host)] if _is_address(host) else self._names.get(host, ())
+            for address in addresses:
+                found[address] = count
+        return found
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
