@@ -68,6 +68,11 @@ class PluginContext(Generic[S]):
         """The apps of all plugins, for a plane that serves them."""
         return self._site.mounts
 
+    @property
+    def deadline_s(self) -> float:
+        """The most that one request may be in its hands: `plugin.<name>.deadline.ms`."""
+        return self._contributions.owner.deadline_s
+
     def counter(self, name: str, **labels: str) -> Counter:
         """A counter of the broker's, labelled with the plugin's name; it outlives the plugin."""
         return self._site.counters.counter(name, plugin=self.name, **labels)
