@@ -13,12 +13,12 @@ import trio
 
 from trio_kafka.cli import main
 from trio_kafka.cli.ask import AskError, parse_address
+from trio_kafka.cli.columns import printable
 from trio_kafka.cli.tree import (
     MORE,
     as_json,
     as_text,
     branches,
-    printable,
     read_tree,
     show,
     value_of,

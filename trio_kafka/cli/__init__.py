@@ -18,6 +18,8 @@ _COMMANDS: Final = (
     ("start", "trio_kafka.cli.start:start", "Run a broker until it is told to stop."),
     ("format", "trio_kafka.cli.format:format_storage", "Give data directories their identity."),
     ("tree", "trio_kafka.cli.tree:tree", "Show what runs and what waits in a broker."),
+    ("top", "trio_kafka.cli.top:top", "Show what a broker does, again and again."),
+    ("requests", "trio_kafka.cli.requests:requests", "Show requests in hand, latest or slowest."),
     ("config explain", "trio_kafka.cli.config.explain:explain", "Say what settings mean."),
     ("config lint", "trio_kafka.cli.config.lint:lint_files", "Say what is wrong with settings."),
     ("config diff", "trio_kafka.cli.config.diff:diff", "Say which settings differ."),

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 from cyclopts import Parameter
 
 from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
+from trio_kafka.cli.columns import printable
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     BOOLEAN,
@@ -111,15 +112,6 @@ def show(figure: TreeFigure) -> str:
         return f"{float(figure.value):.3f}".rstrip("0").rstrip(".")
     text = printable(figure.value)
     return repr(text) if " " in text or not text else text
-
-
-def printable(text: str) -> str:
-    """The text with everything escaped that is no printable character."""
-    if text.isprintable():
-        return text
-    return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
-    )
 
 
 # --- for programs

@@ -26,7 +26,7 @@ class OwnSettings:
     )
     trio_request_lives: int = int32(
         16,
-        "How many of the latest, and of the slowest, requests of each API are kept to be looked at.",
+        "How many of the latest, and of the slowest, requests of each API are kept to be seen.",
         low=0,
         high=1000,
     )

@@ -6,7 +6,7 @@ all). Throttling is not a hop of the answer but a pause after it. All readings c
 `Clock.elapsed`. Source: Kafka's request metrics.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from attrs import define, field
@@ -82,8 +82,8 @@ class Sums:
     total_max: float = 0.0
 
     def add(self, stamps: Stamps, sent: float) -> None:
-        """Count one request whose answer is gone, and keep it for a while; hops that took no time at
-        all cost a comparison.
+        """Count one request whose answer is gone, and keep it for a while; hops that took no time
+        cost a comparison.
         """
         stamps.sent = sent
         self.count += 1
@@ -134,11 +134,15 @@ class Sums:
 
 @define(eq=False)
 class Times:
-    """The sums of every API that was asked for, under one node. lives: kept of each."""
+    """The sums of every API that was asked for, under one node.
+
+    lives: how many requests of each are kept. elapsed: the clock of the stamps.
+    """
 
     _node: Node
     _names: Mapping[int, str] = field(factory=dict)
     _lives: int = LIVES
+    elapsed: Callable[[], float] = field(kw_only=True)
     known: dict[int, Sums] = field(factory=dict, init=False)  # by key of the API
 
     def of(self, key: int) -> Sums:
@@ -158,8 +162,8 @@ class Times:
         for sums in tuple(self.known.values()):
             yield from reversed(tuple(sums.lives.latest))
 
-    def slowest(self, now: float) -> Iterator[Stamps]:
-        """Of each API the slowest requests of the last hour; now: a reading of `elapsed`."""
+    def slowest(self) -> Iterator[Stamps]:
+        """Of each API the slowest requests of the last hour."""
         for sums in tuple(self.known.values()):
-            sums.lives.forget(now)
+            sums.lives.forget(self.elapsed())
             yield from sums.lives.slowest()

@@ -12,7 +12,7 @@ from typing import Final
 from trio_kafka.network import items
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.processor import Processor
-from trio_kafka.network.request import IN_STEPS, Request
+from trio_kafka.network.request import IN_QUEUE, IN_STEPS, Request
 from trio_kafka.purgatory import Delayed
 
 _NAMED: Final = 4  # keys of what is waited for
@@ -52,14 +52,13 @@ def of_connection(connection: Connection) -> Sequence[Request]:
 
 def stage_of(request: Request) -> Stage:
     """Where a request of `requests_in_hand` is."""
-    stamps = request.stamps
-    if stamps.answered:
+    if request.stamps.answered:
         return Stage.SENDING
-    if request.waits_for is not None:
-        return Stage.HANDLER if request.waits_for is IN_STEPS else Stage.PARKED
-    if stamps.begun != stamps.received:
-        return Stage.HANDLER
-    return Stage.ROOM if request.connection.muted & items.CHANNEL_FULL else Stage.QUEUED
+    if request.waits_for is IN_QUEUE:
+        full = request.connection.muted & items.CHANNEL_FULL
+        return Stage.ROOM if full else Stage.QUEUED
+    parked = request.waits_for is not None and request.waits_for is not IN_STEPS
+    return Stage.PARKED if parked else Stage.HANDLER
 
 
 def wait_of(request: Request) -> str:

@@ -10,7 +10,9 @@ from trio_kafka.wire.server import Segments, key_of, version_of
 if TYPE_CHECKING:
     from trio_kafka.network.connection import Connection
 
-IN_STEPS: Final = "turns of the loop"  # what a request waits for that is served in steps
+# What a request waits for that no handler has yet, or that is served in steps.
+IN_QUEUE: Final = "a free handler"
+IN_STEPS: Final = "turns of the loop"
 
 
 @define(eq=False)
@@ -29,7 +31,7 @@ class Request:
     stamps: Stamps
     client_id: str = field(default="", init=False)
     route: Any = field(default=None, init=False)  # its handlers' own
-    # While it is parked: a Delayed, or the function that is awaited; or IN_STEPS.
+    # While it is parked: a Delayed, or the function that is awaited; or IN_QUEUE, IN_STEPS.
     waits_for: Any = field(default=None, init=False)
 
     @property

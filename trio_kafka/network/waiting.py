@@ -13,7 +13,7 @@ from attrs import define, field
 from trio_kafka.network import items
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.request import Request
+from trio_kafka.network.request import IN_QUEUE, Request
 
 
 @define(eq=False)
@@ -31,7 +31,7 @@ class WaitingRoom:
 
     def hand_over(self, connection: Connection, request: Request) -> None:
         """Into the channel, or behind those who wait for it already."""
-        connection.request = request
+        connection.request, request.waits_for = request, IN_QUEUE
         if not self._waiting:
             try:
                 self._channel.offer(request)

@@ -82,6 +82,7 @@ async def running_plane(
     group = HandlerGroup(channel, parts, turn=turn, counters=counters, node=root, size=threads)
     timers = Timers(root)
     plane = Plane("data", world, channel, group, turn=turn, counters=counters, node=root)
+    parts.planes.append(plane)
     settings = listener or ListenerSettings(processors=1)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(timers.run)

@@ -6,9 +6,9 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
+from trio_kafka.cli.columns import printable
 from trio_kafka.cli.outside import Machine
 from trio_kafka.cli.settings import REFUSED, read_file
-from trio_kafka.cli.tree import printable
 from trio_kafka.config.comparison import Side, differences, side_of, side_of_broker, untold
 from trio_kafka.config.dynamic import Source
 from trio_kafka.config.load import load

@@ -1,0 +1,96 @@
+"""DescribeRequests (key 10010, ours): requests in hand, and the latest and slowest that are over.
+
+Waits for nobody, but works in slices: it is no single moment. Anybody may ask, on any listener. No
+content of a request is shown, only its head, its sizes and its times; client ids and addresses are.
+"""
+
+from typing import Final
+
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    KafkaError,
+    Seen,
+    Stamps,
+    Steps,
+    Which,
+    api,
+    lazily,
+    look,
+)
+from trio_kafka.protocol.messages.k10010_describe_requests import (
+    NOT_YET,
+    DescribeRequestsRequest,
+    DescribeRequestsResponse,
+    RequestLife,
+)
+
+MOST: Final = 5000  # requests of an answer
+LONGEST: Final = 256  # characters of a text that clients choose
+
+
+@api(DescribeRequestsRequest)
+def describe_requests(
+    request: DescribeRequestsRequest, context: Context
+) -> Steps[DescribeRequestsResponse]:
+    if request.which not in list(Which):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{request.which} is no kind of requests")
+    keys, client = frozenset(request.api_keys), request.client_id
+
+    def is_wanted(stamps: Stamps, client_id: str) -> bool:
+        return (not keys or stamps.code >> 16 in keys) and client in (None, client_id)
+
+    most = MOST if request.max_requests < 0 else min(request.max_requests, MOST)
+    found, truncated = yield from look(context.planes, Which(request.which), is_wanted, most)
+    return DescribeRequestsResponse(truncated=truncated, requests=lazily(found, make_life))
+
+
+def make_life(seen: Seen) -> RequestLife:
+    """A request as the message has it."""
+    stamps, origin, now = seen.stamps, seen.stamps.origin, seen.now
+    name, version = origin.software or ("", "")
+    over = bool(stamps.sent)
+    begun = 0.0 if seen.stage in _NOT_BEGUN else stamps.begun
+    end = stamps.sent or now
+    return RequestLife(
+        plane=seen.plane,
+        api_key=stamps.code >> 16,
+        api_name=seen.api,
+        api_version=stamps.code & 0xFFFF,
+        correlation_id=stamps.correlation,
+        client_id=seen.client_id[:LONGEST],
+        software_name=name[:LONGEST],
+        software_version=version[:LONGEST],
+        peer=str(origin.peer),
+        local=str(origin.local),
+        listener=origin.listener,
+        security_protocol=origin.protocol,
+        number=origin.number,
+        stage=seen.stage,
+        waits_for=seen.waits_for[:LONGEST],
+        age_us=_us(now - stamps.received),
+        ended_us=_us(now - stamps.sent) if over else NOT_YET,
+        queue_us=_us((begun or end) - stamps.received),
+        local_us=_hop(begun, stamps.handled, end),
+        remote_us=_hop(stamps.handled, stamps.answered, end),
+        response_queue_us=_hop(stamps.answered, stamps.sending, end),
+        send_us=_hop(stamps.sending, stamps.sent, end),
+        total_us=_us(end - stamps.received),
+        throttle_us=_us(stamps.throttled_s),
+        plugin_us=_us(stamps.plugin_s),
+        request_bytes=stamps.request_bytes,
+        response_bytes=stamps.response_bytes,
+        error_code=stamps.error,
+    )
+
+
+_NOT_BEGUN: Final = ("queued", "waits for room")
+
+
+def _hop(begun: float, ended: float, now: float) -> int:
+    """A hop from one stamp to the next; up to now while there is no next one."""
+    return _us((ended or now) - begun) if begun else NOT_YET
+
+
+def _us(seconds: float) -> int:
+    return round(seconds * 1e6)

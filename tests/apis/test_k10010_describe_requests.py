@@ -1,0 +1,148 @@
+"""DescribeRequests: requests in hand and over, with their times, bounded, and no content."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import trio
+from trio.testing import MockClock
+
+from tests.network.test_in_hand import park, sleep
+from tests.network.test_processor import echo
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k10010_describe_requests import (
+    IN_HAND,
+    LATEST,
+    NOT_YET,
+    SLOWEST,
+    DescribeRequestsRequest,
+    DescribeRequestsResponse,
+    RequestLife,
+)
+from trio_kafka.testing.planes import RunningPlane, running_plane
+from trio_kafka.testing.sample_apis import EchoRequest, WaitRequest
+from trio_kafka.testing.scripted_client import connected
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_apis.k18_api_versions import api_versions
+from trio_kafka_apis.k10010_describe_requests import LONGEST, MOST, describe_requests
+
+
+@asynccontextmanager
+async def plane_of(*handlers: object) -> AsyncIterator[RunningPlane]:
+    async with running_plane(
+        simulated_world(),
+        [describe_requests, api_versions, *handlers],  # type: ignore[list-item]
+    ) as plane:
+        yield plane
+
+
+async def ask(plane: RunningPlane, *arguments: object) -> DescribeRequestsResponse:
+    async with connected(plane.world, plane.endpoint) as client:
+        answer = await client.ask(DescribeRequestsRequest(*arguments), 0)
+    assert isinstance(answer, DescribeRequestsResponse)
+    return answer
+
+
+async def lives(plane: RunningPlane, *arguments: object) -> list[RequestLife]:
+    return list((await ask(plane, *arguments)).requests)
+
+
+async def test_a_parked_request_is_told_with_its_client_and_what_it_waits_for(
+    autojump_clock: MockClock,
+) -> None:
+    async with (
+        plane_of(park) as plane,
+        connected(plane.world, plane.endpoint) as client,
+        trio.open_nursery() as nursery,
+    ):
+        await client.ask(ApiVersionsRequest("tester", "1.2"), 3)
+        nursery.start_soon(client.ask, WaitRequest(2000), 0)
+        await trio.sleep(1)
+
+        (life,) = [one for one in await lives(plane) if one.api_name == "Wait"]
+
+    assert (life.plane, life.api_key, life.api_version) == ("data", 10101, 0)
+    assert (life.stage, life.waits_for) == ("parked", "sleep")
+    assert (life.client_id, life.software_name, life.software_version) == (
+        "scripted",
+        "tester",
+        "1.2",
+    )
+    assert life.peer.startswith("127.0.0.1:") or life.peer
+    assert (life.listener, life.security_protocol) == ("PLAINTEXT", "PLAINTEXT")
+    assert 0.9e6 < life.age_us < 1.1e6
+    assert life.remote_us == life.total_us - life.local_us - life.queue_us
+    assert (life.send_us, life.response_queue_us, life.ended_us) == (NOT_YET,) * 3
+
+
+async def test_what_is_over_has_all_hops_sizes_and_its_error(autojump_clock: MockClock) -> None:
+    async with plane_of(sleep) as plane, connected(plane.world, plane.endpoint) as client:
+        await client.ask(WaitRequest(30), 0)
+        await client.ask(ApiVersionsRequest("not a name!", ""), 3)
+        await trio.sleep(5)
+        latest = await lives(plane, LATEST)
+
+    waited, refused = latest
+    assert (waited.api_name, waited.stage, waited.waits_for) == ("Wait", "", "")
+    hops = (waited.queue_us, waited.local_us, waited.remote_us, waited.response_queue_us)
+    assert sum(hops) + waited.send_us == waited.total_us
+    assert 29_000 < waited.local_us < 31_000
+    assert 4.9e6 < waited.ended_us < 5.1e6
+    assert (waited.error_code, refused.error_code) == (0, ErrorCode.INVALID_REQUEST)
+    assert waited.response_bytes == 12
+
+
+async def test_the_slowest_come_first(autojump_clock: MockClock) -> None:
+    async with plane_of(sleep) as plane, connected(plane.world, plane.endpoint) as client:
+        for ms in (10, 30, 20):
+            await client.ask(WaitRequest(ms), 0)
+        slowest = await lives(plane, SLOWEST)
+
+    assert [round(one.total_us / 1e4) for one in slowest] == [3, 2, 1]
+
+
+async def test_api_and_client_narrow_it(autojump_clock: MockClock) -> None:
+    async with plane_of(echo) as plane, connected(plane.world, plane.endpoint) as client:
+        await client.ask(EchoRequest("x", 1), 0)
+        await client.ask(ApiVersionsRequest(), 0)
+
+        assert [one.api_key for one in await lives(plane, LATEST, [10100])] == [10100]
+        assert await lives(plane, LATEST, [], "somebody else") == []
+        assert len(await lives(plane, LATEST, [10100, 18], "scripted")) == 2
+
+
+async def test_more_than_are_wanted_are_left_out_and_it_is_said(autojump_clock: MockClock) -> None:
+    async with plane_of(echo) as plane, connected(plane.world, plane.endpoint) as client:
+        for number in range(4):
+            await client.ask(EchoRequest("x", number), 0)
+
+        some = await ask(plane, LATEST, [], None, 3)
+        assert (len(some.requests), some.truncated) == (3, True)
+        everything = await ask(plane, LATEST, [10100], None, MOST * 2)
+        assert (len(everything.requests), everything.truncated) == (4, False)
+
+
+async def test_a_kind_that_nobody_knows_is_refused(autojump_clock: MockClock) -> None:
+    async with plane_of() as plane:
+        answer = await ask(plane, 7)
+
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
+
+
+async def test_texts_of_clients_are_bounded_and_no_content_is_shown(
+    autojump_clock: MockClock,
+) -> None:
+    async with plane_of(echo) as plane, connected(plane.world, plane.endpoint) as client:
+        await client.ask(EchoRequest("a secret", 1), 0)
+        (life,) = await lives(plane, LATEST, [10100])
+        held = plane.plane.times.known[10100].lives.latest[0]
+        held.client_id = "x" * 1000
+        (cut,) = await lives(plane, LATEST, [10100])
+
+    assert "secret" not in repr(life)
+    assert len(cut.client_id) == LONGEST
+
+
+async def test_who_asks_is_in_hand_like_others_or_served_at_once(autojump_clock: MockClock) -> None:
+    async with plane_of() as plane:
+        assert {one.stage for one in await lives(plane, IN_HAND)} <= {"handler"}

@@ -1,0 +1,120 @@
+"""`trio-kafka requests`: what it prints of a broker's requests."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+from tests.network.test_in_hand import park
+from trio_kafka.cli import main
+from trio_kafka.cli.requests import MORE, as_json, as_text
+from trio_kafka.protocol.messages.k10010_describe_requests import (
+    DescribeRequestsResponse,
+    RequestLife,
+)
+from trio_kafka.testing.planes import RunningPlane, running_plane
+from trio_kafka.testing.sample_apis import WaitRequest
+from trio_kafka.testing.scripted_client import connected, request_frame
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+from trio_kafka_apis.k18_api_versions import api_versions
+from trio_kafka_apis.k10010_describe_requests import describe_requests
+
+LIFE = RequestLife(
+    plane="data",
+    api_name="Fetch",
+    api_key=1,
+    api_version=17,
+    client_id="c-1",
+    software_name="librdkafka",
+    software_version="2",
+    peer="10.0.0.1:5",
+    listener="PLAINTEXT",
+    stage="parked",
+    waits_for="Fetch: t-0",
+    age_us=1500,
+    total_us=2500,
+    remote_us=-1,
+    error_code=3,
+)
+
+
+@asynccontextmanager
+async def broker() -> AsyncIterator[RunningPlane]:
+    handlers = [describe_requests, api_versions, park]
+    async with running_plane(RealWorld(SkippingClock()), handlers) as plane:
+        yield plane
+
+
+async def run(*arguments: str) -> int:
+    """The command in a thread, as it blocks."""
+    return await trio.to_thread.run_sync(main, ["requests", *arguments])
+
+
+async def test_requests_in_hand_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    async with broker() as plane, connected(plane.world, plane.endpoint) as client:
+        await client.send(request_frame(WaitRequest(60_000), 0))
+        assert await run("--bootstrap", str(plane.endpoint)) == 0
+
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split()[:4] == ["API", "v", "client", "software"]
+    (row,) = [row for row in rows if row.startswith("Wait")]
+    assert row.split()[-2:] == ["parked", "sleep"]
+
+
+async def test_the_latest_are_printed_of_the_apis_that_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with broker() as plane:
+        at = ("--bootstrap", str(plane.endpoint))
+        await run("latest", *at)
+        capsys.readouterr()
+        await run("latest", *at, "--api", "apiversions", "--api", "10010", "--json")
+        shown = json.loads(capsys.readouterr().out)
+        await run("slowest", *at, "--api", "fetch", "--json")
+
+    assert {one["api_name"] for one in shown["requests"]} == {"ApiVersions", "DescribeRequests"}
+    assert json.loads(capsys.readouterr().out) == {"truncated": False, "requests": []}
+
+
+async def test_a_server_that_cannot_is_one_line_and_status_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with running_plane(RealWorld(SkippingClock()), [api_versions]) as plane:
+        assert await run("--bootstrap", str(plane.endpoint)) == 1
+
+    assert capsys.readouterr().err.endswith("cannot show its requests: is it trio-kafka?\n")
+
+
+def test_one_line_is_one_request() -> None:
+    answer = DescribeRequestsResponse(requests=[LIFE], truncated=True)
+
+    _, row, more = as_text(answer, "in-hand")
+    assert row.split() == (
+        ["Fetch", "17", "c-1", "librdkafka", "2", "10.0.0.1:5", "PLAINTEXT", "1.500", "parked", "Fetch:", "t-0"]
+    )
+    assert more == MORE
+
+    _, over, _ = as_text(answer, "latest")
+    assert over.split()[7:11] == ["0.0", "2.500", "0.000", "0.000"]
+    assert over.split()[11] == "-"
+    assert over.endswith("UNKNOWN_TOPIC_OR_PARTITION")
+
+
+def test_a_plane_that_is_not_the_data_plane_is_named() -> None:
+    LIFE.plane = "control"
+    try:
+        _, row = as_text(DescribeRequestsResponse(requests=[LIFE]), "in-hand")
+    finally:
+        LIFE.plane = "data"
+
+    assert "PLAINTEXT (control)" in row
+
+
+def test_json_has_every_field() -> None:
+    (text,) = as_json(DescribeRequestsResponse(requests=[LIFE]))
+
+    (one,) = json.loads(text)["requests"]
+    assert (one["waits_for"], one["age_us"], one["remote_us"]) == ("Fetch: t-0", 1500, -1)

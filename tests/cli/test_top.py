@@ -1,0 +1,107 @@
+"""`trio-kafka top`: rates and means between two looks at a tree."""
+
+from itertools import pairwise
+
+import pytest
+import trio
+
+from trio_kafka.cli import main
+from trio_kafka.cli.top import Figures, Look, Node, lines
+from trio_kafka.testing.planes import running_plane
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+from trio_kafka_apis.k18_api_versions import api_versions
+from trio_kafka_apis.k10001_describe_tree import describe_tree
+
+PLANE = ("broker-1", "plane data")
+
+
+def look_at(at: float, count: int) -> Look:
+    turn: Figures = {
+        "passes": 10 * count,
+        "busy_s": 0.1 * count,
+        "lag_ms": 3.0,
+        "tasks": 44,
+        "wake_ms": 2.0 * count,
+        "wakes": count,
+    }
+    fetch: Figures = {"count": 5 * count, "total_ms": 10.0 * count, "total_max_ms": 9.0}
+    queue: Figures = {"depth": 2, "bound": 500, "high_water": 7, "items": count, "oldest_s": 0.25}
+    return Look(
+        at,
+        {
+            (*PLANE, "turn"): Node("part", "turn", turn),
+            (*PLANE, "requests", "Fetch"): Node("part", "Fetch", fetch),
+            (*PLANE, "request-channel", "requests"): Node("channel", "requests", queue),
+            (*PLANE, "listener", "p-0"): Node("selector", "p-0", {"connections": 3}),
+            (*PLANE, "num.io.threads"): Node("limiter", "l", {"waiting": 1, "tokens": 8}),
+            ("broker-1", "replicas", "Fetch"): Node("purgatory", "Fetch", {"waiting": 4}),
+        },
+    )
+
+
+def cells(line: str) -> list[str]:
+    return line.split()
+
+
+def test_a_rate_is_what_was_counted_between_two_looks() -> None:
+    shown = list(lines(look_at(100.0, 1), look_at(102.0, 3)))
+
+    loop = cells(shown[1])
+    assert loop == ["plane", "data", "3", "10.0", "10.0", "2.000", "3.0", "44"]
+    fetch = cells(next(line for line in shown if line.startswith("Fetch")))
+    assert (fetch[1], fetch[-2], fetch[-1]) == ("5.0", "2.000", "9.0")
+    queue = cells(next(line for line in shown if "request-channel" in line))
+    assert queue[2:] == ["2", "500", "7", "0.250", "1.0"]
+    limiter = cells(next(line for line in shown if "num.io.threads" in line))
+    assert limiter[2:4] == ["1", "8"]
+    assert any(cells(line)[:2] == ["replicas/Fetch", "4"] for line in shown if line)
+
+
+def test_the_first_look_is_of_all_since_the_start() -> None:
+    shown = list(lines(None, look_at(100.0, 2)))
+
+    assert shown[-1].startswith("Since the start")
+    fetch = cells(next(line for line in shown if line.startswith("Fetch")))
+    assert (fetch[1], fetch[-2]) == ("-", "2.000")
+
+
+def test_what_came_since_the_last_look_counts_from_nothing() -> None:
+    before = Look(100.0, {(*PLANE, "turn"): Node("part", "turn", {})})
+    shown = list(lines(before, look_at(101.0, 1)))
+
+    fetch = cells(next(line for line in shown if line.startswith("Fetch")))
+    assert (fetch[1], fetch[-2]) == ("5.0", "2.000")
+
+
+def test_a_broker_that_began_again_has_no_negative_rates() -> None:
+    shown = list(lines(look_at(100.0, 3), look_at(101.0, 1)))
+
+    assert not [one for line in shown for one in cells(line) if one.startswith("-") and one != "-"]
+
+
+def test_the_busiest_api_comes_first() -> None:
+    before, after = look_at(0.0, 1), look_at(1.0, 2)
+    nodes = dict(after.nodes)
+    nodes[*PLANE, "requests", "Produce"] = Node("part", "Produce", {"count": 900})
+    shown = list(lines(before, Look(1.0, nodes)))
+
+    starts = [line.split(" ")[0] for line in shown]
+    assert ("Produce", "Fetch") in list(pairwise(starts))
+
+
+async def test_a_running_broker_is_shown_as_often_as_wanted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with running_plane(RealWorld(SkippingClock()), [describe_tree, api_versions]) as plane:
+        root = plane.parts.tree = plane.node
+        assert root.name == "plane data"
+        arguments = ["top", "--bootstrap", str(plane.endpoint), "--interval", "0", "--times", "2"]
+        assert await trio.to_thread.run_sync(main, arguments) == 0
+
+    assert capsys.readouterr().out.count("what waits") == 2
+
+
+def test_nobody_there_is_one_line_and_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", "--bootstrap", "nowhere"]) == 1
+    assert capsys.readouterr().err == "trio-kafka: nowhere: want HOST:PORT\n"

@@ -1,0 +1,29 @@
+"""Tables for terminals: columns as wide as they must be; what clients chose is shown escaped."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+LEFT: Final = "<"
+RIGHT: Final = ">"
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that is no printable character."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+
+
+def columns(
+    head: Sequence[str], rows: Sequence[Sequence[str]], sides: Sequence[str]
+) -> Iterator[str]:
+    """Lines: the head, then the rows. sides: by column LEFT or RIGHT."""
+    table = [head, *([printable(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (
+            f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)
+        )
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,170 @@
+"""`trio-kafka requests`: the requests that a broker has in hand, or had."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Final, Literal
+
+from attrs import asdict
+from cyclopts import Parameter
+
+from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
+from trio_kafka.cli.columns import LEFT, RIGHT, columns
+from trio_kafka.model import Endpoint
+from trio_kafka.protocol.messages.k10010_describe_requests import (
+    IN_HAND,
+    LATEST,
+    NOT_YET,
+    SLOWEST,
+    DescribeRequestsRequest,
+    DescribeRequestsResponse,
+    RequestLife,
+)
+
+FAILED: Final = 1
+MORE: Final = "There are more requests: ask for less with --api or --client."
+KINDS: Final = {"in-hand": IN_HAND, "latest": LATEST, "slowest": SLOWEST}
+
+
+def requests(
+    which: Literal["in-hand", "latest", "slowest"] = "in-hand",
+    *,
+    bootstrap: str,
+    api: Sequence[str] = (),
+    client: str | None = None,
+    most: int = -1,
+    json: Annotated[bool, Parameter(negative="")] = False,
+    timeout: float = 5.0,
+) -> int:
+    """Show the requests that a broker has in hand, or of each API the latest or the slowest.
+
+    Parameters
+    ----------
+    which
+        in-hand: where they are and what they wait for; latest; slowest: of the last hour.
+    bootstrap
+        HOST:PORT of the broker, any listener of it.
+    api
+        Only of these APIs: names as in the table, or keys.
+    client
+        Only of this client id.
+    most
+        No more than so many.
+    json
+        Print one JSON object; times are microseconds, -1 is "not yet".
+    timeout
+        Seconds until it gives up.
+    """
+    try:
+        answer = read_requests(
+            parse_address(bootstrap), which, client=client, most=most, timeout_s=timeout
+        )
+    except AskError as error:
+        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
+        return FAILED
+    if api:
+        wanted = {one.lower() for one in api}
+        answer.requests = [one for one in answer.requests if is_named(one, wanted)]
+    for line in as_json(answer) if json else as_text(answer, which):
+        print(line)
+    return 0
+
+
+def read_requests(
+    address: Endpoint,
+    which: str = "in-hand",
+    *,
+    client: str | None = None,
+    most: int = -1,
+    timeout_s: float = 5.0,
+) -> DescribeRequestsResponse:
+    """The requests of a broker, those of this question among them. Raises AskError."""
+    unknown = "this server cannot show its requests: is it trio-kafka?"
+    wanted = DescribeRequestsRequest(KINDS[which], [], client, most)
+    with asking(address, timeout_s, unknown=unknown) as ask:
+        answer: DescribeRequestsResponse = ask(wanted)
+    if answer.error_code:
+        raise AskError(answer.error_message or name_of(answer.error_code))
+    return answer
+
+
+def is_named(life: RequestLife, wanted: set[str]) -> bool:
+    """By its API's name in any case, or its key."""
+    return bool(wanted & {life.api_name.lower(), str(life.api_key)})
+
+
+# --- for people
+
+_HOPS: Final = ("queue", "local", "remote", "response_queue", "send", "throttle")
+_WHO: Final = ("API", "v", "client", "software", "peer", "listener")
+_IN_HAND: Final = (*_WHO, "age ms", "stage", "waits for")
+_OVER: Final = (
+    *_WHO,
+    "ago s",
+    "total ms",
+    "queue",
+    "local",
+    "remote",
+    "resp.q",
+    "send",
+    "throttle",
+)
+_OVER_REST: Final = ("plugin", "bytes in", "out", "error")
+
+
+def as_text(answer: DescribeRequestsResponse, which: str) -> Iterator[str]:
+    """Lines of a table."""
+    if which == "in-hand":
+        rows = [
+            [*_who(one), _ms(one.age_us), one.stage, one.waits_for or "-"]
+            for one in answer.requests
+        ]
+        yield from columns(_IN_HAND, rows, [LEFT] * len(_WHO) + [RIGHT, LEFT, LEFT])
+    else:
+        rows = [[*_who(one), *_times(one)] for one in answer.requests]
+        head = _OVER + _OVER_REST
+        right = [RIGHT] * (len(head) - len(_WHO) - 1)
+        yield from columns(head, rows, [*([LEFT] * len(_WHO)), *right, LEFT])
+    if answer.truncated:
+        yield MORE
+
+
+def _who(one: RequestLife) -> list[str]:
+    software = f"{one.software_name} {one.software_version}".strip()
+    return [
+        one.api_name,
+        str(one.api_version),
+        one.client_id or "-",
+        software or "-",
+        one.peer,
+        one.listener if one.plane == "data" else f"{one.listener} ({one.plane})",
+    ]
+
+
+def _times(one: RequestLife) -> list[str]:
+    return [
+        f"{one.ended_us / 1e6:.1f}",
+        _ms(one.total_us),
+        *(_ms(getattr(one, f"{hop}_us")) for hop in _HOPS),
+        _ms(one.plugin_us),
+        str(one.request_bytes),
+        str(one.response_bytes),
+        name_of(one.error_code) if one.error_code else "-",
+    ]
+
+
+def _ms(microseconds: int) -> str:
+    return "-" if microseconds == NOT_YET else f"{microseconds / 1e3:.3f}"
+
+
+# --- for programs
+
+
+def as_json(answer: DescribeRequestsResponse) -> Iterator[str]:
+    """One object, over several lines."""
+    shown: list[dict[str, Any]] = []
+    for one in answer.requests:
+        row = asdict(one)
+        del row["unknown_tags"]
+        shown.append(row)
+    yield json.dumps({"truncated": answer.truncated, "requests": shown}, indent=2)
