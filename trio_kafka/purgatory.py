@@ -97,6 +97,25 @@ class Watcher(Protocol):
         """Only note it: whoever marks is in the middle of its work."""
 
 
+class Keeper(Protocol):
+    """Where what is delayed waits: a purgatory, or tasks that work on it."""
+
+    @property
+    def name(self) -> str: ...
+
+    def watch(
+        self,
+        delayed: "Delayed",
+        lane: "Callable[[Delayed], None]",
+        finish: Callable[[Any], None],
+    ) -> None:
+        """See `Purgatory`, for this and the others."""
+
+    def look(self, delayed: "Delayed") -> None: ...
+
+    def drop(self, delayed: "Delayed") -> None: ...
+
+
 @define(eq=False)
 class Delayed:
     """What a handler returns instead of an answer.
@@ -109,7 +128,7 @@ class Delayed:
     keys: Sequence[Hashable]
     deadline: float
     try_complete: Callable[[bool], Any]
-    purgatory: "Purgatory" = field(kw_only=True)
+    purgatory: Keeper = field(kw_only=True)
     done: bool = field(default=False, init=False)
     timed_out: bool = field(default=False, init=False)
     # For its purgatory:

@@ -29,9 +29,14 @@ def generic_error_answer(
 
     A request that wants no answer (acks=0) gets none: that its connection is closed is what tells.
     """
-    if getattr(request, "acks", None) == 0:
+    if not wants_answer(request):
         return None
     return _Filling(version, int(code), message).fill(request, response)
+
+
+def wants_answer(request: Any) -> bool:
+    """Whether the client waits for an answer: not with acks=0."""
+    return getattr(request, "acks", None) != 0
 
 
 class _Filling:

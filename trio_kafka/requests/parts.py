@@ -20,6 +20,7 @@ from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.network.plane import Plane
 from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.requests.interceptors import Interceptors
 from trio_kafka.requests.registry import Registry
 
 
@@ -67,6 +68,14 @@ class StaticFeatures:
     epoch: int = -1
 
 
+class Lifecycle(Protocol):
+    """This broker's life in the eyes of its controller."""
+
+    @property
+    def state(self) -> str:
+        """`running` while it serves clients; other words before and after."""
+
+
 class TopicCreation(Protocol):
     """Topics that are created because somebody asked for them."""
 
@@ -89,9 +98,11 @@ class Parts:
     node_id: NodeId = NO_NODE
     cluster_id: str = ""
     features: Features = field(factory=StaticFeatures)
+    interceptors: Interceptors = Factory(lambda self: Interceptors(self.apis), takes_self=True)
     config: BrokerConfig = missing("config")
     configs: ConfigAdmin = missing("changes of settings")
     controller: Controller = missing("controller")
+    lifecycle: Lifecycle = missing("lifecycle")
     metadata: MetadataCache = missing("metadata")
     planes: list[Plane] = field(factory=list)
     producer_ids: ProducerIds = missing("producer ids")

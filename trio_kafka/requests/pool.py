@@ -20,9 +20,7 @@ import trio
 
 from trio_kafka.errors import (
     ErrorCode,
-    InvariantError,
     KafkaError,
-    LogDirError,
     ProtocolError,
 )
 from trio_kafka.introspect.limiter import open_limiter
@@ -34,7 +32,11 @@ from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import IN_STEPS, Request
 from trio_kafka.network.turn import Turn
 from trio_kafka.purgatory import NO_ANSWER, Delayed
+from trio_kafka.requests.chains import Chains
 from trio_kafka.requests.context import Context
+from trio_kafka.requests.errands import Errands
+from trio_kafka.requests.failures import Failures
+from trio_kafka.requests.links import Means
 from trio_kafka.requests.parking import Parking
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.replies import Encoded, Route
@@ -71,12 +73,19 @@ class HandlerGroup:
         self._parts = parts
         self._turn = turn
         self._counters = counters
-        self._routes = Routes(parts.apis)
+        self._failures = Failures(counters)
         self._name = name
         self._started = 0
         self._nursery: trio.Nursery | None = None
         node = node.add("request-handlers", "nursery", self._figures)
         self.limiter = open_limiter(size, node, "num.io.threads")
+        self.complete: Callable[[Delayed], None] = channel.complete
+        chains = Chains(
+            interceptors=parts.interceptors,
+            means=Means(self.elapsed, self._failures),
+            errands=Errands(self, f"{name}-interceptor", node),
+        )
+        self._routes = Routes(parts.apis, chains.put_on)
 
     @property
     def names(self) -> Mapping[int, str]:
@@ -169,7 +178,8 @@ class HandlerGroup:
             self.unparked -= 1
 
     async def _perform_async(self, request: Request, route: Route) -> None:
-        message = await self._all_of(self._read_large(request, route))
+        request.waits_for = None
+        message = await self.all_of(self._read_large(request, route))
         if message is None:
             return
         with trio.CancelScope() as scope:
@@ -184,7 +194,7 @@ class HandlerGroup:
                 elif answer is None:
                     request.respond(None)
                 else:
-                    await self._all_of(self._finish(request, route, message, answer))
+                    await self.all_of(self._finish(request, route, message, answer))
             except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
                 self._fail(request, route, message, error)
             finally:
@@ -211,17 +221,17 @@ class HandlerGroup:
         """Take steps, a task those that are left."""
         if advance(steps, self.elapsed, self.elapsed() + _AT_ONCE_S) is None:
             request.connection.request, request.waits_for = request, IN_STEPS
-            self._tasks.start_soon(self._go_on, request, steps, name=f"{self._name}-slices")
+            self.nursery.start_soon(self._go_on, request, steps, name=f"{self._name}-slices")
 
     async def _go_on(self, request: Request, steps: Steps[None]) -> None:
         with closing(steps):
             await self.limiter.acquire_on_behalf_of(request)
             try:
-                await self._all_of(steps)
+                await self.all_of(steps)
             finally:
                 self.limiter.release_on_behalf_of(request)
 
-    async def _all_of(self, steps: Steps[T]) -> T:
+    async def all_of(self, steps: Steps[T]) -> T:
         """What steps give at their end; others run between slices of them."""
         while True:
             now = self.elapsed()
@@ -322,32 +332,18 @@ class HandlerGroup:
         A ProtocolError ends the connection. A broken invariant is no matter of one request: it goes
         on, and stops the broker.
         """
-        if isinstance(error, InvariantError):
-            raise error
         if isinstance(error, ProtocolError):
             request.refuse(items.FORBIDDEN, f"{route.api.name}: {error}")
             return
-        if isinstance(error, KafkaError):
-            code, text = error.code, error.message
-        elif isinstance(error, LogDirError):  # whose directory goes offline, and tells of it itself
-            code, text = ErrorCode.KAFKA_STORAGE_ERROR, None
-        else:
-            code, text = ErrorCode.UNKNOWN_SERVER_ERROR, None
-            logger.error(
-                "a handler failed",
-                exc_info=error,
-                api=route.api.name,
-                version=route.version,
-                client=request.client_id,
-            )
-        request.stamps.error = int(code)
-        self._counters.add("request_errors", api=route.api.name, error=code.name)
+        code, text = self._failures.judge(request, route, error)
+        segments = None
         try:
-            answer = route.error(message, code, text)
-            segments = None if answer is None else route.write(request, answer)
+            answer = self._failures.answer(request, route, message, code, text)
+            segments = route.write(request, answer)
+        except KafkaError:  # the API cannot say it
+            self._failures.count(request, route, code)
         except Exception:
             logger.exception("an error cannot be answered", api=route.api.name)
-            segments = None
         if segments is None:
             request.refuse(items.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
@@ -356,13 +352,13 @@ class HandlerGroup:
     # --- tasks
 
     @property
-    def _tasks(self) -> trio.Nursery:
+    def nursery(self) -> trio.Nursery:
         if self._nursery is None:
             raise RuntimeError("the handler group does not run")
         return self._nursery
 
     def _start_one(self) -> None:
-        nursery = self._tasks
+        nursery = self.nursery
         self.unparked += 1
         self._started += 1
         nursery.start_soon(self._serve, name=f"{self._name}-{self._started - 1}")

@@ -21,7 +21,7 @@ from attrs import define, evolve, field
 
 from trio_kafka.requests.api import Api, Listing, api_of
 
-A = TypeVar("A", Api, Listing)
+A = TypeVar("A", bound=Api | Listing)
 GROUP: Final = "trio_kafka.apis"
 LISTED: Final = "LISTED"  # (key, name, first, last, module of the package[, newest])
 
@@ -85,8 +85,8 @@ class Registry:
         self._changed()
 
     def narrow(self, versions: Mapping[int, tuple[int, int]]) -> None:
-        """Serve these APIs, by key, in no other versions (first, last) from now on, others in all of
-        theirs. One that has none of them is served no more.
+        """Serve these APIs, by key, in no other versions (first, last) from now on, others in all
+        of theirs. One that has none of them is served no more.
         """
         self._narrowed = versions
         self._changed()

@@ -1,5 +1,6 @@
 """Which handler serves a key and version; made when first asked for."""
 
+from collections.abc import Callable
 from typing import Final
 
 from attrs import define, field
@@ -14,11 +15,19 @@ API_VERSIONS: Final = 18
 logger: Final = get_logger(__name__)
 
 
+def _as_it_is(route: Route) -> Route:
+    return route
+
+
 @define(eq=False)
 class Routes:
-    """Routes by code (key and version as one number), as long as the registry does not change."""
+    """Routes by code (key and version as one number), as long as the registry does not change.
+
+    put_on: puts interceptors around the handler of a route.
+    """
 
     _registry: Registry
+    _put_on: Callable[[Route], Route] = field(default=_as_it_is)
     _routes: dict[int, Route] = field(factory=dict, init=False)
     _generation: int = field(default=-1, init=False)
 
@@ -34,7 +43,7 @@ class Routes:
         api = self._load(key)
         if api is None or not api.first <= version <= api.last:
             return None
-        route = self._routes[code_of(key, version)] = make_route(api, version)
+        route = self._routes[code_of(key, version)] = self._put_on(make_route(api, version))
         return route
 
     def _load(self, key: int) -> Api | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sized
 from itertools import islice, repeat
-from typing import Any, Final, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
 from attrs import frozen
 
@@ -63,11 +63,17 @@ def lazily(items: Items[S], make: Callable[[S], T]) -> list[T]:
     For answers of many items: building and writing them is sliced alike, and all of them are never
     in memory at once. Only good for being written; `items` must not change meanwhile.
     """
-    return cast("list[T]", _Lazily(items, make))
+    Lazily.made += 1
+    return cast("list[T]", Lazily(items, make))
 
 
 @frozen
-class _Lazily(Generic[S, T]):
+class Lazily(Generic[S, T]):
+    """An array of `lazily`. made: how many there were so far, for those who cannot read one and do
+    not want to search every answer for it.
+    """
+
+    made: ClassVar[int] = 0
     _items: Items[S]
     _make: Callable[[S], T]
 

@@ -1,0 +1,49 @@
+"""The chain of a route: interceptors around its handler, in the place of the handler.
+
+Whoever calls the handler of a route need not know that there is a chain: it takes what the handler
+takes, and gives what the handler gives. A route without interceptors is left as it is. Neighbouring
+`before`s and `after`s are one link; an `around` is one of its own (`requests.around`).
+"""
+
+from typing import Final
+
+from attrs import evolve, frozen
+
+from trio_kafka.requests.around import Around
+from trio_kafka.requests.errands import Errands
+from trio_kafka.requests.interceptors import Interception, Interceptors
+from trio_kafka.requests.links import Link, Means
+from trio_kafka.requests.replies import Route
+
+AROUND: Final = "around"
+
+
+@frozen(kw_only=True)
+class Chains:
+    """Of the routes of a group of handlers."""
+
+    interceptors: Interceptors
+    means: Means
+    errands: Errands
+
+    def put_on(self, route: Route) -> Route:
+        """The same route behind the interceptors that it has now; without any it is left alone."""
+        handler, waits = route.handler, route.waits
+        neighbours: list[Interception] = []
+
+        def link() -> None:
+            nonlocal handler
+            if neighbours:
+                made = Link(route, handler, neighbours[::-1], self.means)
+                handler = made.serve_waiting if waits else made.serve
+                neighbours.clear()
+
+        for one in reversed(self.interceptors.of(route.api)):
+            if one.kind == AROUND:
+                link()
+                around = Around(route, one, handler, self.means, self.errands, inner_waits=waits)
+                handler, waits = around.serve, False
+            else:
+                neighbours.append(one)
+        link()
+        return route if handler is route.handler else evolve(route, handler=handler, waits=waits)

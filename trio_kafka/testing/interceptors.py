@@ -1,0 +1,14 @@
+"""Owners of interceptors, for tests of those who have interceptors."""
+
+from attrs import define, field
+
+
+@define(eq=False)
+class Blamed:
+    """An owner that only keeps what it is told: the failures and where they were."""
+
+    name: str = "blamed"
+    failures: list[tuple[BaseException, str]] = field(factory=list)
+
+    def failed(self, error: BaseException, where: str) -> None:
+        self.failures.append((error, where))
