@@ -376,35 +376,44 @@ async def test_buffers_are_writable_and_zero(worlds, clock):
 
 
 async def test_many_are_synced_together(worlds, clock):
-    inside = [worlds.root.directory(name, create=True) for name in ("x", "y")]
-    files = [worlds.closed_at_the_end(one.create("f")) for one in inside]
-    for file in files:
-        file.append([b"1"])
+    x, y, z, there = (worlds.root.directory(name, create=True) for name in ("x", "y", "z", "there"))
+    there.create("f").close()
+    of_one_content = [(x, b"1"), (y, b"1")]
 
-    await worlds.root.sync_together(files, inside)
+    await worlds.root.sync_together("f", [*of_one_content, (z, b"22"), (there, b"")])
+
+    assert [await content_of(worlds, one) for one in (x, y, z, there)] == [b"1", b"1", b"22", b""]
+
+
+async def test_a_sync_of_many_may_be_done_again(worlds, clock):
+    inside = [worlds.root.directory(name, create=True) for name in ("x", "y")]
+    await worlds.root.sync_together("f", [(one, b"before") for one in inside])
+    held = worlds.closed_at_the_end(inside[0].open("f"))
+
     with trio.CancelScope() as scope:
         scope.cancel()
-        await worlds.root.sync_together(files, [])
+        await worlds.root.sync_together("f", [(one, b"now") for one in inside])
 
-    files[0].close()
-    files[0].close()
-    assert not files[1].leased
+    assert [await content_of(worlds, one) for one in inside] == [b"now", b"now"]
+    assert held.size == len(b"before")  # what had the name is another file, and as it was
+
+
+async def content_of(worlds, directory):
+    file = worlds.closed_at_the_end(directory.open("f"))
+    content = bytearray(file.size)
+    await file.read(0, content)
+    return bytes(content)
 
 
 async def test_what_is_gone_is_told_by_a_sync_of_many(worlds, clock):
     gone = worlds.root.directory("gone", create=True)
-    open_file, closed = worlds.create("a"), worlds.create("b")
-    closed.close()
-
-    with pytest.raises(OSError, match=r"descriptor|closed") as found:
-        await worlds.root.sync_together([open_file, closed], [])
-    assert found.value.errno == errno.EBADF
-    assert not open_file.leased
+    here = worlds.root.directory("here", create=True)
 
     await worlds.root.unlink("gone")
     with suppress(FileNotFoundError):  # a simulated one is still there for who holds it
-        await worlds.root.sync_together([open_file], [gone])
-    assert not open_file.leased
+        await worlds.root.sync_together("f", [(here, b"1"), (gone, b"1")])
+    with suppress(FileNotFoundError):
+        await worlds.root.sync_together("f", [(gone, b"1"), (here, b"1")])
 
 
 async def test_a_directory_is_made_where_nothing_is(worlds, clock):

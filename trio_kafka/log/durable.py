@@ -6,7 +6,9 @@ it.
 
 from collections.abc import Sequence
 
+from trio_kafka.log.checkpoint import replace_file
 from trio_kafka.log.descriptors import sync_names
+from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.segment import Segment
 from trio_kafka.world.protocols import Directory, File
 
@@ -14,13 +16,14 @@ from trio_kafka.world.protocols import Directory, File
 class Unsynced:
     """parent: the directory that holds the partition's; its name there must be durable as well."""
 
-    __slots__ = ("_directory", "_files", "_made", "_parent", "_sealed", "_synced")
+    __slots__ = ("_directory", "_files", "_made", "_owed", "_parent", "_sealed", "_synced")
 
     def __init__(self, directory: Directory, parent: Directory | None) -> None:
         self._directory = directory
         self._parent = parent
         self._sealed: list[Segment] = []
         self._files: list[File] = []
+        self._owed = b""
         self._made = 1
         self._synced = 0
 
@@ -44,13 +47,23 @@ class Unsynced:
         self._files.append(file)
         self._made += 1
 
+    def owes(self, partition_metadata: bytes) -> None:
+        """The next sync writes `partition.metadata`, with this content, as it makes it durable.
+
+        Source: Kafka writes it in the background, too.
+        """
+        self._owed = partition_metadata
+
     def forget(self, segment: Segment) -> None:
         """The segment is gone, or active again."""
         if segment in self._sealed:
             self._sealed.remove(segment)
 
     async def sync(self, active: Segment) -> None:
-        """Old segments first, the active one, then names. OSError."""
+        """Whose they are, old segments, the active one, then names. OSError."""
+        if self._owed:
+            await replace_file(self._directory, PARTITION_METADATA, self._owed)
+            self._owed = b""
         made = self._made
         sealed, files = list(self._sealed), list(self._files)
         for segment in sealed:
@@ -62,25 +75,27 @@ class Unsynced:
             await sync_names(self._directory)
         if self._parent is not None:
             await sync_names(self._parent)
-        self._sealed = [segment for segment in self._sealed if segment not in sealed]
-        self._done(made, files)
-
-    def _done(self, made: int, files: list[File]) -> None:
-        """These files are durable, and the names that there were at `made`."""
         self._parent = None
         self._synced = made
+        self._sealed = [segment for segment in self._sealed if segment not in sealed]
         self._files = [file for file in self._files if file not in files]
         for file in files:
             file.close()
 
     @staticmethod
-    async def sync_empty(parent: Directory, logs: "Sequence[Unsynced]") -> None:
-        """Small files and names of logs without bytes, all in `parent`, in one go. OSError."""
-        begun = [(one, one._made, list(one._files)) for one in logs]  # noqa: SLF001 - same class
-        files = [file for _, _, some in begun for file in some]
-        await parent.sync_together(files, [one._directory for one in logs])  # noqa: SLF001
-        for one, made, some in begun:
-            one._done(made, some)  # noqa: SLF001
+    async def sync_new(parent: Directory, logs: "Sequence[Unsynced]") -> None:
+        """The names of new logs in `parent`, and whose they are, in one go. OSError."""
+        begun = [(one, one._made) for one in logs]  # noqa: SLF001 - same class
+        inside = [(one._directory, one._owed) for one in logs]  # noqa: SLF001
+        await parent.sync_together(PARTITION_METADATA, inside)
+        for one, made in begun:
+            one._named(made)  # noqa: SLF001
+
+    def _named(self, made: int) -> None:
+        """The names that there were at `made` are durable, and whose they are."""
+        self._owed = b""
+        self._parent = None
+        self._synced = made
 
     def close(self) -> None:
         """Give back the small files."""

@@ -19,7 +19,6 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.meta_properties import MetaProperties
 from trio_kafka.log.names import DELETE, STRAY, marked_directory
 from trio_kafka.log.open_files import SMALLEST, OpenFiles
-from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.partition_metadata import encode
 from trio_kafka.log.recovery import create_log
 from trio_kafka.log.removal import Removal
@@ -210,13 +209,7 @@ class LogManager:
             pace=directory.pace,
             files=self.files,
         )
-        try:
-            file = self.files.create(folder, PARTITION_METADATA)
-            file.append([encode(topic_id)])
-        except BaseException:
-            log.abandon()
-            raise
-        log.unsynced.wrote(file)
+        log.unsynced.owes(encode(topic_id))
         log.topic_id = topic_id
         return log
 

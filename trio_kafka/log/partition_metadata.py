@@ -4,6 +4,7 @@ Source: KIP-516; the format of Kafka's file.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import lru_cache
 from typing import Final
 
 from trio_kafka.model import TopicId
@@ -13,6 +14,7 @@ _VERSION: Final = "version: 0"
 _TOPIC_ID: Final = "topic_id: "
 
 
+@lru_cache(maxsize=64)  # partitions of one topic come one after the other
 def format_id(value: bytes) -> str:
     """16 bytes as Kafka writes ids: 22 characters of url-safe base64."""
     return urlsafe_b64encode(value)[:22].decode()
@@ -25,6 +27,7 @@ def parse_id(text: str) -> bytes:
     return urlsafe_b64decode(text.encode() + b"==")
 
 
+@lru_cache(maxsize=64)
 def encode(topic_id: TopicId) -> bytes:
     """The content of the file; it ends without a newline."""
     return f"{_VERSION}\n{_TOPIC_ID}{format_id(topic_id)}".encode()

@@ -1,6 +1,7 @@
 """Logs and directories of logs that ask for a sync get it soon, a few at a time.
 
 New logs are synced many at a time: nobody waits for one of them, and a request may make thousands.
+They wait a little for more: beside a journal that is being written no file can be made.
 """
 
 from itertools import islice
@@ -11,12 +12,13 @@ import trio
 from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.directory import LogDirectory
-from trio_kafka.log.empty import is_empty, sync_empty
 from trio_kafka.log.log import Log
+from trio_kafka.log.new import is_empty, sync_new
 from trio_kafka.log.sync import sync
 
 AT_ONCE: Final = 4  # each in a thread of its directory
-NEW_AT_ONCE: Final = 64
+NEW_AT_ONCE: Final = 256
+NEW_AFTER_S: Final = 0.1
 _logger: Final = get_logger(__name__)
 
 
@@ -77,11 +79,12 @@ class Syncing:
         """Those that come while some are synced are the next ones."""
         while True:
             await self._new_bell.wait()
+            await trio.sleep(NEW_AFTER_S)
             some = self._take_new()
             if not some:
                 self._new_bell = trio.Event()
                 continue
-            for log in await sync_empty(some):
+            for log in await sync_new(some):
                 self._wanted[log] = None
                 self._bell.set()
 

@@ -5,7 +5,7 @@ from trio_kafka.log.config import LogConfig
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager import LogManager
-from trio_kafka.log.partition_metadata import format_id
+from trio_kafka.log.partition_metadata import encode, format_id
 from trio_kafka.metadata.image import PartitionState
 from trio_kafka.replication.partition import Partition
 
@@ -33,6 +33,9 @@ def log_of(
         log.wants_sync(log)
     elif log.failed is not None:
         raise LogDirError(log.failed.path, str(log.failed))
+    elif log.topic_id is None:  # the power went before it was written whose the log is
+        log.unsynced.owes(encode(partition.topic_id))
+        log.wants_sync(log)
     log.config = config
     log.topic_id = partition.topic_id
     return log

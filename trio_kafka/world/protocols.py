@@ -312,12 +312,15 @@ class Directory(Protocol):
     async def sync(self) -> None:
         """Make durable which names there were before the call. Shielded, in a thread."""
 
-    async def sync_together(self, files: Sequence[File], inside: "Sequence[Directory]") -> None:
-        """In this order, in one thread: `files`, the names in the directories `inside`, the names
-        here. Shielded. Much cheaper than as many syncs: file systems write one journal.
+    async def sync_together(self, name: str, inside: "Sequence[tuple[Directory, bytes]]") -> None:
+        """Put a file `name` into directories in here, each with its content (none: it has it), and
+        make durable, in this order: these files, the names inside, the names here.
 
-        An OSError may be of any of them, and leaves open which are durable. ENOENT and EBADF: one
-        was renamed or closed before its turn, no sync has failed.
+        In one thread, shielded. Much cheaper than one by one: file systems write one journal, and
+        files of one content may be one file, with a name in each directory. Whoever changes one
+        puts another one in its place.
+        An OSError may be of any of them, and leaves open which are durable; to do it again is safe.
+        ENOENT: a directory was renamed before its turn, no sync has failed.
         """
 
 

@@ -1,5 +1,6 @@
 """Directories of a real machine."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -70,14 +71,39 @@ async def test_files_come_before_names_and_names_inside_before_those_here(
     synced = []
     for call in ("fsync", "fdatasync"):
         monkeypatch.setattr(os, call, lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
-    inside = [root.directory(name, create=True) for name in "xy"]
-    files = [one.create("f") for one in inside]
+    inside = [(root.directory(name, create=True), name.upper().encode()) for name in "xy"]
 
-    await root.sync_together(files, inside)
+    await root.sync_together("f", inside)
 
     assert synced == [str(tmp_path / name) for name in ("x/f", "y/f", "x", "y", "")]
-    for file in files:
-        file.close()
+
+
+async def test_files_of_one_content_are_one_where_that_can_be(root, tmp_path, monkeypatch):
+    inside = [(root.directory(name, create=True), b"same") for name in "xy"]
+
+    await root.sync_together("f", inside)
+    assert os.path.samefile(tmp_path / "x" / "f", tmp_path / "y" / "f")
+
+    def refuse(there, at):
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    await root.sync_together("f", inside)
+    assert not os.path.samefile(tmp_path / "x" / "f", tmp_path / "y" / "f")
+    assert (tmp_path / "y" / "f").read_bytes() == b"same"
+
+
+async def test_a_failed_sync_of_many_leaves_no_descriptor(root, monkeypatch):
+    before = os.listdir("/proc/self/fd")
+
+    def fail(fd):
+        raise OSError(errno.EIO, "EIO")
+
+    monkeypatch.setattr(os, "fdatasync", fail)
+    with pytest.raises(OSError, match="EIO"):
+        await root.sync_together("f", [(root.directory("x", create=True), b"1")])
+
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_each_directory_that_is_made_is_durable_in_its_parent(tmp_path, monkeypatch):

@@ -37,17 +37,17 @@ class RealLease:
 
 
 class RealFile:
-    """See `protocols.File`. `fd` is taken over."""
+    """See `protocols.File`. `fd` is taken over. size: None: ask the system."""
 
     __slots__ = ("_broken", "_fd", "_leases", "_recent", "_volume", "append", "size", "try_read")
 
-    def __init__(self, volume: Volume, fd: int) -> None:
+    def __init__(self, volume: Volume, fd: int, size: int | None = None) -> None:
         self._volume = volume
         self._fd = fd
         self._leases: dict[RealLease, None] = {}
         self._broken: OSError | None = None
         self._recent: RecentBytes | None = None
-        self.size = os.fstat(fd).st_size
+        self.size = os.fstat(fd).st_size if size is None else size
         self.append: Callable[[Sequence[Buffer]], int] = self._append
         self.try_read: Callable[[int, bytearray | memoryview], int] = self._try_read
         if volume.blocking:

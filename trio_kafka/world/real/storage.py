@@ -8,11 +8,12 @@ from typing import Final
 import trio
 
 from trio_kafka.world.names import check_name
-from trio_kafka.world.protocols import Buffer, Directory, File, Lease
+from trio_kafka.world.protocols import Buffer, Directory
 from trio_kafka.world.real.file import RealFile
 from trio_kafka.world.real.volume import Volume
 
 _FILE: Final = os.O_RDWR | os.O_CLOEXEC
+_NEW: Final = _FILE | os.O_CREAT | os.O_EXCL
 _MODE: Final = 0o644
 
 
@@ -36,15 +37,14 @@ class RealDirectory:
         return os.path.lexists(self._at(name))
 
     def create(self, name: str) -> RealFile:
-        return self._open(name, _FILE | os.O_CREAT | os.O_EXCL)
+        return self._take(os.open(self._at(name), _NEW, _MODE), 0)
 
     def open(self, name: str) -> RealFile:
-        return self._open(name, _FILE)
+        return self._take(os.open(self._at(name), _FILE))
 
-    def _open(self, name: str, flags: int) -> RealFile:
-        fd = os.open(self._at(name), flags, _MODE)
+    def _take(self, fd: int, size: int | None = None) -> RealFile:
         try:
-            return RealFile(self._volume, fd)
+            return RealFile(self._volume, fd, size)
         except BaseException:
             os.close(fd)
             raise
@@ -84,14 +84,10 @@ class RealDirectory:
     async def create_slow(
         self, name: str, content: Buffer = b"", *, replace: bool = False
     ) -> RealFile:
-        flags = _FILE | os.O_CREAT | (os.O_TRUNC if replace else os.O_EXCL)
+        flags = _FILE | os.O_CREAT | os.O_TRUNC if replace else _NEW
         with trio.CancelScope(shield=True):  # nobody else would close the descriptor
             fd = await self._volume.run(_create_whole, self._at(name), flags, content)
-        try:
-            return RealFile(self._volume, fd)
-        except BaseException:
-            os.close(fd)
-            raise
+        return self._take(fd, len(content))
 
     async def unlink(self, name: str) -> None:
         await self._volume.run(_remove, self._at(name))
@@ -99,16 +95,10 @@ class RealDirectory:
     async def sync(self) -> None:
         await self._volume.run_shielded(sync_directory, self.path)
 
-    async def sync_together(self, files: Sequence[File], inside: Sequence[Directory]) -> None:
-        paths = [*(directory.path for directory in inside), self.path]
-        leases: list[Lease] = []
-        try:
-            leases.extend(file.lease(0) for file in files)
-            descriptors = [lease.key for lease in leases]
-            await self._volume.run_shielded(_sync_together, descriptors, paths)
-        finally:
-            for lease in leases:
-                lease.release()
+    async def sync_together(self, name: str, inside: Sequence[tuple[Directory, bytes]]) -> None:
+        check_name(name)
+        paths = [(directory.path, content) for directory, content in inside]
+        await self._volume.run_shielded(_sync_together, self.path, name, paths)
 
 
 def _make(path: str) -> bool:
@@ -149,11 +139,46 @@ def sync_directory(path: str) -> None:
         os.close(fd)
 
 
-def _sync_together(descriptors: Sequence[int], paths: Sequence[str]) -> None:
-    for descriptor in descriptors:
-        os.fdatasync(descriptor)
-    for path in paths:
-        sync_directory(path)
+def _sync_together(path: str, name: str, inside: Sequence[tuple[str, bytes]]) -> None:
+    first: dict[bytes, str] = {}
+    descriptors: list[int] = []
+    try:
+        for directory, content in inside:
+            if content:
+                at = f"{directory}/{name}"
+                there = first.setdefault(content, at)
+                if there == at or not _link(there, at):
+                    descriptors.append(_create_anew(at, content))
+        for descriptor in descriptors:
+            # Begins to write, and waits for nothing: blocks are found for all before the first
+            # sync, whose journal has them all. Without it each sync writes a journal of its own.
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        for descriptor in descriptors:
+            os.fdatasync(descriptor)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+    for directory, _ in inside:
+        sync_directory(directory)
+    sync_directory(path)
+
+
+def _link(there: str, at: str) -> bool:
+    """One more name for a file. False: it cannot have it here, as on file systems without links."""
+    try:
+        os.link(there, at)
+    except OSError:
+        return False
+    return True
+
+
+def _create_anew(path: str, content: bytes) -> int:
+    """The descriptor of a new file. What had its name loses it, and is not written to."""
+    try:
+        return _create_whole(path, _NEW, content)
+    except FileExistsError:
+        os.unlink(path)
+        return _create_whole(path, _NEW, content)
 
 
 def make_directories(path: str) -> None:

@@ -48,6 +48,11 @@ class SimulatedFile:
         self._recent = None if world.universe.nowait else RecentBytes(writes)
 
     @property
+    def node(self) -> FileNode:
+        """What the name stands for: directories may give it more names."""
+        return self._node
+
+    @property
     def size(self) -> int:
         return self._node.size
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from trio_kafka.world.names import check_name
-from trio_kafka.world.protocols import Buffer, Directory, File
+from trio_kafka.world.protocols import Buffer, Directory
 from trio_kafka.world.recent import Writes
 from trio_kafka.world.simulated.disk import (
     DirectoryNode,
@@ -162,12 +162,32 @@ class SimulatedDirectory:
             await self._world.pause(1e-3, 3e-2)
         self._node.sync(changes)
 
-    async def sync_together(self, files: Sequence[File], inside: Sequence[Directory]) -> None:
+    async def sync_together(self, name: str, inside: Sequence[tuple[Directory, bytes]]) -> None:
+        files: dict[bytes, SimulatedFile] = {}
         with trio.CancelScope(shield=True):
-            for file in files:
+            await self._world.pause(1e-4, 5e-3)
+            for directory, content in inside:
+                if content and isinstance(directory, SimulatedDirectory):
+                    there = files.get(content)
+                    files[content] = await directory._put(name, content, there)  # noqa: SLF001 - same class
+            for file in files.values():
                 await file.sync()
-            for directory in (*inside, self):
+            for directory, _ in inside:
                 await directory.sync()
+            await self.sync()
+
+    async def _put(self, name: str, content: bytes, there: SimulatedFile | None) -> SimulatedFile:
+        """A name for a file of this content, which may be there already."""
+        path = self._at(name)
+        await self._world.call_in_thread("create", path)
+        if name in self._node.names:
+            self._node.change(Unlink(name))
+        if there is None:
+            there = SimulatedFile(self._world, FileNode(), path, self._writes)
+            await self._world.call_in_thread("append", path, content)
+            there.fill(content)
+        self._node.change(Link(name, there.node))
+        return there
 
 
 def _check_replaced(moved: Node, replaced: Node, path: str) -> None:

@@ -8,14 +8,15 @@ import trio
 from tests.log.kit import append, batch
 from tests.log.managers import SMALL, TOPIC_ID, format_directory, started
 from tests.log.test_durable import synced
-from trio_kafka.log.empty import is_empty, sync_empty
+from trio_kafka.log.checkpoint import read_file
+from trio_kafka.log.new import is_empty, sync_new
 from trio_kafka.log.partition_metadata import NAME, encode
 from trio_kafka.log.sync import sync
-from trio_kafka.log.syncing import NEW_AT_ONCE
+from trio_kafka.log.syncing import NEW_AFTER_S, NEW_AT_ONCE
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
 
-COUNT = 100
+COUNT = NEW_AT_ONCE + 10
 
 
 def make(manager, count=3):
@@ -35,15 +36,17 @@ async def test_many_are_synced_at_once(autojump_clock, world, nursery):
     synced(world)
     for log in logs:
         log.wants_sync(log)
-    await trio.sleep(30)
+    await trio.sleep(60)
 
     names = synced(world)
     assert not any(log.unsynced.new for log in logs)
     assert names.count("/data") == -(-COUNT // NEW_AT_ONCE)
-    assert len(names) == 2 * COUNT + names.count("/data")
+    files = [name for name in names if name.endswith(NAME)]
+    assert len(files) == names.count("/data")  # one content, one file
+    assert len(names) == COUNT + 2 * len(files)
     first = names.index("/data")
-    assert all(name.endswith(NAME) for name in names[:NEW_AT_ONCE])
-    assert sorted(names[NEW_AT_ONCE:first]) == sorted(f"/data/t-{n}" for n in range(NEW_AT_ONCE))
+    assert names[0] == files[0]
+    assert sorted(names[1:first]) == sorted(f"/data/t-{n}" for n in range(NEW_AT_ONCE))
 
 
 async def test_those_of_two_directories_are_synced_apart(autojump_clock, world, nursery):
@@ -68,7 +71,7 @@ def test_what_was_synced_survives_a_power_loss():
     async def main(universe):
         async def life(world):
             logs = make(await started_at(world))
-            assert await sync_empty(logs) == []
+            assert await sync_new(logs) == []
             for log in logs:
                 append(log, batch())
             world.crash(power=True, kept=0.0)
@@ -88,8 +91,8 @@ def test_what_was_synced_survives_a_power_loss():
 
 async def test_bytes_that_come_meanwhile_are_not_taken_for_durable(autojump_clock, world, nursery):
     one, *others = make(await started_at(world))
-    nursery.start_soon(sync_empty, [one, *others])
-    await trio.sleep(0.001)
+    nursery.start_soon(sync_new, [one, *others])
+    await trio.sleep(0.0001)
     assert one.unsynced.new
 
     for _ in range(7):
@@ -104,24 +107,65 @@ async def test_bytes_that_come_meanwhile_are_not_taken_for_durable(autojump_cloc
     assert one.recovery_point == 7
 
 
-async def test_a_log_with_bytes_or_a_writer_is_left_to_others(autojump_clock, world, nursery):
+async def test_those_that_come_one_by_one_are_synced_together(autojump_clock, world, nursery):
+    manager = await started_at(world)
+    await nursery.start(manager.run)
+    synced(world)
+    for log in make(manager, 10):
+        log.wants_sync(log)
+        await trio.sleep(NEW_AFTER_S / 20)
+    await trio.sleep(5)
+
+    assert synced(world).count("/data") == 1
+
+
+async def test_whose_a_log_is_becomes_durable_with_its_first_sync(autojump_clock, world):
+    (log,) = make(await started_at(world), 1)
+    append(log, batch())
+
+    await sync(log)
+
+    assert await read_file(log.directory, NAME) == encode(TOPIC_ID)
+    names = synced(world)
+    assert names.index(f"/data/t-0/{NAME}.tmp") < names.index(f"/data/t-0/{0:020}.log")
+    await sync(log)
+    assert not [name for name in synced(world) if NAME in name]
+
+
+async def test_a_log_with_a_writer_is_left_to_others(autojump_clock, world, nursery):
     one, other, third = make(await started_at(world))
     append(one, batch())
     found = []
 
     async def sync_them():
-        found.extend(await sync_empty([one, other, third]))
+        found.extend(await sync_new([one, other, third]))
 
     async with other.writing:
         nursery.start_soon(sync_them)
         await trio.sleep(5)
 
-    assert found == [one, other]
+    assert found == [other]
 
-    assert not is_empty(one)
-    assert one.unsynced.new
+    assert not one.unsynced.new
+    assert one.recovery_point == 0
     assert other.unsynced.new
     assert not third.unsynced.new
+
+
+async def test_a_log_that_has_bytes_when_it_asks_is_synced_with_them(
+    autojump_clock, world, nursery
+):
+    manager = await started_at(world)
+    await nursery.start(manager.run)
+    (log,) = make(manager, 1)
+    assert is_empty(log)
+    append(log, batch())
+    assert not is_empty(log)
+
+    log.wants_sync(log)
+    await trio.sleep(5)
+
+    assert log.recovery_point == 1
 
 
 async def test_those_left_over_are_synced_all_the_same(autojump_clock, world, nursery):
@@ -131,6 +175,7 @@ async def test_those_left_over_are_synced_all_the_same(autojump_clock, world, nu
     for log in logs:
         log.wants_sync(log)
     append(logs[0], batch())
+    logs[0].wants_sync(logs[0])
     async with logs[1].writing:
         await trio.sleep(5)
     await trio.sleep(5)
@@ -139,7 +184,7 @@ async def test_those_left_over_are_synced_all_the_same(autojump_clock, world, nu
     assert [log.recovery_point for log in logs] == [1, 0, 0]
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.01, 0.03, 0.05, 0.1])
+@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.11, 0.13, 0.15, 0.2])
 async def test_one_that_is_deleted_meanwhile_stops_no_other(
     autojump_clock, world, nursery, after_s
 ):
@@ -157,12 +202,11 @@ async def test_one_that_is_deleted_meanwhile_stops_no_other(
     assert manager.directories[0].offline is None
 
 
-@pytest.mark.parametrize("number", [errno.ENOENT, errno.EBADF])
-async def test_what_was_moved_meanwhile_is_no_fault_of_the_disk(autojump_clock, world, number):
+async def test_what_was_moved_meanwhile_is_no_fault_of_the_disk(autojump_clock, world):
     logs = make(await started_at(world))
-    world.universe.fault = fault_on("sync_directory", OSError(number, "gone"), "t-1")
+    world.universe.fault = fault_on("sync_directory", OSError(errno.ENOENT, "gone"), "t-1")
 
-    assert await sync_empty(logs) == logs
+    assert await sync_new(logs) == logs
     assert all(log.failed is None for log in logs)
 
 
@@ -173,7 +217,7 @@ async def test_a_failed_sync_takes_the_directory_offline(autojump_clock, world, 
     logs[0].abandon()
     world.universe.fault = fault_on(call, OSError(5, "EIO"), place)
 
-    assert await sync_empty(logs) == []
+    assert await sync_new(logs) == []
 
     assert "EIO" in str(manager.directories[0].offline)
     assert all(log.failed for log in logs)
@@ -191,7 +235,7 @@ async def test_checkpoints_of_former_logs_are_lowered_first(autojump_clock, worl
     for log in logs:
         log.lower_checkpoints = lower
 
-    await sync_empty(logs)
+    await sync_new(logs)
 
     assert lowered == [True] * 3
 
@@ -199,7 +243,7 @@ async def test_checkpoints_of_former_logs_are_lowered_first(autojump_clock, worl
 async def test_no_descriptor_is_waited_for(autojump_clock, world, nursery):
     logs = make(await started_at(world))
     world.universe.fault = fault_on("sync_directory", OSError(errno.EMFILE, "EMFILE"))
-    nursery.start_soon(sync_empty, logs)
+    nursery.start_soon(sync_new, logs)
     await trio.sleep(5)
     assert all(log.unsynced.new for log in logs)
 

@@ -1,11 +1,9 @@
-"""Logs that have just been made become durable together.
+"""Logs that have just been made become durable together: their names, and whose they are.
 
-One thread syncs their small files and names, and their directory's names once: each by itself would
-cost four threads and as many journals. Nothing of their bytes is claimed to be durable, as there
-are none.
+One thread does it for many: each by itself would cost five threads and as many journals. What was
+appended meanwhile is not claimed to be durable.
 """
 
-import errno
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,12 +16,11 @@ from trio_kafka.log.durable import Unsynced
 from trio_kafka.log.log import Log
 from trio_kafka.world.protocols import Directory
 
-_GONE: Final = frozenset({errno.ENOENT, errno.EBADF})
 _logger: Final = get_logger(__name__)
 
 
 def is_empty(log: Log) -> bool:
-    """Whether it is new, and has nothing but its files: all that `sync_empty` makes durable."""
+    """Whether it is new, and nothing was appended: `sync_new` does all there is to do."""
     return (
         log.unsynced.new
         and log.end_offset == log.recovery_point
@@ -32,19 +29,19 @@ def is_empty(log: Log) -> bool:
     )
 
 
-async def sync_empty(logs: Sequence[Log]) -> list[Log]:
-    """Sync new logs of one directory; an error takes it offline.
+async def sync_new(logs: Sequence[Log]) -> list[Log]:
+    """Sync the names of new logs of one directory; an error takes it offline.
 
-    Those that were not synced, as they are written to or busy, or as one left service meanwhile.
+    Those that were not synced, as they are busy, or as one left service meanwhile.
     """
     await trio.lowlevel.checkpoint()
     held: list[Log] = []
     try:
         held.extend(log for log in logs if _hold(log))
         await _sync(held)
+    except FileNotFoundError:
+        return [log for log in logs if not log.closed]
     except OSError as error:
-        if error.errno in _GONE:
-            return [log for log in logs if not log.closed]
         _fail(held, error)
     finally:
         for log in held:
@@ -67,12 +64,13 @@ async def _sync(logs: Sequence[Log]) -> None:
         await log.lower_checkpoints(log)
 
     async def attempt() -> None:
-        these = [log for log in logs if is_empty(log) and not log.closed and not log.failed]
+        these = [log for log in logs if log.unsynced.new and not log.closed and not log.failed]
         parent: Directory | None = these[0].unsynced.parent if these else None
         if parent is not None:
-            await Unsynced.sync_empty(parent, [log.unsynced for log in these])
+            await Unsynced.sync_new(parent, [log.unsynced for log in these])
             for log in these:
-                log.last_sync_ms = log.now_ms()
+                if log.end_offset == log.recovery_point:
+                    log.last_sync_ms = log.now_ms()
 
     await when_free(attempt)
 
