@@ -51,6 +51,7 @@ class Desk:
     def __init__(self, room: float) -> None:
         self.taken: list[Any] = []
         self.send, self.receive = trio.open_memory_channel[Any](room)
+        self.arrivals = self
 
     def give_nowait(self, slot: Any) -> None:
         self.send.send_nowait(slot)

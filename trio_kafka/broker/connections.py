@@ -1,5 +1,6 @@
-"""The limits of connections, as the settings have them."""
+"""The limits of connections, and of the memory of their requests, as the settings have them."""
 
+from collections.abc import Callable
 from typing import Final
 
 from trio_kafka.broker.site import Site
@@ -9,6 +10,7 @@ from trio_kafka.config.of_listener import has_own, value_for
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.quotas.connection import ConnectionBounds, ListenerBounds
+from trio_kafka.wire.memory import MemoryPool
 
 # The task.
 LIMITS: Final = "connection-limits"
@@ -29,6 +31,12 @@ async def start_limits(site: Site, dynamic: DynamicSettings) -> ConnectionLimits
     dynamic.follow(lambda current: limits.obey(bounds_of(current)))
     await site.tasks.start(LIMITS, limits.run)
     return limits
+
+
+def request_memory(config: BrokerConfig, elapsed: Callable[[], float]) -> MemoryPool | None:
+    """Of one plane; None: as much as its requests take."""
+    size = config.queued_max_request_bytes
+    return MemoryPool(size, elapsed) if size > 0 else None
 
 
 def bounds_of(config: BrokerConfig) -> ConnectionBounds:

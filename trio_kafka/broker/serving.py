@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from trio_kafka.broker.connections import request_memory
 from trio_kafka.broker.errors import listen_error
 from trio_kafka.broker.features import ClusterFeatures
 from trio_kafka.broker.lifecycle import Lifecycle
@@ -110,6 +111,7 @@ def make_plane(
         node_id=site.config.node_id,
         lives=site.config.trio_request_lives,
         limits=limits,
+        memory=request_memory(site.config, turn.elapsed),
     )
     parts.planes.append(plane)
     return plane

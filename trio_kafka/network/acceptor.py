@@ -107,12 +107,12 @@ class Acceptor:
             processor = processors[self._next]
             self._next = (self._next + 1) % len(processors)
             try:
-                processor.give_nowait(slot)
+                processor.arrivals.give_nowait(slot)
             except trio.WouldBlock:
                 continue
             return
         with self._blocked(slot):
-            await processors[self._next].give(slot)
+            await processors[self._next].arrivals.give(slot)
 
     @contextmanager
     def _blocked(self, slot: Slot) -> Iterator[None]:

@@ -13,6 +13,7 @@ from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.request import Request
 from trio_kafka.network.turn import Turn
 from trio_kafka.wire.frame import Buffers
+from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.protocols import World
 
 
@@ -45,3 +46,4 @@ class Shared:
     counters: Counters
     times: Times
     limits: ConnectionLimits
+    memory: MemoryPool | None

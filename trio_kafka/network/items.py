@@ -66,6 +66,13 @@ class EndThrottle:
 
 
 @define(eq=False)
+class MemoryGiven:
+    """The memory that the connection's next request needs was taken for it."""
+
+    connection: "Connection"
+
+
+@define(eq=False)
 class Flush:
     """Go on with an answer that used up its share of a turn; at most one per connection is
     queued.
@@ -84,4 +91,4 @@ class Close:
     request: "Request | None" = None
 
 
-Item = Send | NoOp | StartThrottle | EndThrottle | Flush | Close
+Item = Send | NoOp | StartThrottle | EndThrottle | MemoryGiven | Flush | Close

@@ -23,6 +23,7 @@ from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.turn import Turn
 from trio_kafka.wire.frame import Buffers
+from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.protocols import World
 
 
@@ -42,9 +43,11 @@ class Plane:
         node_id: int = 0,
         lives: int = LIVES,
         limits: ConnectionLimits | None = None,
+        memory: MemoryPool | None = None,
     ) -> None:
         """`node` is the plane's own; `turn` and `channel` are those of its handlers; `lives`: how
-        many requests are kept of each API; `limits`: those of the broker, else there are none.
+        many requests are kept of each API; `limits`: those of the broker, else there are none;
+        `memory`: of requests that are received or in hand, None: as much as they take.
         """
         self.name = name
         self._node = node
@@ -58,7 +61,10 @@ class Plane:
             counters=counters,
             times=Times(node.add("requests", "part"), handlers.names, lives, elapsed=turn.elapsed),
             limits=limits or ConnectionLimits(world.network, counters, node),
+            memory=memory,
         )
+        if memory is not None:
+            node.add("memory-pool", "part", memory.figures)
         self.times = self._shared.times
         self._opened = trio.Event()
         self._nursery: trio.Nursery | None = None

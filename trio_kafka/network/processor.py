@@ -10,6 +10,7 @@ channel calls. Source: the order of Kafka's Selector and Processor.
 """
 
 from collections import deque
+from functools import partial
 from typing import Final, NoReturn
 
 import trio
@@ -19,6 +20,7 @@ from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_cha
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network import items
+from trio_kafka.network.arrivals import Arrivals
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.handlers import Shared
 from trio_kafka.network.idle import close_idle
@@ -28,9 +30,9 @@ from trio_kafka.network.request import Request
 from trio_kafka.network.roster import Roster
 from trio_kafka.network.sending import Sending
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.network.slot import Slot
 from trio_kafka.network.waiting import WaitingRoom
-from trio_kafka.wire.frame import SMALL, Framer
+from trio_kafka.wire.frame import SMALL
+from trio_kafka.wire.metered import MemoryFullError, framers
 from trio_kafka.wire.server import HEAD, Segments
 from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
 
@@ -53,11 +55,8 @@ class Processor:
         self.roster = Roster(self._selector, shared.counters, listener.name, self._node)
         self.connections = self.roster.by_key
         self._close = self.roster.close
-        self._new: Sender[Slot]
-        self._arrived: Receiver[Slot]
-        self._new, self._arrived = open_channel(
-            listener.new_connections, self._node, "new-connections"
-        )
+        framer = framers(shared.memory, shared.buffers, listener.largest_frame)
+        self.arrivals = Arrivals(listener.new_connections, self._node, framer, self._ring)
         # Bounded by muting: one answer a connection, and a few signs.
         self._responses: Sender[items.Item]
         self._take: Receiver[items.Item]
@@ -72,7 +71,6 @@ class Processor:
         self._asleep = self._inline = False
         self._ends = 0.0  # of the part of the turn that whichever task runs has
         self._served = 0
-        self._draining = False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled, then close every connection; started when it can take some."""
@@ -85,18 +83,6 @@ class Processor:
                 task_status.started()
         finally:
             self._stop()
-
-    # --- for the acceptor
-
-    def give_nowait(self, slot: Slot) -> None:
-        """Take a new connection. Raises trio.WouldBlock when too many wait already."""
-        self._new.send_nowait(slot)
-        self._ring()
-
-    async def give(self, slot: Slot) -> None:
-        """The same, waiting until there is room."""
-        await self._new.send(slot)
-        self._ring()
 
     # --- for requests; never waits
 
@@ -137,7 +123,7 @@ class Processor:
 
     def begin_draining(self) -> None:
         """Read no more; close each connection as soon as nothing of it is in hand."""
-        self._draining = True
+        self.arrivals.refuses = True
         for connection in list(self.connections.values()):
             connection.muted |= items.DRAINING
             if not connection.muted & items.BUSY:
@@ -152,7 +138,7 @@ class Processor:
 
     async def _read(self) -> NoReturn:
         selector, ready, turn, elapsed = self._selector, self._ready, self._turn, self._elapsed
-        poll, arrived, waiting = selector.poll, self._arrived.counts, self._waiting
+        poll, arrived, waiting = selector.poll, self.arrivals.counts, self._waiting
         sending = self._sending
         while True:
             if ready or waiting.room or arrived.queued:
@@ -217,14 +203,10 @@ class Processor:
 
     def _adopt(self) -> None:
         """Configure new connections; at least one."""
-        while self._arrived.counts.queued:
-            slot = self._arrived.receive_nowait()
-            if self._draining:
-                slot.close()
+        while self.arrivals.counts.queued:
+            connection = self.arrivals.adopt(self)
+            if connection is None:
                 continue
-            framer = Framer(self._shared.buffers, self.listener.largest_frame)
-            connection = Connection(slot.socket, self, framer)
-            connection.slot, slot.connection = slot, connection
             self.roster.add(connection)
             connection.queued = True
             self._ready.append(connection)
@@ -241,6 +223,9 @@ class Processor:
         except BlockingIOError:
             connection.readable = False
             connection.framer.rest()
+        except MemoryFullError as full:
+            connection.muted |= items.MEMORY
+            full.wait(partial(self.post, items.MemoryGiven(connection)))
         except ProtocolError as error:
             self._end(connection, items.BAD_FRAME, str(error))
         except OSError as error:
@@ -325,7 +310,8 @@ class Processor:
         elif kind is items.StartThrottle:
             connection.muted |= items.THROTTLED
         else:
-            self._unmute(connection, items.THROTTLED)
+            over = items.MEMORY if kind is items.MemoryGiven else items.THROTTLED
+            self._unmute(connection, over)
 
     def _send(self, connection: Connection, request: Request, segments: Segments) -> None:
         if connection.closed:
@@ -382,8 +368,7 @@ class Processor:
     def _stop(self) -> None:
         for connection in list(self.connections.values()):
             self._close(connection, items.STOPPED)
-        while self._arrived.counts.queued:
-            self._arrived.receive_nowait().close()
+        self.arrivals.close()
         while self._responding.queued:
             self._apply(self._take.receive_nowait())  # leases and buffers
         self._selector.close()

@@ -1,6 +1,6 @@
 """A plane with a few handlers, on any World: all of a broker that tests of the planes need."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint, NodeId
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
+from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings
@@ -22,6 +23,7 @@ from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.requests.registry import Registry
 from trio_kafka.wire.frame import SMALL
+from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.protocols import World
 
 
@@ -30,6 +32,8 @@ class RunningPlane:
     world: World
     plane: Plane
     endpoint: Endpoint
+    others: Sequence[Endpoint]  # of `more`
+    limits: ConnectionLimits
     group: HandlerGroup
     channel: RequestChannel
     parts: Parts
@@ -68,7 +72,11 @@ async def running_plane(
     listener: ListenerSettings | None = None,
     opened: bool = True,
     share_s: float = 0.00025,
+    memory: int | None = None,
+    inter_broker: str = "",
+    more: Sequence[ListenerSettings] = (),
 ) -> AsyncIterator[RunningPlane]:
+    """memory: of requests, in bytes; more: listeners beside the first one."""
     registry = Registry()
     for handler in handlers:
         made = api_of(handler)
@@ -81,18 +89,32 @@ async def running_plane(
     parts = Parts(apis=registry, node_id=NodeId(1), cluster_id="cluster")
     group = HandlerGroup(channel, parts, turn=turn, counters=counters, node=root, size=threads)
     timers = Timers(root)
-    plane = Plane("data", world, channel, group, turn=turn, counters=counters, node=root)
+    limits = ConnectionLimits(world.network, counters, root, inter_broker=inter_broker)
+    plane = Plane(
+        "data",
+        world,
+        channel,
+        group,
+        turn=turn,
+        counters=counters,
+        node=root,
+        limits=limits,
+        memory=None if memory is None else MemoryPool(memory, world.clock.elapsed),
+    )
     parts.planes.append(plane)
     settings = listener or ListenerSettings(processors=1)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(timers.run)
-        (endpoint,) = await nursery.start(plane.run, [settings])
+        await nursery.start(limits.run)
+        endpoint, *others = await nursery.start(plane.run, [settings, *more])
         if opened:
             plane.open()
         yield RunningPlane(
             world=world,
             plane=plane,
             endpoint=endpoint,
+            others=others,
+            limits=limits,
             group=group,
             channel=channel,
             parts=parts,
