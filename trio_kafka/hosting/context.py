@@ -1,18 +1,18 @@
 """What a plugin is given for its life, and by which it gives."""
 
-from collections.abc import Awaitable, Callable
-from types import ModuleType
-from typing import Any, Generic, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from types import GenericAlias, ModuleType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import trio
 
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.hosting.contributions import Contributions, Wanted
 from trio_kafka.hosting.mounts import App, Mounts
+from trio_kafka.hosting.site import Reporters
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Kind, Node
-from trio_kafka.protocol.schema import message_of
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
@@ -21,7 +21,23 @@ from trio_kafka.world.protocols import World
 S = TypeVar("S")
 
 
-class PluginContext(Generic[S]):
+class _WithSettings:
+    """`PluginContext[Settings]` at run time. typing's own would keep the class of the settings in a
+    cache of its own, long after its generation has gone.
+    """
+
+    __class_getitem__: Final = classmethod(GenericAlias)
+
+
+if TYPE_CHECKING:
+
+    class _Of(Generic[S]):
+        """For the type checker."""
+else:
+    _Of = _WithSettings
+
+
+class PluginContext(_Of[S]):
     """Of one generation of a plugin. What it adds is given to the broker when the plugin is ready,
     at once if it is, and taken back when the plugin goes.
 
@@ -39,7 +55,7 @@ class PluginContext(Generic[S]):
         node: Node,
         logger: Logger,
         order: int,
-        versions: "dict[int, tuple[int, int]]",
+        versions: Mapping[int, tuple[int, int]],
     ) -> None:
         self.name = name
         self.settings = settings
@@ -62,6 +78,11 @@ class PluginContext(Generic[S]):
     @property
     def world(self) -> World:
         return self._site.world
+
+    @property
+    def reporters(self) -> Reporters:
+        """Who wants to be told of metrics, of all plugins, for whoever tells."""
+        return self._site.reporters
 
     @property
     def mounts(self) -> Mounts:
@@ -141,14 +162,12 @@ class PluginContext(Generic[S]):
     def _intercept(
         self, kind: str, request: type[Any] | None, function: Callable[..., Any]
     ) -> None:
-        key = None if request is None else message_of(request).key
-        versions = None if key is None else self._versions.get(key)
         self._contributions.intercept(
             Wanted(
                 kind=kind,
                 request=request,
                 function=function,
                 order=self._order,
-                versions=versions,
+                versions=self._versions,
             )
         )

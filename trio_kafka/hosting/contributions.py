@@ -2,12 +2,13 @@
 when it is ready, taken back in one step when it goes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any
 
 from attrs import define, field
 
-from trio_kafka.hosting.guard import Owner, guard_api, guard_app, guard_waiting, refusing
+from trio_kafka.hosting.guard import Owner, count_around, guard_api, guard_app, refusing
 from trio_kafka.hosting.mounts import App, Mount, check_path
 from trio_kafka.hosting.site import HostSite
 from trio_kafka.requests.api import Api
@@ -21,7 +22,7 @@ class Wanted:
     request: type[Any] | None
     function: Callable[..., Any]
     order: int
-    versions: tuple[int, int] | None
+    versions: Mapping[int, tuple[int, int]]
     handle: Any = None
 
 
@@ -56,8 +57,7 @@ class Contributions:
 
     def intercept(self, wanted: Wanted) -> None:
         if wanted.kind == "around":
-            where = f"around {getattr(wanted.request, '__name__', 'every API')}"
-            wanted.function = guard_waiting(wanted.function, self.owner, where)
+            wanted.function = count_around(wanted.function, self.owner)
         if self.live:
             self._register(wanted)
         self.wanted.append(wanted)
@@ -140,5 +140,7 @@ class Contributions:
             wanted.function,
             order=wanted.order,
             owner=self.owner,
+            deadline_s=None if self.owner.deadline_s == inf else self.owner.deadline_s,
+            limit=self.owner.limiter if wanted.kind == "around" else None,
             versions=wanted.versions,
         )

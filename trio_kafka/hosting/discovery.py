@@ -12,7 +12,7 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from trio_kafka.hosting.declared import Plugin
-from trio_kafka.hosting.importing import import_generation
+from trio_kafka.hosting.importing import Imported, import_generation
 
 GROUP: Final = "trio_kafka.plugins"
 
@@ -34,11 +34,21 @@ class Origin:
     attribute: str
     first: Plugin | None = field(default=None, eq=False)
 
-    def load(self, number: int, *, afresh: bool = False) -> list[Plugin]:
-        """Its plugins, as generation `number`. Raises whatever the import raises, NoPluginError."""
+    def load(self, *, afresh: bool = False) -> tuple[list[Plugin], Imported | None]:
+        """Its plugins, and the modules that were imported for them, with as many users.
+
+        Raises whatever the import raises, NoPluginError.
+        """
         if self.first is not None and not afresh:
-            return [self.first]
-        return plugins_in(import_generation(self.module, number), self.attribute, self.source)
+            return [self.first], None
+        module, imported = import_generation(self.module)
+        try:
+            found = plugins_in(module, self.attribute, self.source)
+        except BaseException:
+            imported.release()
+            raise
+        imported.users = len(found)
+        return found, imported
 
 
 def plugins_in(module: ModuleType, attribute: str, source: str) -> list[Plugin]:

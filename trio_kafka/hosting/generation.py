@@ -16,6 +16,7 @@ from trio_kafka.hosting.context import PluginContext
 from trio_kafka.hosting.contributions import Contributions
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.guard import InHand, PluginError, is_cancelled, split
+from trio_kafka.hosting.importing import Imported
 from trio_kafka.hosting.life import Life, State
 from trio_kafka.hosting.settings import Settings
 from trio_kafka.hosting.site import HostSite
@@ -29,7 +30,11 @@ _WINDOW_S: Final = 60.0  # in which failed requests are counted
 
 
 class Generation:
-    """The `number`th time that a plugin was begun. `told`: of its failure, once."""
+    """The `number`th time that a plugin was begun.
+
+    told: of its failure, once, if it was ready before. imported: given back when it has ended.
+    instead: whose place its contributions take.
+    """
 
     def __init__(
         self,
@@ -40,6 +45,8 @@ class Generation:
         site: HostSite,
         node: Node,
         told: "Callable[[Generation], None]",
+        imported: Imported | None,
+        instead: Contributions | None,
     ) -> None:
         host = settings.host
         self.name = plugin.name
@@ -58,6 +65,10 @@ class Generation:
         self.settled = trio.Event()
         self._plugin = plugin
         self._told = told
+        self._imported = imported
+        self._instead = instead
+        if imported is not None:
+            imported.users += 1
         self._block: trio.Nursery | None = None
         self._stop = trio.Event()
         self._scope, self._quiet = trio.CancelScope(), trio.CancelScope()
@@ -65,10 +76,10 @@ class Generation:
 
     # --- its life
 
-    async def run(self, instead: Contributions | None = None) -> None:
+    async def run(self, ready: Callable[[], None]) -> None:
         """Until it has ended. `settled` when it is ready, or has ended without having been.
 
-        instead: whose place its contributions take.
+        ready: called when its contributions are in their place.
         """
         self.life.go(State.STARTING)
         self._scope.deadline = trio.current_time() + self.settings.host.start_ms / 1000
@@ -76,21 +87,23 @@ class Generation:
             with self._scope, self._quiet:
                 async with trio.open_nursery() as block:
                     self._block = block
-                    block.start_soon(self._live, block, instead, name=self.name)
+                    block.start_soon(self._live, block, ready, name=self.name)
         except BaseException as error:  # noqa: BLE001 - whatever it raises ends here
             self._note(error)
         finally:
             self._end()
         await trio.lowlevel.checkpoint_if_cancelled()
 
-    async def _live(self, block: trio.Nursery, instead: Contributions | None) -> None:
+    async def _live(self, block: trio.Nursery, ready: Callable[[], None]) -> None:
         plugin = self._plugin
         tasks = await block.start(self._hold_tasks, name=f"{self.name} tasks")
         async with plugin.run(self._make_context(tasks)):
             if self.failure is None:
-                self.contributions.go_live(instead)
+                self.contributions.go_live(self._instead)
+                self._instead = None  # nothing of an older generation is kept
                 self._scope.deadline = inf
                 self.life.go(State.READY)
+                ready()
                 self.settled.set()
             await self._stop.wait()
         tasks.cancel_scope.cancel()
@@ -117,7 +130,7 @@ class Generation:
             node=self.node,
             logger=get_logger(f"trio_kafka.plugin.{self.name}"),
             order=self.settings.host.order,
-            versions=dict(self._plugin.apis),
+            versions=self._plugin.apis,
         )
 
     def _note(self, error: BaseException) -> None:
@@ -166,7 +179,6 @@ class Generation:
         tasks = ", ".join(self.tasks) or "its block"
         error = f"it does not end, {after} and a cancellation later: {tasks}"
         self._quiet.shield = True
-        self.contributions.leave()
         self.failure = self.failure or PluginError(error)
         self.life.go(State.FAILED, error)
         self.settled.set()
@@ -196,7 +208,9 @@ class Generation:
         self.settled.set()
         self.ended.set()
         self.node.remove()
-        self._block = None
+        self._block = self._instead = None
+        if self._imported is not None:
+            self._imported.release()
 
     # --- failures
 

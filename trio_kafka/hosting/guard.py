@@ -123,7 +123,7 @@ def split(error: BaseException) -> tuple[BaseException | None, BaseException | N
 def guard_api(api: Api, owner: Owner) -> Api:
     """The same API, its handler behind the guard."""
     where = f"API {api.name}"
-    make = guard_waiting if api.waits else _guard_plain
+    make = _guard_waiting if api.waits else _guard_plain
     return evolve(api, handler=make(api.handler, owner, where))
 
 
@@ -185,13 +185,13 @@ def _steps(
     return answer
 
 
-def guard_waiting(
+def _guard_waiting(
     handler: Callable[..., Awaitable[Any]], owner: Owner, where: str
 ) -> Callable[..., Awaitable[Any]]:
     """Of an async function whose second argument is the context: deadline and limit are kept."""
     in_hand, limiter = owner.in_hand, owner.limiter
 
-    async def serve(request: Any, context: Any, *more: Any) -> Any:
+    async def serve(request: Any, context: Any) -> Any:
         in_hand.enter()
         token = object()
         try:
@@ -200,7 +200,7 @@ def guard_waiting(
             with trio.CancelScope(deadline=trio.current_time() + owner.deadline_s) as scope:
                 in_hand.hold(scope)
                 try:
-                    answer = await handler(request, context, *more)
+                    answer = await handler(request, context)
                     if type(answer) is Delayed:
                         _follow(answer, owner, where)
                     return answer
@@ -215,6 +215,28 @@ def guard_waiting(
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"plugin {owner.name}: {where} took too long")
 
     return serve
+
+
+def count_around(function: Callable[..., Awaitable[Any]], owner: Owner) -> Callable[..., Any]:
+    """An `around`: its requests are in the plugin's hands. Who calls it contains its errors, and
+    keeps its deadline and its limit.
+    """
+    in_hand = owner.in_hand
+
+    async def stand_around(request: Any, context: Any, forward: Any) -> Any:
+        in_hand.enter()
+        try:
+            with trio.CancelScope() as cut:
+                in_hand.hold(cut)
+                try:
+                    return await function(request, context, forward)
+                finally:
+                    in_hand.drop(cut)
+        finally:
+            in_hand.leave()
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"plugin {owner.name} goes")
+
+    return stand_around
 
 
 def guard_app(app: Callable[..., Awaitable[None]], owner: Owner, path: str) -> Any:

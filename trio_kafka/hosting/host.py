@@ -10,15 +10,17 @@ from math import inf
 from typing import Final
 
 import trio
+from attrs import define, field
 
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.discovery import Origin, given, installed
 from trio_kafka.hosting.generation import Generation, describe
-from trio_kafka.hosting.guard import PluginError
+from trio_kafka.hosting.guard import PluginError, is_cancelled
 from trio_kafka.hosting.hosted import Hosted
+from trio_kafka.hosting.importing import Imported
 from trio_kafka.hosting.life import Life, State
-from trio_kafka.hosting.settings import full_name, read_settings, strangers
+from trio_kafka.hosting.settings import Settings, full_name, read_settings, strangers
 from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
@@ -37,7 +39,6 @@ class PluginHost:
         self._plugins = plugins
         self._hosted: dict[str, Hosted] = {}
         self._nursery: trio.Nursery | None = None
-        self._number = 0
         self._stopping = False
 
     # --- who is there
@@ -53,11 +54,7 @@ class PluginHost:
 
     def owner_of(self, module: str) -> str | None:
         """The name of the plugin that has a module, by the name that its frames know it by."""
-        top = module.partition(".")[0]
-        for one in self._hosted.values():
-            if one.module and (one.module.partition(".")[0] == top):
-                return one.name
-        return None
+        return next((one.name for one in self._hosted.values() if one.has(module)), None)
 
     def blocking(self, name: str, seconds: float) -> None:
         """A watchdog saw that a plugin held the loop for so long; call it from the loop."""
@@ -73,19 +70,20 @@ class PluginHost:
         Raises ConfigError for settings of a plugin that is not there, PluginError for one that has
         failed with the policy `fatal`, both before it is started.
         """
-        async with trio.open_nursery() as nursery:
-            self._nursery = nursery
-            try:
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
                 self._discover()
                 for one in self.plugins:
                     if one.state is State.VALIDATED and one.enabled:
                         await self._begin(one)
                         self._after_start(one)
-            except BaseException:
-                nursery.cancel_scope.cancel()
-                raise
-            task_status.started()
-            await trio.sleep_forever()
+                task_status.started()
+                await trio.sleep_forever()
+        finally:
+            self._nursery = None
+            for one in self._hosted.values():
+                one.drop_import()
 
     async def stop(self) -> None:
         """All of them, the last one first, each with an equal part of the time that is left."""
@@ -122,13 +120,15 @@ class PluginHost:
             self._admit(origin.name, origin)
             return
         try:
-            found = origin.load(self._next_number())
+            found, imported = origin.load()
         except BaseException as error:  # noqa: BLE001 - a module may raise what it likes
             hosted = self._admit(origin.name, origin)
             self._refused(hosted, error, f"{origin.source} cannot be imported")
             return
         for plugin in found:
-            self._validate(self._admit(plugin.name, origin), plugin)
+            hosted = self._admit(plugin.name, origin)
+            hosted.imported = imported
+            self._validate(hosted, plugin)
 
     def _admit(self, name: str, origin: Origin) -> Hosted:
         """A plugin by its name; a second one of that name is kept under another, and fails."""
@@ -146,7 +146,7 @@ class PluginHost:
     def _validate(self, hosted: Hosted, plugin: Plugin) -> None:
         if hosted.life.over:
             return
-        hosted.plugin, hosted.module = plugin, plugin.module
+        hosted.plugin = plugin
         try:
             hosted.settings = read_settings(plugin, self.site.given)
         except ConfigError as error:
@@ -168,26 +168,43 @@ class PluginHost:
 
     async def _begin(self, hosted: Hosted) -> None:
         """A generation of what was imported, up to ready or failed."""
-        plugin, settings, nursery = hosted.plugin, hosted.settings, self._nursery
-        if plugin is None or settings is None or nursery is None:
+        plugin, settings = hosted.plugin, hosted.settings
+        if plugin is None or settings is None:
             raise RuntimeError(f"plugin {hosted.name} was not validated")
-        generation = self._make(hosted, plugin, hosted.generation + 1)
-        instead = hosted.current.contributions if hosted.current else None
+        generation = self._make(hosted, plugin, settings)
         hosted.current = generation
-        nursery.start_soon(generation.run, instead, name=f"plugin {hosted.name}")
+        self._start(generation, partial(_stand, hosted, generation))
         await generation.wait_settled()
 
-    def _make(self, hosted: Hosted, plugin: Plugin, number: int) -> Generation:
-        if hosted.settings is None:
-            raise RuntimeError(f"plugin {hosted.name} has no settings")
+    def _make(
+        self,
+        hosted: Hosted,
+        plugin: Plugin,
+        settings: Settings,
+        imported: Imported | None = None,
+    ) -> Generation:
+        hosted.begun += 1
         return Generation(
             plugin,
-            number,
-            settings=hosted.settings,
+            hosted.begun,
+            settings=settings,
             site=self.site,
             node=hosted.node,
             told=partial(self._failed, hosted),
+            imported=imported or hosted.imported,
+            instead=hosted.standing,
         )
+
+    def _start(self, generation: Generation, ready: Callable[[], None]) -> None:
+        self._tasks.start_soon(
+            generation.run, ready, name=f"plugin {generation.name}-{generation.number}"
+        )
+
+    @property
+    def _tasks(self) -> trio.Nursery:
+        if self._nursery is None:
+            raise RuntimeError("the plugins' host does not run")
+        return self._nursery
 
     def _after_start(self, hosted: Hosted) -> None:
         """Of a start that failed: its policy. Raises PluginError for `fatal`."""
@@ -201,13 +218,83 @@ class PluginHost:
         if hosted.policy == "restart":
             self._spawn(hosted, self._restart)
 
+    # --- reload
+
+    async def reload(self, name: str) -> int:
+        """Import a plugin's package afresh, start it beside the old generation, let it take that
+        one's place, and end the old one. The number of the generation that serves then.
+
+        The old one may still finish what is in its hands. Raises KeyError for an unknown name,
+        PluginError if the new one does not become ready: the old one goes on. Cancelling the wait
+        does not cancel the reload.
+        """
+        hosted = self._hosted[name]
+        if hosted.busy or self._stopping:
+            raise PluginError(f"plugin {name} is being reloaded, or the broker stops")
+        hosted.busy = True
+        done = _Done()
+        self._tasks.start_soon(self._reload, hosted, done, name=f"plugin {name} reload")
+        await done.event.wait()
+        if done.error is not None:
+            raise PluginError(f"plugin {name} was not reloaded: {done.error}")
+        return hosted.generation
+
+    async def _reload(self, hosted: Hosted, done: "_Done") -> None:
+        old, imported = hosted.current, None
+        try:
+            plugin, imported = self._import_again(hosted)
+            settings = read_settings(plugin, self.site.given)
+            if not settings.host.enabled:
+                raise PluginError("it is not enabled")
+            if old is not None and not plugin.beside:
+                _withdraw(hosted, f"plugin {hosted.name} is being reloaded")
+                await old.retire()
+            generation = self._make(hosted, plugin, settings, imported)
+            self._start(
+                generation,
+                partial(_take_place, hosted, generation, plugin, imported),
+            )
+            await generation.wait_settled()
+            if hosted.current is not generation:
+                raise PluginError(generation.life.error)
+        except BaseException as error:
+            if is_cancelled():
+                raise
+            done.error = describe(error)
+            _logger.exception("plugin was not reloaded", plugin=hosted.name, reason=done.error)
+            if imported is not None:
+                imported.release()
+            if old is not None and old.ended.is_set() and old.failure is None:
+                await self._begin(hosted)  # it had to go first: it comes again
+        finally:
+            hosted.busy = False
+            done.event.set()
+        if done.error is None and old is not None:
+            await old.retire()
+            hosted.forget_past()
+
+    def _import_again(self, hosted: Hosted) -> "tuple[Plugin, Imported | None]":
+        """Raises what the import raises, PluginError if the plugin is not there any more."""
+        found, imported = hosted.origin.load(afresh=True)
+        for plugin in found:
+            if plugin.name == hosted.name:
+                if imported is not None:
+                    imported.users = 1
+                return plugin, imported
+        if imported is not None:
+            imported.users = 1
+            imported.release()
+        raise PluginError(f"{hosted.origin.source} has no plugin {hosted.name} any more")
+
     # --- failures
 
     def _failed(self, hosted: Hosted, generation: Generation) -> None:
         """A generation that was ready has failed: at once its requests get errors."""
         hosted.failures += 1
-        generation.contributions.leave(f"plugin {hosted.name} has failed")
-        if generation is not hosted.current or self._stopping:
+        if generation is not hosted.current:
+            return  # it goes already
+        _withdraw(hosted, f"plugin {hosted.name} has failed")
+        if self._stopping:
             return
         if hosted.policy == "fatal":
             self.site.fail(PluginError(f"plugin {hosted.name}: {hosted.error}"))
@@ -238,9 +325,9 @@ class PluginHost:
             hosted.restarts += 1
             _logger.info("plugin restarts", plugin=hosted.name, after_s=pause_s)
             await trio.sleep(pause_s)
-            if hosted.current is not failed or self._stopping:
-                return  # somebody was faster: a reload
-            self._keep(hosted)
+            if hosted.current is not failed or hosted.busy or self._stopping:
+                return  # a reload was faster
+            hosted.keep_past()
             await self._begin(hosted)
             if hosted.current is not None and hosted.current.failure is None:
                 return
@@ -251,19 +338,9 @@ class PluginHost:
 
     async def _end(self, hosted: Hosted, *, within_s: float = inf) -> None:
         generation = hosted.current
+        _withdraw(hosted)
         if generation is not None:
-            generation.contributions.leave()
             await generation.retire(within_s=within_s)
-
-    def _keep(self, hosted: Hosted) -> None:
-        """Remember the current generation as long as it has not ended."""
-        hosted.past = [one for one in hosted.past if not one.ended.is_set()]
-        if hosted.current is not None and not hosted.current.ended.is_set():
-            hosted.past.append(hosted.current)
-
-    def _next_number(self) -> int:
-        self._number += 1
-        return self._number
 
     def _tell(self, name: str, state: State, error: str) -> None:
         if error:
@@ -272,3 +349,36 @@ class PluginHost:
     def _figures(self) -> Figures:
         states = [one.state for one in self._hosted.values()]
         return {state.value: states.count(state) for state in State if state in states}
+
+
+@define
+class _Done:
+    """Of a reload: whoever asked for it may not wait for its end."""
+
+    event: trio.Event = field(factory=trio.Event)
+    error: str | None = None
+
+
+def _take_place(
+    hosted: Hosted, generation: Generation, plugin: Plugin, imported: Imported | None
+) -> None:
+    """A new generation serves from now on."""
+    hosted.keep_past()
+    hosted.drop_import()
+    hosted.plugin, hosted.settings, hosted.imported = plugin, generation.settings, imported
+    hosted.current = generation
+    hosted.restarts = 0
+    _stand(hosted, generation)
+
+
+def _stand(hosted: Hosted, generation: Generation) -> None:
+    """What a generation gives is what the broker has of the plugin."""
+    hosted.standing = generation.contributions
+
+
+def _withdraw(hosted: Hosted, reason: str = "") -> None:
+    """Take back what the broker has of it. reason: its APIs stay, and answer with this error."""
+    if hosted.standing is not None:
+        hosted.standing.leave(reason)
+        if not reason:
+            hosted.standing = None

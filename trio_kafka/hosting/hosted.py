@@ -2,9 +2,11 @@
 
 from attrs import define, field
 
+from trio_kafka.hosting.contributions import Contributions
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.discovery import Origin
 from trio_kafka.hosting.generation import Generation
+from trio_kafka.hosting.importing import Imported
 from trio_kafka.hosting.life import Life, State
 from trio_kafka.hosting.settings import Settings, shown
 from trio_kafka.introspect.tree import Figures, Node
@@ -14,9 +16,11 @@ from trio_kafka.introspect.tree import Figures, Node
 class Hosted:
     """life: until there is a generation, and of what could not be begun.
 
-    plugin: as it was imported last; None where that failed. current: the generation that serves, or
-    failed last. past: those before it, as long as they have not ended.
-    failures: of its generations. restarts: in a row.
+    plugin: as it was imported last; None where that failed. imported: its modules, where they are
+    its own. current: the generation that serves, or failed last. standing: what the broker has of
+    the plugin now, be it that it only refuses. past: generations before the current one, as long as
+    they have not ended. failures: of its generations; restarts: in a row; begun: all of them.
+    busy: with a reload.
     """
 
     name: str
@@ -25,11 +29,13 @@ class Hosted:
     node: Node
     plugin: Plugin | None = None
     settings: Settings | None = None
-    module: str = ""
+    imported: Imported | None = None
     current: Generation | None = field(default=None)
+    standing: Contributions | None = None
     past: list[Generation] = field(factory=list)
     failures: int = 0
     restarts: int = 0
+    begun: int = 0
     busy: bool = False
 
     @property
@@ -69,6 +75,28 @@ class Hosted:
     def contributions(self) -> list[str]:
         """What it gives, a word for each."""
         return [] if self.current is None else self.current.contributions.names()
+
+    def has(self, module: str) -> bool:
+        """Whether a module, by the name that its frames know it by, is this plugin's."""
+        if self.imported is not None:
+            return self.imported.has(module)
+        return self.plugin is not None and self.plugin.module == module
+
+    def drop_import(self) -> None:
+        """Its modules may go with the last generation that uses them."""
+        imported, self.imported = self.imported, None
+        if imported is not None:
+            imported.release()
+
+    def keep_past(self) -> None:
+        """Remember the generation that goes, as long as it has not ended."""
+        if self.current is not None:
+            self.past.append(self.current)
+        self.forget_past()
+
+    def forget_past(self) -> None:
+        """Those that have ended."""
+        self.past = [one for one in self.past if not one.ended.is_set()]
 
     def shown_settings(self) -> dict[str, str]:
         """Its own, as they may be shown."""

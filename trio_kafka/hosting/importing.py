@@ -14,10 +14,14 @@ from collections.abc import Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from itertools import count
 from types import ModuleType
 from typing import Any, Final
 
+from attrs import define
+
 _MARK: Final = "@"
+_NUMBERS: Final = count(1)  # of this process: two brokers in it share no module
 
 
 def private_name(module: str, number: int) -> str:
@@ -32,22 +36,44 @@ def public_name(module: str) -> str:
     return f"{top.partition(_MARK)[0]}{dot}{rest}"
 
 
-def import_generation(module: str, number: int) -> ModuleType:
+@define(eq=False)
+class Imported:
+    """The modules of a generation. top: the private name of the first; users: plugins of it that
+    have not ended.
+    """
+
+    top: str
+    users: int = 1
+
+    def release(self) -> None:
+        """One user less. After the last one they are known to nobody, and die when they are not
+        used any more.
+        """
+        self.users -= 1
+        if not self.users:
+            _forget(self.top)
+
+    def has(self, module: str) -> bool:
+        """Whether a module is one of them."""
+        return module == self.top or module.startswith(f"{self.top}.")
+
+
+def import_generation(module: str) -> tuple[ModuleType, Imported]:
     """Import a module of a package, and what of the package it imports, as a generation.
 
     Raises ImportError, and whatever the module raises; nothing of it stays then.
     """
-    top = private_name(module, number).partition(".")[0]
+    name = private_name(module, next(_NUMBERS))
+    top = name.partition(".")[0]
     try:
         _import_top(module.partition(".")[0], top)
-        return importlib.import_module(private_name(module, number))
+        return importlib.import_module(name), Imported(top)
     except BaseException:
-        forget(top)
+        _forget(top)
         raise
 
 
-def forget(top: str) -> None:
-    """Take the modules of a generation out of `sys.modules`: they die when nobody uses them."""
+def _forget(top: str) -> None:
     for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
         del sys.modules[name]
     _FINDER.tops.pop(top, None)

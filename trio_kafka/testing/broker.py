@@ -20,9 +20,8 @@ from trio_kafka.protocol.messages.k19_create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from trio_kafka.protocol.schema import message_of
 from trio_kafka.requests.registry import Registry
-from trio_kafka.testing.scripted_client import ScriptedClient, connected
+from trio_kafka.testing.scripted_client import ScriptedClient, connected, newest
 from trio_kafka.world.protocols import World
 
 DATA: Final = "/data"
@@ -69,20 +68,13 @@ class ServedBroker:
         return self.broker.counters.value("connections_closed", listener=listener, reason=reason)
 
 
-def newest(request: type[Any]) -> int:
-    """The newest stable version of a request."""
-    message = message_of(request)
-    last, (first_unstable, last_unstable) = message.versions[1], message.unstable
-    return min(last, first_unstable - 1) if first_unstable <= last_unstable else last
-
-
 @asynccontextmanager
 async def served_broker(
     world: World,
     settings: Mapping[str, str] | None = None,
     *,
     apis: Registry | None = None,
-    plugins: Sequence[Plugin] = (),
+    plugins: Sequence[Plugin] | None = (),
 ) -> AsyncIterator[ServedBroker]:
     """A broker and a connection to it.
 

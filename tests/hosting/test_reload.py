@@ -1,0 +1,147 @@
+"""A plugin is imported afresh beside its old generation, which is gone afterwards."""
+
+import gc
+import importlib
+import sys
+import weakref
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.hosting.packages import change, write_greeter
+from trio_kafka.broker import Broker
+from trio_kafka.hosting.guard import PluginError
+from trio_kafka.hosting.life import State
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.scripted_client import ScriptedClient
+from trio_kafka.testing.simulation import simulated_world
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of installed packages, with the greeter."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write_greeter(tmp_path)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "greeter"]:
+        del sys.modules[name]
+
+
+async def greet(served: ServedBroker | ScriptedClient, name: str = "Ada") -> str:
+    request = importlib.import_module("greeter.messages").GreetRequest(name)
+    if isinstance(served, ServedBroker):
+        answer = await served.ask(request, 0)
+    else:
+        answer = await served.ask(request, 0)
+    assert not answer.error_code, answer
+    return answer.text
+
+
+async def test_a_reload_serves_what_the_package_has_become(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    async with served_broker(simulated_world(), plugins=None) as served:
+        host = served.broker.plugins
+        before = await greet(served)
+        change(site, "greeter/serving.py", '"hello"', '"good day"')
+
+        number = await host.reload("greeter")
+
+        assert before == "hello Ada"
+        assert number == 2
+        assert await greet(served) == "good day Ada"
+        assert served.broker.plugins.find("greeter").state is State.READY
+
+
+async def test_the_old_generation_is_gone(autojump_clock: MockClock, site: Path) -> None:
+    async with served_broker(simulated_world(), plugins=None) as served:
+        hosted = served.broker.plugins.find("greeter")
+        assert await greet(served) == "hello Ada"
+        old = [weakref.ref(one) for one in things_of(served.broker)]
+        names = private_names()
+
+        await served.broker.plugins.reload("greeter")
+        await wait_past(served.broker)
+        await greet(served)
+        gc.collect()
+
+        assert [ref() for ref in old if ref() is not None] == []
+        assert private_names() & names == set()
+        assert len(private_names()) == 3
+        assert hosted.past == []
+
+    assert private_names() == set()
+
+
+def things_of(broker: Broker) -> list[object]:
+    """The modules of the present generation, and what is in them."""
+    hosted = broker.plugins.find("greeter")
+    assert hosted.plugin is not None
+    module = sys.modules[hosted.plugin.module]
+    found = [module, module.State, module.Settings, module.GreetRequest, module.greet]
+    return [*found, hosted.current, hosted.plugin, hosted.settings.own, hosted.current.settings.own]
+
+
+def private_names() -> set[str]:
+    return {name for name in sys.modules if name.startswith("greeter@")}
+
+
+async def wait_past(broker: Broker) -> None:
+    with trio.fail_after(30):
+        while any(not one.ended.is_set() for one in broker.plugins.find("greeter").past):
+            await trio.sleep(0.1)
+        await trio.testing.wait_all_tasks_blocked()
+
+
+async def test_a_request_in_hand_finishes_with_the_old_generation(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    texts = []
+
+    async def ask_slowly(served: ServedBroker) -> None:
+        async with served.connect() as client:
+            texts.append(await greet(client, "slow"))
+
+    async with (
+        served_broker(simulated_world(), plugins=None) as served,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(ask_slowly, served)
+        await trio.sleep(1)
+        change(site, "greeter/serving.py", '"hello"', '"good day"')
+        await served.broker.plugins.reload("greeter")
+        at_once = await greet(served)
+        states = [one.life.state for one in served.broker.plugins.find("greeter").past]
+
+    assert at_once == "good day Ada"
+    assert states == [State.DRAINING]
+    assert texts == ["hello slow"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('WORD = "hello"', "WORD = = 1", "SyntaxError"),
+        ('WORD = "hello"', 'raise SystemExit("no")', "SystemExit: no"),
+        ("    yield\n", '    raise ValueError("not today")\n    yield\n', "not today"),
+        ('@plugin("greeter"', '@plugin("other"', "no plugin greeter any more"),
+        ('@plugin("greeter"', '@plugin("greeter", policy="none"', "policy 'none' is none of"),
+        ('mark: str = string("!"', "mark: str = string(1 / 0", "ZeroDivisionError"),
+        ('"What ends a greeting.")', '"What ends.", choices=("?",))', "'!' is none of"),
+    ],
+)
+async def test_a_start_that_fails_leaves_the_old_generation_serving(
+    autojump_clock: MockClock, site: Path, old: str, new: str, why: str
+) -> None:
+    settings = {"plugin.greeter.mark": "!"}
+    async with served_broker(simulated_world(), settings, plugins=None) as served:
+        change(site, "greeter/serving.py", old, new)
+        with pytest.raises(PluginError, match=why):
+            await served.broker.plugins.reload("greeter")
+
+        hosted = served.broker.plugins.find("greeter")
+        assert await greet(served) == "hello Ada"
+        assert (hosted.state, hosted.generation) == (State.READY, 1)
+        assert len(private_names()) == 3
