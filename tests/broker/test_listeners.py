@@ -1,7 +1,7 @@
 from math import inf
 
 from tests.broker.kit import config_of
-from trio_kafka.broker.listeners import advertised_endpoints, listener_settings
+from trio_kafka.broker.listeners import advertised_endpoints, control_settings, listener_settings
 from trio_kafka.model import Endpoint
 
 TWO = {
@@ -21,26 +21,28 @@ def test_listeners_are_those_of_the_settings_in_their_order() -> None:
                 "socket.send.buffer.bytes": "-1",
                 "socket.receive.buffer.bytes": "4096",
                 "connections.max.idle.ms": "1500",
+                "num.network.threads": "5",
+                "listener.name.two.num.network.threads": "2",
             }
-        ),
-        processors=5,
+        )
     )
 
     assert (one.name, one.host, one.port) == ("ONE", "", 0)
     assert (two.name, two.host, two.port) == ("TWO", "127.0.0.1", 9093)
     assert one.security_protocol == "PLAINTEXT"
-    assert (one.processors, one.largest_frame, one.idle_s, one.backlog) == (5, 1000, 1.5, 9)
+    assert (one.processors, two.processors) == (5, 2)
+    assert (one.largest_frame, one.idle_s, one.backlog) == (1000, 1.5, 9)
     assert (one.send_buffer, one.receive_buffer) == (None, 4096)
 
 
 def test_idle_connections_may_stay_for_ever() -> None:
-    (listener,) = listener_settings(config_of({"connections.max.idle.ms": "-1"}), 3)
+    (listener,) = listener_settings(config_of({"connections.max.idle.ms": "-1"}))
 
     assert listener.idle_s == inf
 
 
 def test_what_is_not_told_is_what_was_bound_and_this_machines_name() -> None:
-    bound = [Endpoint("0.0.0.0", 40001), Endpoint("127.0.0.1", 9093)]
+    bound = {"TWO": Endpoint("127.0.0.1", 9093), "ONE": Endpoint("0.0.0.0", 40001)}
 
     one, two = advertised_endpoints(config_of(TWO), bound, "here")
 
@@ -51,6 +53,17 @@ def test_what_is_not_told_is_what_was_bound_and_this_machines_name() -> None:
 def test_advertised_addresses_go_over_bound_ones() -> None:
     config = config_of({"advertised.listeners": "PLAINTEXT://kafka.example:29092"})
 
-    (told,) = advertised_endpoints(config, [Endpoint("127.0.0.1", 40001)], "")
+    (told,) = advertised_endpoints(config, {"PLAINTEXT": Endpoint("127.0.0.1", 40001)}, "")
 
     assert (told.host, told.port) == ("kafka.example", 29092)
+
+
+def test_the_listener_of_the_control_plane_is_no_other_planes_and_has_one_processor() -> None:
+    config = config_of({**TWO, "control.plane.listener.name": "two", "num.network.threads": "5"})
+
+    control = control_settings(config)
+
+    assert control is not None
+    assert (control.name, control.port, control.processors) == ("TWO", 9093, 1)
+    assert [one.name for one in listener_settings(config)] == ["ONE"]
+    assert control_settings(config_of(TWO)) is None

@@ -32,7 +32,7 @@ def lingering(files: list[SimulatedFile]) -> list[str]:
 async def test_it_serves_while_the_block_runs(world, files, autojump_clock) -> None:
     async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         assert broker.lifecycle.state == "running"
-        assert set(broker.tasks.running) >= {"raft", "plane data", "replication"}
+        assert set(broker.tasks.running) >= {"raft", "planes", "replication"}
         assert {"start", "snapshot-generator", "replica-manager"} <= set(names_below(broker))
         assert broker.bootstrap == f"127.0.0.1:{broker.endpoint.port}"
 

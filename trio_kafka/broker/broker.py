@@ -1,10 +1,11 @@
 """A running broker, as those see it who embed it, stop it, or look inside."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import define, field
 
 from trio_kafka.broker.lifecycle import Lifecycle
+from trio_kafka.broker.listening import Listening
 from trio_kafka.broker.site import Site
 from trio_kafka.broker.steps import Steps
 from trio_kafka.broker.storage import Storage
@@ -30,7 +31,7 @@ from trio_kafka.world.protocols import World
 class Broker:
     """The parts, in the order in which they start.
 
-    endpoints, advertised: by the listener's name, bound addresses and those that clients are told.
+    planes: the data plane first. advertised: what clients are told, by the listener's name.
     start, stop: how long each step took.
     """
 
@@ -41,12 +42,12 @@ class Broker:
     metadata: MetadataCache
     controller: Controller
     replicas: ReplicaManager
-    plane: Plane
+    planes: Sequence[Plane]
+    listening: Listening
     limits: ConnectionLimits
     plugins: PluginHost
     parts: Parts
     lifecycle: Lifecycle
-    endpoints: Mapping[str, Endpoint]
     advertised: Mapping[str, ListenerEndpoint]
     start: Steps
     stop: Steps = field(init=False)
@@ -74,6 +75,16 @@ class Broker:
     @property
     def tasks(self) -> Tasks:
         return self.site.tasks
+
+    @property
+    def plane(self) -> Plane:
+        """The one that clients talk to."""
+        return self.planes[0]
+
+    @property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """The addresses that are bound now, by the listener's name."""
+        return self.listening.endpoints
 
     @property
     def endpoint(self) -> Endpoint:

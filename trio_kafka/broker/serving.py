@@ -1,26 +1,23 @@
-"""The plane that clients talk to, and the parts that its handlers reach."""
+"""The planes that clients talk to, and the parts that their handlers reach."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.broker.connections import request_memory
 from trio_kafka.broker.errors import listen_error
 from trio_kafka.broker.features import ClusterFeatures
 from trio_kafka.broker.lifecycle import Lifecycle
-from trio_kafka.broker.listeners import listener_settings
+from trio_kafka.broker.listening import Listening
 from trio_kafka.broker.producer_ids import ProducerIds
 from trio_kafka.broker.settings import settings_of_topic
 from trio_kafka.broker.site import Site
 from trio_kafka.broker.tasks import only_leaf
 from trio_kafka.broker.topic_creation import TopicCreation
-from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.log.manager import LogManager
 from trio_kafka.metadata.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.metadata.source import MetadataSource
-from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
@@ -32,7 +29,9 @@ from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.requests.registry import Registry
 
 # The task.
-DATA_PLANE: Final = "plane data"
+PLANES: Final = "planes"
+_CONTROL_QUEUED: Final = 20
+_CONTROL_HANDLERS: Final = 1
 
 
 def make_replicas(
@@ -62,6 +61,7 @@ def make_parts(
     lifecycle: Lifecycle,
     topic_creation: TopicCreation,
     effective: EffectiveConfig,
+    listening: Listening,
 ) -> Parts:
     """What handlers reach as `context.<part>`."""
     return Parts(
@@ -71,7 +71,10 @@ def make_parts(
         features=ClusterFeatures(metadata, source),
         config=site.config,
         configs=ConfigAdmin(
-            site.node_id, controller, timeout_s=site.config.request_timeout_ms / 1000
+            site.node_id,
+            controller,
+            timeout_s=site.config.request_timeout_ms / 1000,
+            prepare=listening.prepared,
         ),
         controller=controller,
         metadata=metadata,
@@ -83,25 +86,44 @@ def make_parts(
     )
 
 
-def make_plane(
+def make_data_plane(
     site: Site, parts: Parts, dynamic: DynamicSettings, limits: ConnectionLimits
 ) -> Plane:
-    """The data plane: not bound yet."""
+    """What clients talk to: not bound yet."""
     site.node.add("counters", "part", site.counters.figures)
-    node = site.node.add(DATA_PLANE, "plane")
+    size = dynamic.config.num_io_threads
+    queued = site.config.queued_max_requests
+    plane, group = _make_plane(site, parts, limits, "data", queued=queued, handlers=size)
+    dynamic.follow(lambda config: group.resize(config.num_io_threads))
+    return plane
+
+
+def make_control_plane(site: Site, parts: Parts, limits: ConnectionLimits) -> Plane | None:
+    """What `control.plane.listener.name` asks for: sizes are those that Kafka's had (KIP-291)."""
+    if site.config.endpoints.control is None:
+        return None
+    return _make_plane(
+        site, parts, limits, "control", queued=_CONTROL_QUEUED, handlers=_CONTROL_HANDLERS
+    )[0]
+
+
+def _make_plane(
+    site: Site, parts: Parts, limits: ConnectionLimits, name: str, *, queued: int, handlers: int
+) -> tuple[Plane, HandlerGroup]:
+    node = site.node.add(f"plane {name}", "plane")
     turn = Turn(site.world.clock.elapsed)
-    channel = RequestChannel(site.config.queued_max_requests, node, turn.elapsed)
+    channel = RequestChannel(queued, node, turn.elapsed)
     group = HandlerGroup(
         channel,
         parts,
         turn=turn,
         counters=site.counters,
         node=node,
-        size=dynamic.config.num_io_threads,
+        size=handlers,
+        name=f"{name}-plane-kafka-request-handler",
     )
-    dynamic.follow(lambda config: group.resize(config.num_io_threads))
     plane = Plane(
-        "data",
+        name,
         site.world,
         channel,
         group,
@@ -114,21 +136,22 @@ def make_plane(
         memory=request_memory(site.config, turn.elapsed),
     )
     parts.planes.append(plane)
-    return plane
+    return plane, group
 
 
-async def bind_plane(site: Site, plane: Plane, current: BrokerConfig) -> Sequence[Endpoint]:
-    """Bind the listeners; they accept nothing before `plane.open`. StartError.
-
-    current: what is in force, of what may change while the broker runs.
-    """
+async def bind_planes(
+    site: Site,
+    listening: Listening,
+    data: Plane,
+    control: Plane | None,
+    dynamic: DynamicSettings,
+) -> None:
+    """Bind the listeners; they accept nothing before `open` of their planes. StartError."""
     try:
-        bound: Sequence[Endpoint] = await site.tasks.start(
-            DATA_PLANE, plane.run, listener_settings(site.config, current.num_network_threads)
-        )
+        await site.tasks.start(PLANES, listening.run, data, control, dynamic.config)
     except (OSError, ExceptionGroup) as error:
         leaf = only_leaf(error)
         if isinstance(leaf, OSError):
             raise listen_error(leaf) from error
         raise
-    return bound
+    dynamic.follow(listening.follow)

@@ -13,7 +13,7 @@ from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.connections import LIMITS
 from trio_kafka.broker.plugins import PLUGINS
 from trio_kafka.broker.quorum import LOG, WRITERS, lost_by
-from trio_kafka.broker.serving import DATA_PLANE
+from trio_kafka.broker.serving import PLANES
 from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 
@@ -45,7 +45,7 @@ async def stop_broker(broker: Broker, deadline_s: float) -> None:
         "controlled shutdown": lambda: _leave(broker),
         "network": lambda: _drain(broker),
         "plugins": lambda: _stop_plugins(broker),
-        "handlers": lambda: tasks.stop(DATA_PLANE, LIMITS, "auto-topic-creation"),
+        "handlers": lambda: tasks.stop(PLANES, LIMITS, "auto-topic-creation"),
         "scheduler": lambda: tasks.stop("scheduler"),
         "replication": lambda: tasks.stop("replication", "timers"),
         "controller": lambda: tasks.stop(*WRITERS),
@@ -85,8 +85,10 @@ async def _drain(broker: Broker) -> None:
     broker.replicas.fetch.close()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_produce, broker, name="close-produce")
-        if broker.tasks.runs(DATA_PLANE):
-            await broker.plane.drain(trio.current_effective_deadline())
+        if broker.tasks.runs(PLANES):
+            for plane in broker.planes:
+                deadline = trio.current_effective_deadline()
+                nursery.start_soon(plane.drain, deadline, name=f"drain-{plane.name}")
 
 
 async def _stop_plugins(broker: Broker) -> None:

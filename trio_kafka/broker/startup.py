@@ -11,6 +11,7 @@ from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.listeners import advertised_endpoints
+from trio_kafka.broker.listening import Listening
 from trio_kafka.broker.plugins import make_host, start_plugins
 from trio_kafka.broker.quorum import (
     Metadata,
@@ -19,13 +20,20 @@ from trio_kafka.broker.quorum import (
     start_controller,
     start_snapshots,
 )
-from trio_kafka.broker.serving import bind_plane, make_parts, make_plane, make_replicas
+from trio_kafka.broker.serving import (
+    bind_planes,
+    make_control_plane,
+    make_data_plane,
+    make_parts,
+    make_replicas,
+)
 from trio_kafka.broker.settings import settings_of_topic
 from trio_kafka.broker.site import Site
 from trio_kafka.broker.steps import Steps
 from trio_kafka.broker.storage import Storage, open_storage
 from trio_kafka.broker.tasks import only_leaf
 from trio_kafka.broker.topic_creation import TopicCreation, creator
+from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import InvariantError, LogDirError
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.log.directory import LogDirectory
@@ -91,6 +99,7 @@ class Start:
         lifecycle = Lifecycle(
             site.node_id, site.world.random_bytes(16), controller, metadata.cache, site.node
         )
+        listening = Listening(site.world.network, site.config, site.node)
         parts = make_parts(
             site,
             apis=self.apis,
@@ -101,16 +110,19 @@ class Start:
             lifecycle=lifecycle,
             topic_creation=creation,
             effective=effective,
+            listening=listening,
         )
         # No checkpoint between these two: no image may come between.
         dynamic = DynamicSettings(effective, metadata.cache.image)
         metadata.loader.add(dynamic)
         dynamic.follow(lambda config: logs.resize(config.background_threads))
         limits = await start_limits(site, dynamic)
-        plane = make_plane(site, parts, dynamic, limits)
+        plane = make_data_plane(site, parts, dynamic, limits)
+        control = make_control_plane(site, parts, limits)
         with steps.step("network"):
-            bound = await bind_plane(site, plane, dynamic.config)
-            advertised = advertised_endpoints(site.config, bound, await self._host_name())
+            host_name = await self._host_name(dynamic.config)
+            await bind_planes(site, listening, plane, control, dynamic)
+            advertised = advertised_endpoints(dynamic.config, listening.endpoints, host_name)
         with steps.step("replication"):
             await self._start_replicas(replicas, metadata)
         with steps.step("upkeep"):
@@ -129,8 +141,8 @@ class Start:
         host = make_host(site, parts, self.plugins)
         with steps.step("plugins"):
             await start_plugins(site, host)
-        plane.open()
-        names = [listener.name for listener in site.config.endpoints.broker]
+        for one in parts.planes:
+            one.open()
         return Broker(
             site=site,
             storage=storage,
@@ -139,12 +151,12 @@ class Start:
             metadata=metadata.cache,
             controller=controller,
             replicas=replicas,
-            plane=plane,
+            planes=tuple(parts.planes),
+            listening=listening,
             limits=limits,
             plugins=host,
             parts=parts,
             lifecycle=lifecycle,
-            endpoints=dict(zip(names, bound, strict=True)),
             advertised=_by_name(advertised),
             start=steps,
         )
@@ -191,8 +203,8 @@ class Start:
             await trio.lowlevel.checkpoint()
         await self.site.tasks.start("replication", replicas.run)
 
-    async def _host_name(self) -> str:
-        if all(one.endpoint.host for one in self.site.config.endpoints.advertised):
+    async def _host_name(self, config: BrokerConfig) -> str:
+        if all(one.endpoint.host for one in config.endpoints.advertised):
             return ""
         return await self.site.world.network.host_name()
 

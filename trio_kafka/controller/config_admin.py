@@ -6,7 +6,8 @@ changed here at once and written nowhere. Source: KIP-133, KIP-339, KIP-412; Apa
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Final, Protocol
 
 import trio
@@ -43,16 +44,31 @@ class ResourceChanges:
     operations: Sequence[int] | None = None
 
 
+Whole = dict[ConfigResource, dict[str, str | None]]
+Single = dict[ConfigResource, list[ConfigChange]]
+
+
 class ConfigAdmin:
     """Of one broker: the settings of others are not changed through it.
 
     timeout_s: how long a change may take until it is in force, as requests do not say.
+    prepare: entered with all that would be set for this broker before that is decided on, left when
+        it is in force or refused; one at a time. It raises KafkaError where the broker could not
+        follow.
     """
 
-    def __init__(self, broker: NodeId, controller: Controller, timeout_s: float) -> None:
+    def __init__(
+        self,
+        broker: NodeId,
+        controller: Controller,
+        timeout_s: float,
+        prepare: Callable[[Mapping[str, str]], AbstractAsyncContextManager[None]] | None = None,
+    ) -> None:
         self._broker = broker
         self._controller = controller
         self._timeout_s = timeout_s
+        self._prepare = prepare
+        self._preparing = trio.Lock()
 
     async def alter(
         self, changes: Iterable[ResourceChanges], *, validate_only: bool = False
@@ -66,8 +82,8 @@ class ConfigAdmin:
                 await trio.lowlevel.checkpoint()
         named = Counter((one.kind, one.name) for one in wanted)
         found: list[KafkaError | None] = []
-        whole: dict[ConfigResource, dict[str, str | None]] = {}
-        single: dict[ConfigResource, list[ConfigChange]] = {}
+        whole: Whole = {}
+        single: Single = {}
         for one in wanted:
             at = (one.kind, one.name)
             error = None
@@ -86,18 +102,43 @@ class ConfigAdmin:
             found.append(error)
             if not len(found) % _SLICE:
                 await trio.lowlevel.checkpoint()
-        decided = {
-            **await self._controller.set_configs(
+        decided: dict[ConfigResource, KafkaError | None] = {}
+        async with AsyncExitStack() as ready:
+            decided |= await self._get_ready(ready, whole, single, deadline)
+            decided |= await self._controller.set_configs(
                 whole, deadline=deadline, validate_only=validate_only
-            ),
-            **await self._controller.alter_configs(
+            )
+            decided |= await self._controller.alter_configs(
                 single, deadline=deadline, validate_only=validate_only
-            ),
-        }
+            )
         return [
             error or decided.get((one.kind, one.name))
             for one, error in zip(wanted, found, strict=True)
         ]
+
+    async def _get_ready(
+        self, ready: AsyncExitStack, whole: Whole, single: Single, deadline: float
+    ) -> dict[ConfigResource, KafkaError | None]:
+        """Prepare for a change of this broker's own settings; what it cannot follow is taken out of
+        the changes, and returned with the reason.
+        """
+        me: ConfigResource = (ResourceType.BROKER, str(self._broker))
+        if self._prepare is None or not (me in whole or me in single):
+            return {}
+        refused = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "other changes take too long")
+        with trio.move_on_at(deadline):
+            try:
+                await ready.enter_async_context(self._preparing)
+                wanted = whole[me] if me in whole else single[me]
+                changed = self._controller.configs_after(me, wanted)
+                await ready.enter_async_context(self._prepare(changed))
+            except KafkaError as error:
+                refused = error.as_value()
+            else:
+                return {}
+        whole.pop(me, None)
+        single.pop(me, None)
+        return {me: refused}
 
     def _check(self, one: ResourceChanges) -> None:
         names = [setting.name for setting in one.settings]

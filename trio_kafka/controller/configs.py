@@ -84,6 +84,17 @@ def alter_configs(
     return _change(image, resource, wanted, validate)
 
 
+def after(
+    image: MetadataImage, resource: ConfigResource, decision: Decision[None]
+) -> Mapping[str, str]:
+    """All settings that the resource has when the decision is written."""
+    values: dict[str, str | None] = {**image.configs.get(resource, {})}
+    for record in decision.records:
+        if isinstance(record, ConfigRecord):
+            values[record.name] = record.value
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def new_topic_configs(
     name: str, values: Mapping[str, str | None], validate: Validator, image: MetadataImage
 ) -> dict[str, str]:

@@ -230,6 +230,22 @@ class Controller:
             validate_only,
         )
 
+    def configs_after(
+        self,
+        at: ConfigResource,
+        wanted: Mapping[str, str | None] | Sequence[ConfigChange],
+    ) -> Mapping[str, str]:
+        """All settings that a resource would have after a change: of single ones, or of the whole.
+
+        Raises KafkaError where the change would be refused.
+        """
+        rules, present = self._rules, self._present
+        if isinstance(wanted, Mapping):
+            decision = configs.set_configs(present, at, wanted, rules.validate)
+        else:
+            decision = configs.alter_configs(present, at, wanted, rules.validate, rules.lists)
+        return configs.after(present, at, decision)
+
     async def alter_quotas(
         self,
         wanted: Sequence[quotas.QuotaChange],

@@ -1,0 +1,150 @@
+"""The listeners of a broker follow its settings while it runs.
+
+A change is refused, and changes nothing, where a new address cannot be bound: whoever asks for it
+has the sockets bound before it is decided on (`prepared`), and they are served as soon as it is
+published (`follow`), before those that are gone are closed. What is in force without having been
+prepared is bound by a task of its own, which tells the log if it cannot.
+A listener that stays keeps its socket: another address is bound at the next start, as in Kafka.
+What clients are told of listeners is registered at the start alone. Source: KIP-226; Apache Kafka
+4.4.0.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final, NoReturn
+
+import trio
+
+from trio_kafka.broker.errors import advice
+from trio_kafka.broker.listeners import control_settings, listener_settings
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.dynamic import Layers
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.model import Endpoint
+from trio_kafka.network.listener import BoundListener, bind_listener
+from trio_kafka.network.plane import Plane
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.world.protocols import Network
+
+_logger: Final = get_logger(__name__)
+_NAMES: Final = ("listener.security.protocol.map", "listeners")
+
+
+class Listening:
+    """Of the data plane, whose listeners change, and of the control plane, whose one does not."""
+
+    def __init__(self, network: Network, written: BrokerConfig, node: Node) -> None:
+        """written: the configuration of the files, which changes lie over."""
+        self._network = network
+        self._written = written
+        self._data: Plane
+        self._control: Plane | None = None
+        self._order: tuple[str, ...] = ()
+        self._wanted: Mapping[str, ListenerSettings] = {}
+        self._ready: dict[str, BoundListener] = {}
+        self._changed = trio.Event()
+        self._failed = 0
+        node.add("listening", "part", self.figures)
+
+    @property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """The addresses that are bound, by the listener's name, in the order of the settings."""
+        planes = (self._data,) if self._control is None else (self._data, self._control)
+        bound = {name: one.address for plane in planes for name, one in plane.listeners.items()}
+        return {name: bound[name] for name in self._order if name in bound}
+
+    async def run(
+        self,
+        data: Plane,
+        control: Plane | None,
+        config: BrokerConfig,
+        *,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> NoReturn:
+        """Serve the planes until cancelled; started when all listeners of `config` are bound.
+
+        Raises OSError if one cannot be; its `filename` names listener and address.
+        """
+        self._data, self._control = data, control
+        async with trio.open_nursery() as nursery:
+            await nursery.start(data.run, listener_settings(config), name=f"plane {data.name}")
+            of_control = control_settings(config)
+            if control is not None and of_control is not None:
+                await nursery.start(control.run, [of_control], name=f"plane {control.name}")
+            self.follow(config)
+            task_status.started()
+            while True:
+                await self._changed.wait()
+                self._changed = trio.Event()
+                await self._bind_late()
+
+    def follow(self, config: BrokerConfig) -> None:
+        """Serve what is in force now."""
+        self._order = tuple(one.name for one in config.endpoints.broker)
+        self._wanted = {one.name: one for one in listener_settings(config)}
+        served = self._data.listeners
+        for name, settings in self._wanted.items():
+            if name not in served and name in self._ready:
+                self._data.add(self._ready.pop(name))
+                _logger.info("listener added", listener=f"{name}://{served[name].address}")
+            if name in served:
+                self._data.resize(name, settings.processors)
+            else:
+                self._changed.set()
+        for name in [name for name in served if name not in self._wanted]:
+            _logger.info("listener removed", listener=f"{name}://{served[name].address}")
+            self._data.remove(name)
+
+    @asynccontextmanager
+    async def prepared(self, changed: Mapping[str, str]) -> AsyncIterator[None]:
+        """While the block runs the listeners are bound that would be new with these settings.
+
+        changed: all that would be set for this broker while it runs. What is not served when the
+        block ends is closed. Raises KafkaError(INVALID_REQUEST) if one cannot be bound.
+        """
+        names = {name: changed[name] for name in _NAMES if name in changed}
+        layers = Layers(config=self._written, dynamic=names).usable()[0]
+        wanted = listener_settings(layers.effective())
+        try:
+            for settings in wanted:
+                if settings.name not in self._data.listeners:
+                    self._ready[settings.name] = await self._bind(settings)
+            yield
+        finally:
+            for bound in self._ready.values():
+                bound.socket.close()
+            self._ready = {}
+
+    async def _bind(self, settings: ListenerSettings) -> BoundListener:
+        try:
+            return await bind_listener(self._network, settings)
+        except OSError as error:
+            found = f"listeners: {error.filename}: {error.strerror}{advice(error)}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, found) from error
+
+    async def _bind_late(self) -> None:
+        """Of what is in force, that which nobody had bound before."""
+        for settings in list(self._wanted.values()):
+            if settings.name in self._data.listeners:
+                continue
+            try:
+                bound = await self._bind(settings)
+            except KafkaError:
+                self._failed += 1
+                _logger.exception("listener not served", listener=settings.name)
+                continue
+            now = self._wanted.get(settings.name)
+            if now is None or settings.name in self._data.listeners:
+                bound.socket.close()  # it changed meanwhile
+            else:
+                self._data.add(bound)
+                self._data.resize(settings.name, now.processors)
+
+    def figures(self) -> Figures:
+        return {
+            "wanted": ",".join(self._wanted),
+            "bound_ahead": len(self._ready),
+            "failed": self._failed,
+        }
