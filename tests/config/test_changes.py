@@ -234,3 +234,32 @@ def test_no_refusal_shows_a_secret():
     text = refusal({"listener.name.a.ssl.key.password": "hidden", "num.io.threads": "0"})
 
     assert "hidden" not in text
+
+
+@pytest.mark.parametrize("name", ["max.connections", "max.connection.creation.rate"])
+@pytest.mark.parametrize("prefix", ["", "listener.name.plaintext."])
+@pytest.mark.parametrize("per_broker", [True, False])
+def test_limits_of_connections_stay_above_zero_while_a_broker_runs(name, prefix, per_broker):
+    reason = f"{prefix}{name}: 0 would let nobody in: want at least 1"
+
+    assert refusal({prefix + name: "0"}, per_broker=per_broker) == reason
+    assert change({prefix + name: "1"}, per_broker=per_broker) == ()
+
+
+def test_a_limit_of_zero_that_was_written_down_is_not_judged():
+    given = {"max.connections": "0"}
+
+    assert change({"message.max.bytes": "5"}, given=given) == ()
+    assert change({"max.connections": "0"}, given=given) == ()
+
+
+def test_a_limit_of_another_listener_is_no_matter():
+    assert change({"listener.name.other.max.connections": "0"}) == ()
+
+
+def test_a_broker_that_lets_nobody_in_needs_overrides_also_while_it_runs():
+    none, some = "max.connections.per.ip", "max.connections.per.ip.overrides"
+
+    assert "0 lets nobody in" in refusal({none: "0"})
+    assert change({none: "0", some: "10.0.0.1:5"}) == ()
+    assert "is no HOST:COUNT" in refusal({some: "10.0.0.1"}, per_broker=False)

@@ -28,6 +28,7 @@ _POOLS: Final = (
     "num.replica.fetchers",
 )
 _PROCESSORS: Final = "num.network.threads"
+_OF_CONNECTIONS: Final = ("max.connections", "max.connection.creation.rate")
 _PROTOCOLS: Final = "listener.security.protocol.map"
 # Kafka's brokers follow this while they run; here it is read at the start: whoever may change
 # settings could else read this machine's files and environment.
@@ -67,6 +68,7 @@ def check_broker_change(
     _check_listeners(old, config, registered)
     _check_pools(readable_before, readable)
     _check_processors(old, config)
+    _check_limits(old, config)
     _check_local_retention(config)
     return tuple(warnings)
 
@@ -145,6 +147,16 @@ def _check_pool(name: str, old: int, new: int) -> None:
     if new != old and (new < 1 or new < old // 2 or new > old * 2):
         reason = f"{new} is too far from {old}: want {max(1, old // 2)} to {max(1, old * 2)}"
         raise ConfigError(name, reason)
+
+
+def _check_limits(before: BrokerConfig, after: BrokerConfig) -> None:
+    """Nobody shuts out all connections of a listener, also not with a value for the broker."""
+    for listener in (one.name for one in after.endpoints.broker):
+        for name in _OF_CONNECTIONS:
+            old, new = (int(str(value_for(one, listener, name))) for one in (before, after))
+            if new != old and new <= 0:
+                culprit = name_of(listener, name) if has_own(after, listener, name) else name
+                raise ConfigError(culprit, f"{new} would let nobody in: want at least 1")
 
 
 def _check_local_retention(config: BrokerConfig) -> None:
