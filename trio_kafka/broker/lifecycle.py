@@ -23,7 +23,10 @@ _TRIES: Final = 10
 
 
 class Lifecycle:
-    """`epoch` is -1 until it is registered."""
+    """`epoch` is -1 until it is registered.
+
+    state: starting, registered, unfenced, running, shutting down, fenced.
+    """
 
     def __init__(
         self,
@@ -76,11 +79,19 @@ class Lifecycle:
         answer = await self._controller.heartbeat(self._beat())
         if answer.fenced:
             raise InvariantError(f"broker {self._node_id} is fenced after it caught up")
+        self.state = "unfenced"
+
+    def serve(self) -> None:
+        """Clients are let in from now on."""
         self.state = "running"
+
+    def leave(self) -> None:
+        """The stop has begun: new clients had better go elsewhere."""
+        self.state = "shutting down"
 
     async def shut_down(self, deadline: float) -> bool:
         """Move what this broker leads; whether that was done before `deadline`."""
-        self.state = "shutting down"
+        self.leave()
         for _ in range(_TRIES):
             answer = await self._controller.heartbeat(
                 self._beat(want_shutdown=True), deadline=deadline

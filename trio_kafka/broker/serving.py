@@ -77,6 +77,7 @@ def make_parts(
             prepare=listening.prepared,
         ),
         controller=controller,
+        lifecycle=lifecycle,
         metadata=metadata,
         producer_ids=ProducerIds(lifecycle.allocate_producer_ids, site.node),
         replicas=replicas,

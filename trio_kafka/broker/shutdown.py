@@ -68,6 +68,7 @@ def _tell_failure(broker: Broker) -> None:
 
 async def _leave(broker: Broker) -> None:
     """Leaders move, or give up their partitions, while this broker still serves."""
+    broker.lifecycle.leave()
     if not broker.config.controlled_shutdown_enable or broker.tasks.failure is not None:
         await trio.lowlevel.checkpoint()
         return

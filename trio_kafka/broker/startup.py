@@ -143,6 +143,7 @@ class Start:
             await start_plugins(site, host)
         for one in parts.planes:
             one.open()
+        lifecycle.serve()
         return Broker(
             site=site,
             storage=storage,

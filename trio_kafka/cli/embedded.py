@@ -27,16 +27,24 @@ def embedded_settings(port: int = _PORT) -> Layer:
 def banner(broker: Broker) -> str:
     """Where it is, and two ways to talk to it."""
     at = broker.bootstrap
-    return (
-        f"trio-kafka serves at {at}, with its data in {', '.join(broker.config.directories)}\n"
-        f"  kcat -b {at} -L\n"
-        f'  confluent_kafka.Producer({{"bootstrap.servers": "{at}"}})'
-    )
+    lines = [
+        f"trio-kafka serves at {at}, with its data in {', '.join(broker.config.directories)}",
+        f"  kcat -b {at} -L",
+        f'  confluent_kafka.Producer({{"bootstrap.servers": "{at}"}})',
+        *(f"  curl {http}/readyz" for http in _http_addresses(broker)),
+    ]
+    return "\n".join(lines)
 
 
 def print_banner(broker: Broker) -> None:
     """To standard output, at once: it may be a pipe that somebody waits at."""
     print(banner(broker), flush=True)
+
+
+def _http_addresses(broker: Broker) -> list[str]:
+    """Of the HTTP plane, if there is one: it is a plugin, and known by its place in the tree."""
+    nodes = (node for _, node in broker.node.walk() if node.kind == "listener")
+    return [node.name for node in nodes if node.name.startswith("http://")]
 
 
 def _is_free(port: int) -> bool:

@@ -1,0 +1,1 @@
+"""The HTTP plane: serves the ASGI apps that plugins mount, and says whether the broker is well."""

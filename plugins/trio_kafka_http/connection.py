@@ -1,0 +1,72 @@
+"""One client of the plane: its socket, its place in the tree, and how it ends."""
+
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.world.protocols import Socket
+from trio_kafka_http.exchange import Message, Receive, Send
+from trio_kafka_http.front import Front
+from trio_kafka_http.settings import HttpSettings
+from trio_kafka_http.stream import Stream
+
+if TYPE_CHECKING:
+    from trio_kafka_http.serving import Engine
+
+_GRACE_S: Final = 1.0  # for hypercorn to close what is idle by itself
+
+
+class Connection:
+    """Takes `socket` over. It is the `Peer` of its requests."""
+
+    def __init__(self, socket: Socket, node: Node, settings: HttpSettings) -> None:
+        self.local = socket.local.host
+        self.node = node.add(str(socket.peer), "connection", self._figures)
+        self._scope = trio.CancelScope()
+        self._stream = Stream(
+            socket,
+            stall_s=settings.send_timeout_ms / 1000,
+            idle_s=settings.idle_timeout_ms / 1000 + _GRACE_S,
+            over=self._scope.cancel,
+        )
+        self._began = trio.current_time()
+        self._requests = 0
+
+    @property
+    def gone(self) -> bool:
+        return self._stream.gone
+
+    def answer_by(self, deadline: float) -> None:
+        self._stream.answer_by = deadline
+
+    def abort(self) -> None:
+        """Reset it, and end its tasks, wherever they wait. Idempotent."""
+        self._stream.abort()
+        self._scope.cancel()
+
+    async def run(self, engine: "Engine", front: Front) -> None:
+        """Until it is closed. Raises what hypercorn trips over, which no other need notice."""
+
+        async def app(scope: Message, receive: Receive, send: Send) -> None:
+            self._requests += 1
+            self._stream.begin_request()
+            try:
+                await front.serve(scope, receive, send, self)
+            finally:
+                self._stream.end_request()
+
+        try:
+            with self._scope:
+                await engine.serve(app, self._stream)
+        finally:
+            self._stream.close()
+            self.node.remove()
+
+    def _figures(self) -> Figures:
+        return {
+            "age_s": trio.current_time() - self._began,
+            "requests": self._requests,
+            "received": self._stream.received,
+            "sent": self._stream.sent,
+        }

@@ -1,0 +1,245 @@
+"""What every request meets before an app, and every failure of an app before the client.
+
+An ASGI app itself, which knows neither sockets nor hypercorn: in the simulated world it is called
+as it is. Apps are mounted by path; `/healthz` and `/readyz` are its own.
+"""
+
+import hmac
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import inf
+from typing import Final
+
+import trio
+
+from trio_kafka.hosting.mounts import Mount, Mounts
+from trio_kafka.introspect.log import Logger
+from trio_kafka_http.authority import Names, same_origin
+from trio_kafka_http.exchange import (
+    LINGER_S,
+    ClientGoneError,
+    Exchange,
+    Headers,
+    Message,
+    Peer,
+    Receive,
+    Send,
+)
+from trio_kafka_http.settings import HttpSettings, endpoints_of
+from trio_kafka_http.tally import Tally
+
+EXTENSION: Final = "trio_kafka"
+_LONGEST_PATH: Final = 2048
+_OWN: Final = frozenset({"/healthz", "/readyz"})
+_READ: Final = frozenset({"GET", "HEAD"})
+_ALLOW: Final = ((b"allow", b"GET, HEAD"),)
+_BEARER: Final = ((b"www-authenticate", b'Bearer realm="trio-kafka"'),)
+
+
+class RefusedError(Exception):
+    """A request that no app gets to see."""
+
+    def __init__(self, status: int, message: str, headers: Headers = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.headers = headers
+
+
+class Front:
+    """unready: why the broker does not serve just now; nothing if it does.
+
+    deadline_s: the most that a request takes, from its head to the end of its answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: HttpSettings,
+        deadline_s: float,
+        mounts: Mounts,
+        unready: Callable[[], Sequence[str]],
+        random_bytes: Callable[[int], bytes],
+        tally: Tally,
+        logger: Logger,
+    ) -> None:
+        bound = {endpoint.host for endpoint in endpoints_of(settings.listeners)}
+        self._names = Names(frozenset(map(str.lower, {*bound, *settings.hosts})) - {""})
+        self._settings = settings
+        self._deadline_s = deadline_s
+        self._token = (settings.token or "").encode()
+        self._mounts = mounts
+        self._unready = unready
+        self._random_bytes = random_bytes
+        self._tally = tally
+        self._logger = logger
+
+    async def serve(self, scope: Message, receive: Receive, send: Send, peer: Peer) -> None:
+        """Answer one request, whatever becomes of it; end the connection where that is not
+        possible.
+        """
+        if scope["type"] != "http":
+            await _refuse_websocket(send)
+            return
+        exchange = Exchange(
+            self._random_bytes(8).hex(), receive, send, peer, self._settings.max_body_bytes
+        )
+        with self._tally.request(scope, exchange, peer.node):
+            deadline = trio.current_time() + self._deadline_s
+            peer.answer_by(deadline + LINGER_S)
+            with trio.CancelScope(deadline=deadline) as limit:
+                await self._answer(scope, exchange, peer, limit)
+            if not exchange.ended and not exchange.gone:
+                await self._give_up(scope, exchange, late=limit.cancelled_caught)
+            if not exchange.ended:
+                peer.abort()
+
+    async def _answer(
+        self, scope: Message, exchange: Exchange, peer: Peer, limit: trio.CancelScope
+    ) -> None:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        try:
+            self._admit(scope, headers, peer)
+            if scope["path"] in _OWN:
+                await self._say(scope["path"], scope["method"], exchange)
+                return
+            self._authorize(headers)
+            mount = self._find(scope["path"], headers)
+        except RefusedError as refused:
+            await exchange.refuse(refused.status, refused.message, refused.headers)
+        except ClientGoneError:
+            pass
+        else:
+            await self._run(mount, self._scope_of(scope, mount, exchange, peer, limit), exchange)
+
+    def _admit(self, scope: Message, headers: Mapping[bytes, bytes], peer: Peer) -> None:
+        """Whether the request is for this plane. Raises RefusedError."""
+        if scope["http_version"] not in ("1.0", "1.1"):
+            raise RefusedError(505, "only HTTP/1.1 is served")
+        host = headers.get(b"host", b"").decode("latin1")
+        if not self._names.accepts(host, peer.local):
+            raise RefusedError(421, "not the name of this server: see plugin.http.hosts")
+        origin = headers.get(b"origin")
+        if origin is not None and not same_origin(origin.decode("latin1"), host):
+            raise RefusedError(403, "pages of other origins may not ask")
+
+    def _authorize(self, headers: Mapping[bytes, bytes]) -> None:
+        if not self._token:
+            return
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
+            raise RefusedError(401, "a token is needed: Authorization: Bearer", _BEARER)
+
+    def _find(self, path: str, headers: Mapping[bytes, bytes]) -> Mount:
+        if len(path) > _LONGEST_PATH:
+            raise RefusedError(414, f"the path is longer than {_LONGEST_PATH}")
+        mount = self._mounts.find(path)
+        if mount is None:
+            raise RefusedError(404, "nothing is here")
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self._settings.max_body_bytes:
+            raise RefusedError(413, f"the body is larger than {self._settings.max_body_bytes}")
+        return mount
+
+    async def _say(self, path: str, method: str, exchange: Exchange) -> None:
+        """How the broker is: `/healthz`, that the process is alive; `/readyz`, that it serves."""
+        if method not in _READ:
+            raise RefusedError(405, "only GET and HEAD", _ALLOW)
+        if path == "/healthz":
+            await exchange.answer(200, {"status": "alive"})
+        elif reasons := list(self._unready()):
+            await exchange.answer(503, {"status": "not ready", "reasons": reasons})
+        else:
+            await exchange.answer(200, {"status": "ready"})
+
+    def _scope_of(
+        self,
+        scope: Message,
+        mount: Mount,
+        exchange: Exchange,
+        peer: Peer,
+        limit: trio.CancelScope,
+    ) -> Message:
+        """As the app sees it: mounted, without the plane's token, with the plane's extension."""
+
+        def unlimited() -> None:
+            limit.deadline = inf
+            peer.answer_by(inf)
+
+        headers = scope["headers"]
+        if self._token:
+            headers = [one for one in headers if one[0] != b"authorization"]
+        extension = {"request_id": exchange.request_id, "unlimited": unlimited}
+        return {
+            **scope,
+            "headers": headers,
+            "root_path": scope.get("root_path", "") + mount.path,
+            "extensions": {EXTENSION: extension},
+        }
+
+    async def _run(self, mount: Mount, scope: Message, exchange: Exchange) -> None:
+        """Call the app; its failure ends here."""
+        exchange.mount = mount.path
+        tell = partial(self._failed, mount, scope, exchange)
+        try:
+            await mount.app(scope, exchange.receive, exchange.send)
+        except BaseExceptionGroup as errors:
+            stopped, rest = errors.split(trio.Cancelled)
+            if rest is not None:
+                tell(rest)
+            if stopped is not None:
+                raise stopped from None
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - of an app
+            tell(error)
+        else:
+            if not exchange.ended and not exchange.gone:
+                tell(None)
+
+    def _failed(
+        self, mount: Mount, scope: Message, exchange: Exchange, error: BaseException | None
+    ) -> None:
+        """error: None: it returned before its answer was whole."""
+        if exchange.too_large:
+            return
+        level = logging.DEBUG if exchange.gone else logging.ERROR
+        self._logger.log(
+            level,
+            "an app failed" if error is not None else "an app gave no whole answer",
+            plugin=mount.owner,
+            mount=mount.path,
+            method=scope["method"],
+            path=scope["path"],
+            request=exchange.request_id,
+            exc_info=error,
+        )
+
+    async def _give_up(self, scope: Message, exchange: Exchange, *, late: bool) -> None:
+        """An answer in place of the one that has not come, if none has begun."""
+        if late:
+            self._logger.warning(
+                "a request took too long",
+                mount=exchange.mount,
+                method=scope["method"],
+                path=scope["path"],
+                request=exchange.request_id,
+            )
+        with trio.move_on_after(LINGER_S):
+            try:
+                if exchange.too_large:
+                    most = self._settings.max_body_bytes
+                    await exchange.refuse(413, f"the body is larger than {most}")
+                elif late and exchange.starved:
+                    await exchange.refuse(408, "the body did not come in time")
+                elif late:
+                    await exchange.refuse(503, "no answer in time: plugin.http.deadline.ms")
+                else:
+                    await exchange.refuse(500, "the app failed; the log says why")
+            except ClientGoneError:
+                pass
+
+
+async def _refuse_websocket(send: Send) -> None:
+    start = {"type": "websocket.http.response.start", "status": 501, "headers": []}
+    await send(start)
+    await send({"type": "websocket.http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,185 @@
+"""The plane: listeners, and the connections that they accepted, each with tasks of its own.
+
+A connection that breaks, whatever way, is closed, and no other notices. To cancel the plane resets
+all of them at once: none can keep it by not reading.
+"""
+
+import errno
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from trio_kafka.introspect.log import Logger
+from trio_kafka.introspect.metrics import Counter
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.model import Endpoint
+from trio_kafka.world.protocols import Listener, Socket, World
+from trio_kafka_http.connection import Connection
+from trio_kafka_http.front import Front
+from trio_kafka_http.settings import HttpSettings
+from trio_kafka_http.tally import Tally
+
+if TYPE_CHECKING:
+    from trio_kafka_http.serving import Engine
+
+NAME: Final = "plane http"
+_EXHAUSTED_S: Final = 0.1  # pause when no descriptor is left
+_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_FULL: Final = b'{"error_code": 503, "message": "too many connections"}\n'
+_REFUSAL: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
+    b"connection: close\r\ncontent-length: %d\r\n\r\n%s" % (len(_FULL), _FULL)
+)
+
+
+class HttpPlane:
+    """node: under which the plane hangs, with its listeners and their connections."""
+
+    def __init__(
+        self,
+        *,
+        settings: HttpSettings,
+        world: World,
+        front: Front,
+        tally: Tally,
+        node: Node,
+        counter: Callable[..., Counter],
+        logger: Logger,
+    ) -> None:
+        self._settings = settings
+        self._world = world
+        self._front = front
+        self._tally = tally
+        self._node = node
+        self._logger = logger
+        self._accepted = counter("http_connections")
+        self._refused = counter("http_connections_refused")
+        self._broken = counter("http_connections_broken")
+        self._connections: dict[Connection, None] = {}
+        self._accepting = trio.CancelScope()
+        self._changed = trio.Event()
+        self._loading = trio.Lock()
+        self._engine: Engine | None = None
+
+    async def run(
+        self, endpoints: Sequence[Endpoint], *, task_status: trio.TaskStatus[list[Endpoint]]
+    ) -> None:
+        """Serve until drained or cancelled; started with the addresses. OSError: cannot bind."""
+        with self._node.child(NAME, "plane", self._figures) as node:
+            async with trio.open_nursery() as nursery:
+                try:
+                    await self._accept_all(endpoints, node, nursery, task_status)
+                    while self._connections:
+                        await self._changed.wait()
+                finally:
+                    for connection in list(self._connections):
+                        connection.abort()
+
+    async def drain(self) -> None:
+        """Accept nobody, answer what is in hand, and return when nobody is left."""
+        self._accepting.cancel()
+        if self._engine is not None:
+            await self._engine.finish()
+        while self._connections:
+            await self._changed.wait()
+
+    async def _accept_all(
+        self,
+        endpoints: Sequence[Endpoint],
+        node: Node,
+        nursery: trio.Nursery,
+        task_status: trio.TaskStatus[list[Endpoint]],
+    ) -> None:
+        with ExitStack() as held, self._accepting:
+            bound = []
+            for endpoint in endpoints:
+                listener = await self._listen(endpoint)
+                held.callback(listener.close)
+                place = held.enter_context(node.child(f"http://{listener.address}", "listener"))
+                bound.append((listener, place))
+            task_status.started([listener.address for listener, _ in bound])
+            async with trio.open_nursery() as acceptors:
+                for listener, place in bound:
+                    accept = self._accept
+                    acceptors.start_soon(accept, listener, place, nursery, name=place.name)
+
+    async def _listen(self, endpoint: Endpoint) -> Listener:
+        try:
+            return await self._world.network.listen(endpoint.host, endpoint.port)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, f"http://{endpoint}") from error
+
+    async def _accept(self, listener: Listener, node: Node, nursery: trio.Nursery) -> None:
+        while True:
+            try:
+                socket = await listener.accept()
+            except OSError as error:
+                if isinstance(error, ConnectionError):
+                    continue  # it left before it was accepted
+                if error.errno not in _EXHAUSTED:
+                    raise
+                self._logger.error("no descriptor left for new connections", error=error)  # noqa: TRY400
+                await trio.sleep(_EXHAUSTED_S)
+                continue
+            if len(self._connections) >= self._settings.max_connections:
+                self._refuse(socket)
+                continue
+            self._accepted.value += 1
+            connection = Connection(socket, node, self._settings)
+            self._connections[connection] = None
+            nursery.start_soon(self._serve, connection, name=f"http {socket.peer}")
+
+    def _refuse(self, socket: Socket) -> None:
+        """As far as it is possible without waiting for the client."""
+        self._refused.value += 1
+        try:
+            socket.send(_REFUSAL)
+            socket.shutdown_write()
+        except OSError:
+            pass
+        finally:
+            socket.close()
+
+    async def _serve(self, connection: Connection) -> None:
+        try:
+            engine = self._engine or await self._load()
+            await connection.run(engine, self._front)
+        except* Exception as errors:  # noqa: BLE001 - of this connection alone
+            self._broken.value += 1
+            reason = f"{errors.exceptions[0]!r}"
+            self._logger.warning("connection broken", peer=connection.node.name, reason=reason)
+        finally:
+            self._connections.pop(connection)
+            self._changed.set()
+            self._changed = trio.Event()
+
+    async def _load(self) -> "Engine":
+        """hypercorn, when somebody is there whom it can serve.
+
+        In a thread, though imports are Python's work: p99 of the loop's turns is 5 ms meanwhile,
+        where in the loop the 0.2 s would be one of them.
+        """
+        async with self._loading:
+            if self._engine is None:
+                made = await self._world.run_in_thread(_engine)
+                self._engine = made(self._settings, self._world.clock.wall)
+            return self._engine
+
+    def _figures(self) -> Figures:
+        return {
+            "connections": len(self._connections),
+            "most": self._settings.max_connections,
+            "accepted": self._accepted.value,
+            "refused": self._refused.value,
+            "broken": self._broken.value,
+            **self._tally.figures(),
+        }
+
+
+def _engine() -> "type[Engine]":
+    # Not by import_module: this package may be imported under another name.
+    from trio_kafka_http.serving import Engine  # noqa: PLC0415 - see `_load`
+
+    return Engine

@@ -1,0 +1,89 @@
+"""The plugin `http`: the plane's life in a broker."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import Final
+
+import trio
+
+from trio_kafka.plugin import PluginContext, plugin
+from trio_kafka.requests.parts import Parts
+from trio_kafka_http.front import Front
+from trio_kafka_http.plane import NAME, HttpPlane
+from trio_kafka_http.settings import (
+    DEFAULT_LISTENERS,
+    HttpSettings,
+    check_exposure,
+    endpoints_of,
+)
+from trio_kafka_http.tally import Tally
+
+_SERVER: Final = "hypercorn"
+_DRAIN_S: Final = 2.0  # for requests in hand when the plane goes
+
+
+class NoServerError(Exception):
+    """The plane is asked for, and what it is made with is not installed."""
+
+
+# Among the first to start and the last to go, so that it can say how the others are.
+@plugin("http", settings=HttpSettings, order=10, deadline_s=30.0, beside=False)
+@asynccontextmanager
+async def http(context: PluginContext[HttpSettings]) -> AsyncIterator[None]:
+    """Serves the ASGI apps that plugins mount, and `/healthz` and `/readyz`, over HTTP."""
+    settings = context.settings
+    if not _is_on(context):
+        yield
+        return
+    check_exposure(settings)
+    tally = Tally(context.counter)
+    front = Front(
+        settings=settings,
+        deadline_s=context.deadline_s,
+        mounts=context.mounts,
+        unready=lambda: unready(context.parts),
+        random_bytes=context.world.random_bytes,
+        tally=tally,
+        logger=context.logger,
+    )
+    plane = HttpPlane(
+        settings=settings,
+        world=context.world,
+        front=front,
+        tally=tally,
+        node=context.node,
+        counter=context.counter,
+        logger=context.logger,
+    )
+    bound = await context.nursery.start(plane.run, endpoints_of(settings.listeners), name=NAME)
+    addresses = ",".join(f"http://{address}" for address in bound)
+    context.logger.info("serving HTTP", at=addresses)
+    yield
+    # The host has given a deadline to all of this: some of it is for what does not end.
+    left_s = trio.current_effective_deadline() - trio.current_time()
+    with trio.move_on_after(min(_DRAIN_S, left_s / 2)):
+        await plane.drain()
+
+
+def _is_on(context: PluginContext[HttpSettings]) -> bool:
+    """Raises NoServerError."""
+    listeners = context.settings.listeners
+    if not listeners:
+        return False
+    if find_spec(_SERVER) is not None:
+        return True
+    if listeners != DEFAULT_LISTENERS:
+        raise NoServerError(f"{_SERVER} is not installed: install trio-kafka[http]")
+    context.logger.info("no HTTP plane: install trio-kafka[http] to have one")
+    return False
+
+
+def unready(parts: Parts) -> Sequence[str]:
+    """Why clients of the broker should go elsewhere just now; nothing if they are served."""
+    state = parts.lifecycle.state
+    reasons = [] if state == "running" else [state]
+    registered = parts.metadata.image.brokers.get(parts.node_id)
+    if (registered is None or registered.fenced) and "fenced" not in reasons:
+        reasons.append("fenced")
+    return reasons

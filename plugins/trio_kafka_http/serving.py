@@ -1,0 +1,64 @@
+"""hypercorn, one connection at a time; nothing else imports it.
+
+Imported when the first client has come (`plane`): it costs 0.2 s of CPU time and 6 MB.
+
+`hypercorn.trio.serve` is not used, but what it starts for each connection is. `serve` accepts any
+number of connections, ends as a whole when one of them breaks hypercorn, and keeps its connections
+to itself. Lifespan is not spoken: a mounted app has the life of its plugin.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+from wsgiref.handlers import format_date_time
+
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.config import Config
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+
+from trio_kafka_http.settings import HttpSettings
+from trio_kafka_http.stream import Stream
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+class _Config(Config):
+    """Headers of every answer: the date by World's clock, and no word on who made it."""
+
+    def __init__(self, settings: HttpSettings, wall: Callable[[], float]) -> None:
+        self._wall = wall
+        self.h11_max_incomplete_size = settings.max_header_bytes
+        self.h2_max_header_list_size = settings.max_header_bytes
+        self.h2_max_concurrent_streams = 1
+        self.keep_alive_timeout = settings.idle_timeout_ms / 1000
+        self.websocket_max_message_size = 0
+        self.accesslog = None
+        self.errorlog = logging.getLogger(__name__)
+
+    def response_headers(self, protocol: str) -> list[tuple[bytes, bytes]]:
+        del protocol
+        return [(b"date", format_date_time(self._wall()).encode())]
+
+
+class Engine:
+    """Serves connections until each is closed."""
+
+    def __init__(self, settings: HttpSettings, wall: Callable[[], float]) -> None:
+        self._config = _Config(settings, wall)
+        self._context = WorkerContext(None)
+
+    async def serve(self, app: App, stream: Stream) -> None:
+        """All requests of a connection, one after the other. Raises what hypercorn trips over."""
+        server = TCPServer(
+            ASGIWrapper(app),
+            self._config,
+            self._context,
+            {},
+            stream,  # type: ignore[arg-type]  # all that it uses of one
+        )
+        await server.run()
+
+    async def finish(self) -> None:
+        """Close each connection when it has no request in hand; take none after it."""
+        await self._context.terminated.set()

@@ -1,0 +1,300 @@
+"""A plane by itself, apps that behave and misbehave, and a client that speaks HTTP on any World."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import h11
+import trio
+from attrs import define, field
+
+from trio_kafka.hosting.mounts import App, Mount, Mounts
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.tree import Node
+from trio_kafka.model import Endpoint
+from trio_kafka.world.protocols import Socket, World
+from trio_kafka_http.front import Front
+from trio_kafka_http.plane import HttpPlane
+from trio_kafka_http.settings import HttpSettings, endpoints_of
+from trio_kafka_http.tally import Tally
+
+DEADLINE_S = 30.0
+
+
+@define(eq=False)
+class Caller:
+    """The connection of a request that came without one."""
+
+    local: str = "127.0.0.1"
+    gone: bool = False
+    node: Node = field(factory=lambda: Node("caller", "connection"))
+    aborted: int = 0
+    deadlines: list[float] = field(factory=list)
+
+    def answer_by(self, deadline: float) -> None:
+        self.deadlines.append(deadline)
+
+    def abort(self) -> None:
+        self.aborted += 1
+        self.gone = True
+
+
+@define(kw_only=True, eq=False)
+class Fronted:
+    """A front, and what it was made of. It is the ASGI app of `caller`."""
+
+    front: Front
+    tally: Tally
+    counters: Counters
+    caller: Caller
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.front.serve(scope, receive, send, self.caller)
+
+
+def mounts_of(apps: Mapping[str, App]) -> Mounts:
+    mounts = Mounts()
+    mounts.swap((), [Mount(path, app, "test") for path, app in apps.items()])
+    return mounts
+
+
+def front_of(
+    apps: Mapping[str, App] | None = None,
+    *,
+    unready: Sequence[str] = (),
+    deadline_s: float = DEADLINE_S,
+    caller: Caller | None = None,
+    **settings: Any,
+) -> Fronted:
+    counters = Counters()
+    tally = Tally(counters.counter)
+    numbers = iter(range(1, 1 << 30))
+    front = Front(
+        settings=HttpSettings(**settings),
+        deadline_s=deadline_s,
+        mounts=mounts_of(apps or {}),
+        unready=lambda: unready,
+        random_bytes=lambda size: next(numbers).to_bytes(size, "big"),
+        tally=tally,
+        logger=get_logger("trio_kafka.plugin.http"),
+    )
+    return Fronted(front=front, tally=tally, counters=counters, caller=caller or Caller())
+
+
+@define(kw_only=True, eq=False)
+class Served:
+    """A plane that runs. `cancel()` ends it."""
+
+    world: World
+    plane: HttpPlane
+    endpoints: list[Endpoint]
+    node: Node
+    counters: Counters
+    cancel: Callable[[], None]
+    ended: trio.Event
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        return self.node.children[0].figures()
+
+    def nodes(self, kind: str) -> list[Node]:
+        return [node for _, node in self.node.walk() if node.kind == kind]
+
+
+@asynccontextmanager
+async def served_plane(
+    world: World,
+    apps: Mapping[str, App] | None = None,
+    *,
+    deadline_s: float = DEADLINE_S,
+    **settings: Any,
+) -> AsyncIterator[Served]:
+    fronted = front_of(apps, deadline_s=deadline_s, **settings)
+    given = HttpSettings(**settings)
+    node = Node("http", "plugin")
+    plane = HttpPlane(
+        settings=given,
+        world=world,
+        front=fronted.front,
+        tally=fronted.tally,
+        node=node,
+        counter=fronted.counters.counter,
+        logger=get_logger("trio_kafka.plugin.http"),
+    )
+    ended = trio.Event()
+
+    async def run(*, task_status: Any) -> None:
+        with trio.CancelScope() as scope:
+            try:
+                await plane.run(
+                    endpoints_of(given.listeners), task_status=Started(task_status, scope)
+                )
+            finally:
+                ended.set()
+
+    async with trio.open_nursery() as nursery:
+        endpoints, scope = await nursery.start(run)
+        served = Served(
+            world=world,
+            plane=plane,
+            endpoints=endpoints,
+            node=node,
+            counters=fronted.counters,
+            cancel=scope.cancel,
+            ended=ended,
+        )
+        yield served
+        served.cancel()
+
+
+@define
+class Started:
+    """Passes on what the plane is ready with, and its scope."""
+
+    status: Any
+    scope: trio.CancelScope
+
+    def started(self, value: Any) -> None:
+        self.status.started((value, self.scope))
+
+
+@define(kw_only=True)
+class Reply:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class HttpClient:
+    """One connection; speaks HTTP/1.1 as h11 does."""
+
+    def __init__(self, socket: Socket) -> None:
+        self.socket = socket
+        self.http = h11.Connection(h11.CLIENT)
+
+    async def send(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[self.socket.send(left) :]
+            except BlockingIOError:
+                await self.socket.wait_writable()
+
+    async def receive(self, most: int = 65536) -> bytes:
+        """What comes next; b"" at the end. ConnectionError."""
+        buffer = bytearray(most)
+        while True:
+            try:
+                return bytes(buffer[: self.socket.receive_into(buffer)])
+            except BlockingIOError:
+                await self.socket.wait_readable()
+
+    async def ask(
+        self,
+        method: str,
+        target: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> Reply:
+        given = {"host": "localhost", **(headers or {})}
+        if body:
+            given.setdefault("content-length", str(len(body)))
+        head = h11.Request(method=method, target=target, headers=list(given.items()))
+        await self.send(self.http.send(head) or b"")
+        if body:
+            await self.send(self.http.send(h11.Data(data=body)) or b"")
+        self.http.send(h11.EndOfMessage())
+        return await self.reply()
+
+    async def reply(self) -> Reply:
+        """The next whole answer. h11.RemoteProtocolError if the connection ends before."""
+        reply, chunks = None, []
+        while True:
+            event = self.http.next_event()
+            if event is h11.NEED_DATA:
+                self.http.receive_data(await self.receive())
+            elif isinstance(event, h11.Response):
+                names = {name.decode(): value.decode() for name, value in event.headers}
+                reply = Reply(status=event.status_code, headers=names, body=b"")
+            elif isinstance(event, h11.Data):
+                chunks.append(bytes(event.data))
+            elif isinstance(event, h11.EndOfMessage):
+                assert reply is not None
+                reply.body = b"".join(chunks)
+                if self.http.our_state is h11.DONE:
+                    self.http.start_next_cycle()
+                return reply
+
+    async def reply_to_nothing(self) -> Reply:
+        """An answer that comes unasked."""
+        self.http.send(request_of("GET", "/"))
+        self.http.send(h11.EndOfMessage())
+        return await self.reply()
+
+    async def wait_closed(self) -> bytes:
+        """All that still comes; a reset is an end too."""
+        found = b""
+        try:
+            while more := await self.receive():
+                found += more
+        except ConnectionError:
+            pass
+        return found
+
+
+def request_of(method: str, target: str, length: int = 0) -> h11.Request:
+    headers = [("host", "localhost"), *([("content-length", str(length))] if length else [])]
+    return h11.Request(method=method, target=target, headers=headers)
+
+
+@asynccontextmanager
+async def http_client(world: World, endpoint: Endpoint) -> AsyncIterator[HttpClient]:
+    socket = await world.network.connect(endpoint.host, endpoint.port)
+    try:
+        yield HttpClient(socket)
+    finally:
+        socket.close()
+
+
+# --- apps
+
+
+async def hello(scope: Any, receive: Any, send: Any) -> None:
+    """Says which path it was asked for, below which root."""
+    text = f"{scope['method']} {scope['root_path']} {scope['path']}".encode()
+    await start(send)
+    await send({"type": "http.response.body", "body": text})
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """Reads the whole body, and answers with it."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    await start(send)
+    await send({"type": "http.response.body", "body": body})
+
+
+async def endless(scope: Any, receive: Any, send: Any) -> None:
+    """Sends for ever, without looking whether somebody is there."""
+    await start(send)
+    while True:
+        await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
+
+
+async def broken(scope: Any, receive: Any, send: Any) -> None:
+    raise ZeroDivisionError("the secret of the app")
+
+
+async def slow(scope: Any, receive: Any, send: Any) -> None:
+    await trio.sleep_forever()
+
+
+async def start(send: Any, status: int = 200, *headers: tuple[bytes, bytes]) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": list(headers)})

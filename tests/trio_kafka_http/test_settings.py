@@ -1,0 +1,59 @@
+"""Addresses, and who may ask without a token."""
+
+import pytest
+
+from trio_kafka.config.setting import ConfigError, settings_of
+from trio_kafka.model import Endpoint
+from trio_kafka_http.settings import HttpSettings, check_exposure, endpoints_of
+
+SETTINGS = settings_of(HttpSettings)
+
+
+def test_the_default_is_a_free_port_of_the_loopback() -> None:
+    assert endpoints_of(HttpSettings().listeners) == [Endpoint("127.0.0.1", 0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "endpoints"),
+    [
+        ("", []),
+        ("http://:8083", [Endpoint("", 8083)]),
+        ("HTTP://[::1]:1,http://kafka:2", [Endpoint("::1", 1), Endpoint("kafka", 2)]),
+    ],
+)
+def test_listeners_are_a_list_of_addresses(text: str, endpoints: list[Endpoint]) -> None:
+    assert endpoints_of(SETTINGS["listeners"].parse(text)) == endpoints
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("https://:8083", "only http is served"),
+        ("127.0.0.1:8083", "is no NAME://HOST:PORT"),
+        ("http://127.0.0.1", "is no NAME://HOST:PORT"),
+        ("http://127.0.0.1:70000", "above 65535"),
+    ],
+)
+def test_a_listener_that_cannot_be_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        SETTINGS["listeners"].parse(text)
+
+
+@pytest.mark.parametrize("token", ["two words", "t\u00f6ken", "a\tb"])
+def test_a_token_that_no_header_carries_is_refused_and_not_shown(token: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        SETTINGS["token"].parse(token)
+
+    assert token not in str(caught.value)
+    assert SETTINGS["token"].show("secret") is None
+
+
+@pytest.mark.parametrize("listener", ["http://:0", "http://0.0.0.0:0", "http://10.0.0.7:1"])
+def test_without_a_token_other_machines_are_not_served(listener: str) -> None:
+    with pytest.raises(ConfigError, match=r"plugin.http.token: must be set"):
+        check_exposure(HttpSettings(listeners=("http://127.0.0.1:0", listener)))
+    with pytest.raises(ConfigError, match=r"plugin.http.token: must be set"):
+        check_exposure(HttpSettings(listeners=(listener,), token=""))
+
+    check_exposure(HttpSettings(listeners=(listener,), token="t"))
+    check_exposure(HttpSettings(listeners=("http://localhost:0", "http://[::1]:0")))
