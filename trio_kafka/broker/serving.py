@@ -24,6 +24,7 @@ from trio_kafka.network.plane import Plane
 from trio_kafka.network.turn import Turn
 from trio_kafka.purgatory import Timers
 from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.requests.interceptors import Interceptors
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.requests.registry import Registry
@@ -69,6 +70,7 @@ def make_parts(
         node_id=site.node_id,
         cluster_id=metadata.image.cluster_id,
         features=ClusterFeatures(metadata, source),
+        interceptors=Interceptors(apis, site.node.add("interceptors", "part")),
         config=site.config,
         configs=ConfigAdmin(
             site.node_id,

@@ -56,11 +56,19 @@ def request_frame(
     )
 
 
+def newest(request: type[Any]) -> int:
+    """The newest stable version of a request."""
+    message = message_of(request)
+    last, (first_unstable, last_unstable) = message.versions[1], message.unstable
+    return min(last, first_unstable - 1) if first_unstable <= last_unstable else last
+
+
 class ScriptedClient:
     """One connection."""
 
-    def __init__(self, socket: Socket) -> None:
+    def __init__(self, socket: Socket, client_id: str | None = "scripted") -> None:
         self.socket = socket
+        self.client_id = client_id
         self._received = bytearray()
         self._correlation = 0
 
@@ -104,7 +112,10 @@ class ScriptedClient:
         if message.response is None:
             raise TypeError(f"{message.name} has no response")
         self._correlation += 1
-        await self.send(request_frame(request, version, correlation=self._correlation))
+        data = request_frame(
+            request, version, correlation=self._correlation, client_id=self.client_id
+        )
+        await self.send(data)
         correlation, answer = await self.receive_answer(message.response, version)
         if correlation != self._correlation:
             raise ValueError(f"answer {correlation}: want {self._correlation}")
@@ -134,9 +145,11 @@ class ScriptedClient:
                 return n
 
 
-async def connect(network: Network, address: Endpoint) -> ScriptedClient:
+async def connect(
+    network: Network, address: Endpoint, *, client_id: str | None = "scripted"
+) -> ScriptedClient:
     """A new connection; whoever asks closes it."""
-    return ScriptedClient(await network.connect(address.host, address.port))
+    return ScriptedClient(await network.connect(address.host, address.port), client_id)
 
 
 @asynccontextmanager

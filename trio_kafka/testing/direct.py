@@ -1,0 +1,207 @@
+"""Requests to a group of handlers without a network: whole frames in, answers as messages.
+
+Everything between frame and answer is the broker's own: framer, routes, chains, purgatories,
+codecs. A client is one connection, with one request in hand at a time; it has no socket, and what
+moves bytes in a broker is a processor of a few lines here. Answers that hold ranges of files need a
+network (`served_broker`).
+"""
+
+from typing import Any, cast
+
+import trio
+from attrs import define, field
+
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.introspect.tree import Node
+from trio_kafka.model import Endpoint
+from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.processor import Processor
+from trio_kafka.network.request import Request
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.network.turn import Turn
+from trio_kafka.protocol.compiler import decoder
+from trio_kafka.protocol.headers import response_header_version
+from trio_kafka.protocol.schema import message_of
+from trio_kafka.purgatory import Timers
+from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.pool import HandlerGroup
+from trio_kafka.testing.scripted_client import newest, request_frame
+from trio_kafka.wire.frame import Buffers, Framer
+from trio_kafka.wire.server import HEAD, Segments
+from trio_kafka.world.protocols import Socket, World
+
+NEWEST = None  # a version: the newest stable one
+
+
+class ClosedError(Exception):
+    """The request was not answered: its connection was closed, for `reason`."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+
+
+@define(eq=False)
+class DirectGroup:
+    """A group of handlers that nobody but direct clients sends to; `run` it in a task."""
+
+    world: World
+    parts: Parts
+    counters: Counters = field(factory=Counters)
+    node: Node = field(factory=lambda: Node("harness", "broker"))
+    threads: int = 8
+    listener: ListenerSettings = field(factory=ListenerSettings)
+    turn: Turn = field(init=False)
+    channel: RequestChannel = field(init=False)
+    timers: Timers = field(init=False)
+    group: HandlerGroup = field(init=False)
+    buffers: Buffers = field(init=False)
+    connections: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        elapsed = self.world.clock.elapsed
+        self.turn = Turn(elapsed)
+        self.channel = RequestChannel(500, self.node, elapsed)
+        self.timers = Timers(self.node)
+        self.buffers = Buffers(self.world.buffer)
+        self.group = HandlerGroup(
+            self.channel,
+            self.parts,
+            turn=self.turn,
+            counters=self.counters,
+            node=self.node,
+            size=self.threads,
+        )
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve until cancelled."""
+        trio.lowlevel.add_instrument(self.turn)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self.timers.run)
+                await self.group.run(task_status=task_status)
+        finally:
+            trio.lowlevel.remove_instrument(self.turn)
+
+    def client(self, client_id: str | None = "harness") -> "DirectClient":
+        """A new connection."""
+        self.connections += 1
+        return DirectClient(self, self.connections, client_id)
+
+
+@define(eq=False)
+class _NoSocket:
+    """What a connection says of its socket."""
+
+    key: int
+    peer: Endpoint
+    local: Endpoint
+
+
+class DirectClient:
+    """One connection; as its own processor it takes the answers."""
+
+    def __init__(self, group: DirectGroup, number: int, client_id: str | None) -> None:
+        self.client_id = client_id
+        self.listener = group.listener
+        self._group = group
+        self._elapsed = group.turn.elapsed
+        here = Endpoint("127.0.0.1", 9092)
+        there = Endpoint("127.0.0.1", 50000 + number % 15000)
+        socket = cast("Socket", _NoSocket(number, there, here))
+        framer = Framer(group.buffers, self.listener.largest_frame)
+        self.connection = Connection(socket, cast("Processor", self), framer)
+        self._answered = trio.Event()
+        self._segments: Segments | None = None
+        self._closed: ClosedError | None = None
+        self._correlation = 0
+
+    async def ask(self, request: object, version: int | None = NEWEST) -> Any:
+        """The answer, as its message; None for a request that gets none (acks=0).
+
+        Raises ClosedError if the connection is closed instead.
+        """
+        self.send(request, version)
+        return await self.receive(request, version)
+
+    def send(self, request: object, version: int | None = NEWEST) -> Request:
+        """Have a request served, or parked; it is not waited for."""
+        if self._closed is not None:
+            raise self._closed
+        self._answered, self._segments = trio.Event(), None
+        self._correlation += 1
+        version = newest(type(request)) if version is None else version
+        made = self._arrive(
+            request_frame(request, version, correlation=self._correlation, client_id=self.client_id)
+        )
+        if self._group.channel.idle and self._group.group.is_plain(made):
+            self._group.group.perform(made)
+        else:
+            self.connection.request = made
+            self._group.channel.offer(made)
+        return made
+
+    async def receive(self, request: object, version: int | None = NEWEST) -> Any:
+        """The answer to what was sent last."""
+        await self._answered.wait()
+        if self._closed is not None:
+            raise self._closed
+        if self._segments is None:
+            return None
+        response = message_of(type(request)).response
+        version = newest(type(request)) if version is None else version
+        if response is None:
+            raise TypeError(f"{type(request).__name__} has no response")
+        data = b"".join(self._segments)
+        position = 8 + response_header_version(message_of(response), version)
+        answer, end = decoder(response, version)(data, position)
+        if end != len(data):
+            raise ValueError(f"{len(data) - end} bytes behind the answer")
+        return answer
+
+    def leave(self) -> None:
+        """The peer leaves, whatever it waits for."""
+        connection = self.connection
+        connection.left = connection.closed = True
+        if connection.parked is not None:
+            connection.parked()
+
+    def _arrive(self, data: bytes) -> Request:
+        """The frame, as a processor receives it."""
+        framer, rest = self.connection.framer, memoryview(data)
+        frame = None
+        while frame is None:
+            room = framer.room()
+            size = min(len(room), len(rest))
+            room[:size] = rest[:size]
+            rest = rest[size:]
+            frame = framer.received(size)
+        self.connection.requests += 1
+        now = self._elapsed()
+        code, correlation, length = HEAD(frame, 0)
+        stamps = Stamps(now, now, code, correlation, len(frame), self.connection.origin)
+        return Request(frame, code, correlation, length, self.connection, stamps)
+
+    # --- as the processor of the connection
+
+    def answer(self, request: Request, segments: Segments | None) -> None:
+        """Keep the answer. Raises RuntimeError for a second one."""
+        stamps = request.stamps
+        if stamps.answered:
+            raise RuntimeError("a request was answered twice")
+        stamps.answered = stamps.sending = self._elapsed()
+        stamps.handled = stamps.handled or stamps.answered
+        self.connection.framer.done()
+        self._segments = segments
+        self._answered.set()
+
+    def refuse(self, request: Request, reason: str, detail: str) -> None:
+        """The connection ends instead."""
+        del request
+        self.connection.closed = True
+        self.connection.framer.drop()
+        self._closed = ClosedError(reason, detail)
+        self._answered.set()
