@@ -1,5 +1,6 @@
 """One client of the plane: its socket, its place in the tree, and how it ends."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -39,6 +40,9 @@ class Connection:
 
     def answer_by(self, deadline: float) -> None:
         self._stream.answer_by = deadline
+
+    def when_left(self, call: Callable[[], None]) -> None:
+        self._stream.when_left(call)
 
     def abort(self) -> None:
         """Reset it, and end its tasks, wherever they wait. Idempotent."""

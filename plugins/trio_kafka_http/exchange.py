@@ -37,6 +37,9 @@ class Peer(Protocol):
     def answer_by(self, deadline: float) -> None:
         """From this time on what is sent may be cut off."""
 
+    def when_left(self, call: Callable[[], None]) -> None:
+        """Have this called if the client leaves before the answer has ended."""
+
     def abort(self) -> None:
         """End the connection as it is."""
 
@@ -81,6 +84,10 @@ class Exchange:
     def gone(self) -> bool:
         """Whether the client has left."""
         return self._disconnected or self._peer.gone
+
+    def leave(self) -> None:
+        """The client has left."""
+        self._disconnected = True
 
     async def receive(self) -> Message:
         """ASGI's `receive`. Raises BodyTooLargeError."""

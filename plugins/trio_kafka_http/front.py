@@ -166,6 +166,12 @@ class Front:
         def unlimited() -> None:
             limit.deadline = inf
             peer.answer_by(inf)
+            peer.when_left(left)
+
+        def left() -> None:
+            # Nothing else would end an app that waits for something to tell.
+            exchange.leave()
+            limit.cancel()
 
         headers = scope["headers"]
         if self._token:

@@ -18,6 +18,7 @@ from trio_kafka.world.protocols import Socket
 
 _AF_INET: Final = 2  # by it hypercorn takes an address as host and port, of either family
 _MOST: Final = 16 * 1024  # bytes received at once: heads are small, and bodies come in order
+_DROPPED: Final = 1 << 20  # bytes that a client has sent in vain and still gets its answer
 _SLICE: Final = 256 * 1024  # bytes offered at once: a copy of them is one turn's work
 
 
@@ -58,6 +59,7 @@ class Stream:
         self._over = over
         self._busy = 0
         self._done = False
+        self._left: Callable[[], None] | None = None
         self._patience = trio.CancelScope(deadline=trio.current_time() + idle_s)
 
     def begin_request(self) -> None:
@@ -65,9 +67,16 @@ class Stream:
         self._busy += 1
         self._patience.deadline = inf
 
+    def when_left(self, call: Callable[[], None]) -> None:
+        """Have this called if the client leaves during the request."""
+        self._left = call
+        if self._done:
+            call()
+
     def end_request(self) -> None:
         """Without one, the client has a while for the next."""
         self._busy -= 1
+        self._left = None
         if self._busy:
             return
         self._patience.deadline = trio.current_time() + self._idle_s
@@ -124,6 +133,7 @@ class Stream:
 
     async def aclose(self) -> None:
         """As `close`."""
+        self._drop_received()
         self.close()
         self._finish()
         # It may have cancelled its caller, who may have an error to tell of.
@@ -140,6 +150,16 @@ class Stream:
         self.gone = True
         self._socket.close()
 
+    def _drop_received(self) -> None:
+        """What is unread at the close would reset the connection, before the client has read."""
+        buffer = bytearray(_MOST)
+        for _ in range(_DROPPED // _MOST):
+            try:
+                if self.gone or not self._socket.receive_into(buffer):
+                    return
+            except OSError:
+                return
+
     async def _wait_readable(self) -> bool:
         """False: the client had no request, and took too long for the next one."""
         patience = self._patience = trio.CancelScope(deadline=self._patience.deadline)
@@ -152,6 +172,8 @@ class Stream:
         self._done = True
         if not self._busy:
             self._over()
+        elif self._left is not None:
+            self._left()
 
     async def _wait_writable(self) -> None:
         deadline = min(trio.current_time() + self._stall_s, self.answer_by)

@@ -31,9 +31,13 @@ class Caller:
     node: Node = field(factory=lambda: Node("caller", "connection"))
     aborted: int = 0
     deadlines: list[float] = field(factory=list)
+    left: Callable[[], None] | None = None
 
     def answer_by(self, deadline: float) -> None:
         self.deadlines.append(deadline)
+
+    def when_left(self, call: Callable[[], None]) -> None:
+        self.left = call
 
     def abort(self) -> None:
         self.aborted += 1

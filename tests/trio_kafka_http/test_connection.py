@@ -1,0 +1,76 @@
+"""A connection's place in the tree, and its ways to end."""
+
+from typing import Any
+
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_http.kit import hello, http_client, served_plane, slow, start
+from trio_kafka.testing.simulation import simulated_world
+
+
+async def test_its_figures_say_how_much_it_did(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with (
+        served_plane(world, {"/hello": hello}) as served,
+        http_client(world, served.endpoints[0]) as client,
+    ):
+        await client.ask("GET", "/hello")
+        await client.ask("GET", "/hello")
+        (node,) = served.nodes("connection")
+        figures = node.figures()
+
+        assert node.name == str(client.socket.local)
+        assert figures["requests"] == 2
+        assert min(figures["received"], figures["sent"]) > 60
+        assert figures["age_s"] > 0
+
+
+async def test_it_is_gone_as_soon_as_its_client_is(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with served_plane(world, {"/hello": hello}) as served:
+        async with http_client(world, served.endpoints[0]) as client:
+            await client.ask("GET", "/hello")
+        await trio.sleep(0.5)  # hypercorn alone would hold it for its idle time
+
+        assert served.figures["connections"] == 0
+
+
+async def test_a_client_that_leaves_a_slow_request_is_forgotten_with_it(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with served_plane(world, {"/slow": slow}, deadline_s=5.0) as served:
+        async with http_client(world, served.endpoints[0]) as client:
+            await client.send(b"GET /slow HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            await trio.sleep(1)
+        await trio.sleep(1)
+        assert served.figures["in_flight"] == 1
+        await trio.sleep(4)
+
+        assert served.figures["connections"] == served.figures["in_flight"] == 0
+
+
+async def test_an_answer_without_a_deadline_ends_with_its_client(autojump_clock: MockClock) -> None:
+    ended = []
+
+    async def events(scope: Any, receive: Any, send: Any) -> None:
+        scope["extensions"]["trio_kafka"]["unlimited"]()
+        await start(send)
+        await send({"type": "http.response.body", "body": b"one", "more_body": True})
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.append(trio.current_time())
+
+    world = simulated_world()
+    async with served_plane(world, {"/events": events}, deadline_s=5.0) as served:
+        async with http_client(world, served.endpoints[0]) as client:
+            await client.send(b"GET /events HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            await trio.sleep(60)
+            assert served.figures["in_flight"] == 1
+            left = trio.current_time()
+        await trio.sleep(1)
+
+        assert served.figures["connections"] == 0
+        assert ended[0] - left < 1

@@ -1,0 +1,170 @@
+"""The plane in a whole broker: its life, its settings, and what it says of the broker."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_http.kit import broken, endless, hello, http_client, slow
+from trio_kafka.broker import Broker
+from trio_kafka.cli.embedded import banner
+from trio_kafka.hosting.life import State
+from trio_kafka.model import Endpoint
+from trio_kafka.plugin import Plugin, PluginContext, plugin
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_http.plugin import http, unready
+
+
+@plugin("apps")
+@asynccontextmanager
+async def apps(context: PluginContext[object]) -> AsyncIterator[None]:
+    """Mounts what the tests ask."""
+    context.mount("/hello", hello)
+    context.mount("/broken", broken)
+    context.mount("/slow", slow)
+    context.mount("/endless", endless)
+    yield
+
+
+def address_of(broker: Broker) -> Endpoint:
+    (name,) = [
+        node.name
+        for _, node in broker.node.walk()
+        if node.kind == "listener" and node.name.startswith("http://")
+    ]
+    host, _, port = name.removeprefix("http://").rpartition(":")
+    return Endpoint(host.strip("[]"), int(port))
+
+
+@asynccontextmanager
+async def served(
+    plugins: tuple[Plugin, ...] = (http, apps), **settings: str
+) -> AsyncIterator[ServedBroker]:
+    given = {f"plugin.http.{name.replace('_', '.')}": text for name, text in settings.items()}
+    async with served_broker(simulated_world(), given, plugins=plugins) as broker:
+        yield broker
+
+
+async def test_apps_of_plugins_are_served_beside_the_brokers_health(
+    autojump_clock: MockClock,
+) -> None:
+    async with served() as it:
+        async with http_client(it.broker.world, address_of(it.broker)) as client:
+            found = [
+                (await client.ask("GET", f"/{one}")).status for one in ("hello", "no", "readyz")
+            ]
+            health = await client.ask("GET", "/healthz")
+
+        assert found == [200, 404, 200]
+        assert health.body == b'{"status": "alive"}\n'
+        counted = it.broker.counters.value(
+            "http_requests", plugin="http", mount="/hello", status="200"
+        )
+        assert counted == 1
+
+
+async def test_where_it_is_stands_beside_the_brokers_address(autojump_clock: MockClock) -> None:
+    async with served() as it:
+        assert banner(it.broker).endswith(f"\n  curl http://{address_of(it.broker)}/readyz")
+
+
+@pytest.mark.parametrize("settings", [{"listeners": ""}, {"enabled": "false"}])
+async def test_it_can_be_off(autojump_clock: MockClock, settings: dict[str, str]) -> None:
+    async with served(**settings) as it:
+        assert [node for _, node in it.broker.node.walk() if node.name == "plane http"] == []
+        assert "curl" not in banner(it.broker)
+
+
+async def test_other_machines_are_not_served_without_a_token(autojump_clock: MockClock) -> None:
+    async with served(listeners="http://0.0.0.0:0") as it:
+        hosted = it.broker.plugins.find("http")
+
+        assert hosted.state is State.FAILED
+        assert "plugin.http.token" in hosted.error
+        assert [node for _, node in it.broker.node.walk() if node.name == "plane http"] == []
+
+
+async def test_an_address_that_is_taken_is_named_and_the_broker_serves_on(
+    autojump_clock: MockClock,
+) -> None:
+    async with served(listeners="http://127.0.0.1:1,http://127.0.0.1:1") as it:
+        hosted = it.broker.plugins.find("http")
+
+        assert hosted.state is State.FAILED
+        assert "http://127.0.0.1:1" in hosted.error
+
+
+async def test_the_deadline_of_a_request_is_the_plugins(autojump_clock: MockClock) -> None:
+    async with (
+        served(deadline_ms="4000") as it,
+        http_client(it.broker.world, address_of(it.broker)) as client,
+    ):
+        began = trio.current_time()
+        assert (await client.ask("GET", "/slow")).status == 503
+        assert 4.0 <= trio.current_time() - began < 5.0
+
+
+async def test_an_app_that_fails_is_the_failure_of_the_plugin_that_mounted_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with (
+        served() as it,
+        http_client(it.broker.world, address_of(it.broker)) as client,
+    ):
+        assert (await client.ask("GET", "/broken")).status == 500
+        generation = it.broker.plugins.find("apps").current
+        assert generation is not None
+        assert generation.failures == 1
+        assert it.broker.plugins.find("http").state is State.READY
+
+
+async def test_a_broker_that_stops_says_so_until_it_has(autojump_clock: MockClock) -> None:
+    async with served() as it:
+        parts = it.broker.parts
+        assert unready(parts) == []
+        it.broker.lifecycle.leave()
+        async with http_client(it.broker.world, address_of(it.broker)) as client:
+            answer = await client.ask("GET", "/readyz")
+
+        assert (answer.status, b"shutting down" in answer.body) == (503, True)
+
+    assert unready(parts) == ["fenced"]
+
+
+async def test_plugins_that_start_later_see_a_broker_that_is_not_ready_yet(
+    autojump_clock: MockClock,
+) -> None:
+    said = []
+
+    @plugin("late")
+    @asynccontextmanager
+    async def late(context: PluginContext[object]) -> AsyncIterator[None]:
+        """Asks at its start."""
+        said.append(list(unready(context.parts)))
+        yield
+
+    async with served((late, http)) as it:
+        said.append(list(unready(it.broker.parts)))
+
+    assert said == [["unfenced"], []]
+
+
+async def test_clients_that_stopped_reading_do_not_hold_the_brokers_stop(
+    autojump_clock: MockClock,
+) -> None:
+    async with served(send_timeout_ms="3600000") as it:
+        world, sockets = it.broker.world, []
+        address = address_of(it.broker)
+        for _ in range(20):
+            socket = await world.network.connect(address.host, address.port)
+            socket.send(b"GET /endless HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            sockets.append(socket)
+        await trio.sleep(1)
+        hosted, began = it.broker.plugins.find("http"), trio.current_time()
+
+    assert hosted.state is State.STOPPED
+    # Of the 10 s that a plugin has to go, apps that are cut off have theirs; the plane takes 2.
+    assert trio.current_time() - began < 15
