@@ -33,6 +33,7 @@ from trio_kafka.broker.steps import Steps
 from trio_kafka.broker.storage import Storage, open_storage
 from trio_kafka.broker.tasks import only_leaf
 from trio_kafka.broker.topic_creation import TopicCreation, creator
+from trio_kafka.broker.watching import start_watchdog
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import InvariantError, LogDirError
 from trio_kafka.hosting.declared import Plugin
@@ -139,6 +140,7 @@ class Start:
         with steps.step("unfence"):
             await lifecycle.unfence()
         host = make_host(site, parts, self.plugins)
+        await start_watchdog(site, plane.turn, host)
         with steps.step("plugins"):
             await start_plugins(site, host)
         for one in parts.planes:

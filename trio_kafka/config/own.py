@@ -30,3 +30,9 @@ class OwnSettings:
         low=0,
         high=1000,
     )
+    trio_watchdog_ms: int = int32(
+        500,
+        "How long one pass of the loop may last before who blocks it is named; 0: nobody watches.",
+        low=10,
+        also=(0,),
+    )

@@ -66,6 +66,7 @@ class Plane:
         if memory is not None:
             node.add("memory-pool", "part", memory.figures)
         self.times = self._shared.times
+        self.turn = turn
         self._opened = trio.Event()
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[str, ServedListener] = {}

@@ -8,7 +8,10 @@ checkpoint; async ones may wait and always are one. Buffers are views of single 
 
 from collections.abc import Callable, Generator, Sequence
 from random import Random
+from types import FrameType
 from typing import Any, Final, Protocol, TypeVar
+
+import trio
 
 from trio_kafka.model import Endpoint
 
@@ -324,6 +327,23 @@ class Directory(Protocol):
         """
 
 
+class Sentry(Protocol):
+    """What a thread has that watches the thread of the loop."""
+
+    def rest(self, seconds: float | None) -> bool:
+        """In the thread: sleep so long (None: for ever) or until `ring`. False: it is to end."""
+
+    @property
+    def ring(self) -> Callable[[], None]:
+        """In the loop: let `rest` return, also when it has not begun yet. Never waits or raises."""
+
+    def frame(self) -> FrameType | None:
+        """What the loop's thread executes now."""
+
+    def starved_s(self) -> float:
+        """Seconds of its life in which the loop's thread could run and had no processor."""
+
+
 class World(Protocol):
     """One machine in one life."""
 
@@ -352,6 +372,16 @@ class World(Protocol):
         """What waits, or works without the interpreter's lock; shielded, never abandoned.
 
         Python in a thread is the loop's time: the two never run at once.
+        """
+
+    async def run_sentry(
+        self, watch: Callable[[Sentry], None], *, task_status: trio.TaskStatus[None]
+    ) -> None:
+        """Run `watch` in a thread of its own until cancelled; it ends when `rest` says so. Started
+        when it runs.
+
+        Time does not wait for it (see `clock`). Simulated: there is nothing to watch, and it is
+        never called.
         """
 
     async def run_in_process(

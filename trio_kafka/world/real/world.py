@@ -11,7 +11,9 @@ import trio
 
 from trio_kafka.steps import whole
 from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.protocols import Sentry
 from trio_kafka.world.real.network import RealNetwork
+from trio_kafka.world.real.sentry import run_sentry
 from trio_kafka.world.real.storage import RealDirectory, make_directories
 from trio_kafka.world.real.volume import Volume
 
@@ -46,6 +48,11 @@ class RealWorld:
         with self.clock.working(), trio.CancelScope(shield=True):
             done: T = await trio.to_thread.run_sync(partial(call, *args))
         return done
+
+    async def run_sentry(
+        self, watch: Callable[[Sentry], None], *, task_status: trio.TaskStatus[None]
+    ) -> None:
+        await run_sentry(watch, task_status=task_status)
 
     async def run_in_process(
         self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any

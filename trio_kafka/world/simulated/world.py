@@ -8,7 +8,7 @@ import trio
 
 from trio_kafka.world.clock import EPOCH
 from trio_kafka.world.names import check_name
-from trio_kafka.world.protocols import Crashed
+from trio_kafka.world.protocols import Crashed, Sentry
 from trio_kafka.world.recent import Writes
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
 from trio_kafka.world.simulated.network import SimulatedNetwork
@@ -140,6 +140,15 @@ class SimulatedWorld:
         with trio.CancelScope(shield=True):
             await self.pause(1e-5, 1e-3)
         return call(*args)
+
+    async def run_sentry(
+        self,
+        watch: Callable[[Sentry], None],  # noqa: ARG002 - part of the interface; no thread runs
+        *,
+        task_status: trio.TaskStatus[None],
+    ) -> None:
+        task_status.started()
+        await trio.sleep_forever()
 
     async def run_in_process(
         self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any

@@ -1,0 +1,206 @@
+"""The watchdog: names who blocks, while it blocks, once; and nobody who waits for a processor."""
+
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.watchdog import Block, Judge, Verdict, Watchdog
+from trio_kafka.network.turn import Turn
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.protocols import World
+from trio_kafka.world.real import RealWorld
+
+LIMIT_S = 0.05
+OWNERS = {__name__: "a-plugin"}
+PATIENCE_S = 20.0  # of a test, on a busy machine
+
+
+# --- the judge
+
+
+def test_a_pass_that_lasts_for_the_limit_is_named_once() -> None:
+    judge = Judge(1.0)
+
+    assert judge.runs(7, 10.0, 10.1, 0.0) == 0.5
+    assert judge.runs(7, 10.0, 10.6, 0.0) == pytest.approx(0.4)
+    assert judge.runs(7, 10.0, 11.0, 0.0) is Verdict.BLOCKED
+    assert judge.runs(7, 10.0, 12.0, 0.0) == 0.5
+    assert judge.runs(8, 12.0, 13.1, 0.0) == 0.5  # seen for the first time: maybe all stood still
+    assert judge.runs(8, 12.0, 13.7, 0.0) is Verdict.BLOCKED
+
+
+def test_who_waits_for_a_processor_is_not_named_before_it_has_had_half_of_the_limit() -> None:
+    judge = Judge(1.0)
+    judge.runs(7, 10.0, 10.0, 5.0)
+
+    assert judge.runs(7, 10.0, 11.0, 5.9) == pytest.approx(0.4)
+    assert judge.runs(7, 10.0, 12.0, 6.9) == pytest.approx(0.4)
+    assert judge.runs(7, 10.0, 13.0, 7.4) is Verdict.BLOCKED
+
+
+def test_it_sleeps_when_the_loop_has_slept_from_look_to_look() -> None:
+    judge = Judge(1.0)
+
+    assert judge.sleeps(1) == 0.5
+    assert judge.sleeps(2) == 0.5  # passes came and went
+    assert judge.sleeps(2) is Verdict.SLEEP
+    assert judge.runs(3, 1.0, 1.1, 0.0) == 0.5
+    assert judge.sleeps(3) == 0.5
+    assert judge.sleeps(3) is Verdict.SLEEP
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0.001, 0.5)), max_size=50))
+def test_short_passes_are_never_named_and_no_rest_is_longer_than_half_of_the_limit(
+    passes: list[tuple[bool, float]],
+) -> None:
+    judge, now = Judge(1.0), 0.0
+    for number, (sleeps, took) in enumerate(passes):
+        began, now = now, now + took
+        verdict = judge.sleeps(number) if sleeps else judge.runs(number, began, now, 0.0)
+        assert isinstance(verdict, float)
+        assert 0 < verdict <= 0.5
+
+
+@given(st.floats(0.0, 0.499), st.floats(0.0, 0.5))
+def test_a_block_is_named_when_the_limit_is_reached(first: float, phase: float) -> None:
+    """Whenever it was seen first, within half a limit of its beginning."""
+    judge, now = Judge(1.0), 100.0 + first
+    while (verdict := judge.runs(1, 100.0, now, phase)) is not Verdict.BLOCKED:
+        assert isinstance(verdict, float)
+        now += verdict
+
+    assert now == pytest.approx(101.0, abs=0.01)
+
+
+# --- the thread
+
+
+@asynccontextmanager
+async def watched(
+    world: World, turn: Turn | None = None
+) -> AsyncIterator[tuple[Watchdog, Node, list[Block]]]:
+    told: list[Block] = []
+    turn, node = turn or Turn(world.clock.elapsed), Node("broker", "broker")
+    watchdog = Watchdog(world, turn, node, LIMIT_S, owner_of=OWNERS.get, on_block=told.append)
+    with turn.installed():
+        async with trio.open_nursery() as nursery:
+            await nursery.start(watchdog.run)
+            yield watchdog, node, told
+            nursery.cancel_scope.cancel()
+
+
+def block_until(condition: Callable[[], object]) -> None:
+    """Blocks the loop, as a plugin might."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, "nobody was named"
+        sum(range(1000))
+
+
+async def until(condition: Callable[[], object]) -> None:
+    with trio.fail_after(PATIENCE_S):
+        while not condition():
+            await trio.sleep(0.001)
+
+
+async def test_who_blocks_is_named_with_task_and_stack_while_it_blocks(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def culprit() -> None:
+        block_until(lambda: caplog.records)
+        named.extend(caplog.records)  # it is still blocked here
+
+    named: list[logging.LogRecord] = []
+    async with watched(RealWorld(SkippingClock())) as (watchdog, node, told):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(culprit, name="the-culprit")
+        await until(lambda: told)
+
+    (record,) = named
+    fields = record.fields  # type: ignore[attr-defined]
+    assert record.message == "the loop is blocked"
+    assert fields["task"] == "the-culprit"
+    assert re.search(r"test_watchdog:\d+ \S*culprit", fields["stack"])
+    assert fields["since_ms"] >= LIMIT_S * 1e3
+    (block,) = told
+    assert (watchdog.blocks, block.task) == (1, "the-culprit")
+    assert (block.owner, fields["plugin"]) == ("a-plugin", "a-plugin")
+    assert block.seconds >= LIMIT_S
+    figures = node.children[0].figures()
+    assert figures["longest_ms"] == block.seconds * 1e3
+    assert figures["last_task"] == "the-culprit"
+
+
+async def test_each_block_is_named_once_and_the_longest_is_kept(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with watched(RealWorld(SkippingClock())) as (watchdog, _, told):
+        for number in (1, 2):
+            caplog.clear()
+            block_until(lambda: caplog.records)
+            end = time.monotonic() + LIMIT_S * number * 2  # goes on: not named again
+            block_until(lambda end=end: time.monotonic() > end)  # type: ignore[misc]
+            assert len(caplog.records) == 1
+            await until(lambda number=number: len(told) == number)  # type: ignore[misc]
+
+    assert watchdog.blocks == 2
+    assert watchdog.longest_s == max(block.seconds for block in told)
+
+
+class Rousing(Turn):
+    """Tells whether it was to rouse somebody when a pass began."""
+
+    roused = False
+
+    def after_io_wait(self, timeout: float) -> None:
+        self.roused = self.roused or self.rouse is not None
+        super().after_io_wait(timeout)
+
+
+async def test_a_loop_that_sleeps_lets_the_thread_sleep_until_a_pass_rouses_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = RealWorld(SkippingClock())
+    turn = Rousing(world.clock.elapsed)
+    async with watched(world, turn):
+        with trio.fail_after(PATIENCE_S):
+            while not turn.roused:
+                await trio.sleep(LIMIT_S * 3)
+
+        block_until(lambda: caplog.records)
+
+
+async def test_nothing_is_watched_in_a_simulated_world(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with watched(simulated_world()) as (watchdog, _, told):
+        await trio.sleep(1000)
+
+    assert (watchdog.blocks, told) == (0, [])
+
+
+async def test_a_callback_that_fails_is_no_hook_of_the_loop_and_comes_out_of_the_watchdog(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(block: Block) -> None:
+        raise ValueError(block.task)
+
+    world = RealWorld(SkippingClock())
+    turn = Turn(world.clock.elapsed)
+    node = Node("broker", "broker")
+    watchdog = Watchdog(world, turn, node, LIMIT_S, owner_of=OWNERS.get, on_block=fail)
+    with turn.installed(), pytest.RaisesGroup(ValueError, flatten_subgroups=True):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(watchdog.run)
+            block_until(lambda: caplog.records)
+            await trio.sleep(PATIENCE_S)
