@@ -3,9 +3,8 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from attrs import asdict
 from cyclopts import Parameter
 
 from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
@@ -20,6 +19,7 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
     DescribeRequestsResponse,
     RequestLife,
 )
+from trio_kafka.protocol.schema import fields_of
 
 FAILED: Final = 1
 MORE: Final = "There are more requests: ask for less with --api or --client."
@@ -162,9 +162,6 @@ def _ms(microseconds: int) -> str:
 
 def as_json(answer: DescribeRequestsResponse) -> Iterator[str]:
     """One object, over several lines."""
-    shown: list[dict[str, Any]] = []
-    for one in answer.requests:
-        row = asdict(one)
-        del row["unknown_tags"]
-        shown.append(row)
+    names = [field.name for field in fields_of(RequestLife)]
+    shown = [{name: getattr(one, name) for name in names} for one in answer.requests]
     yield json.dumps({"truncated": answer.truncated, "requests": shown}, indent=2)

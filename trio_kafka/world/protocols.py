@@ -9,11 +9,12 @@ checkpoint; async ones may wait and always are one. Buffers are views of single 
 from collections.abc import Callable, Generator, Sequence
 from random import Random
 from types import FrameType
-from typing import Any, Final, Protocol, TypeVar
-
-import trio
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from trio_kafka.model import Endpoint
+
+if TYPE_CHECKING:
+    import trio
 
 T = TypeVar("T")
 Buffer = bytes | bytearray | memoryview
@@ -375,7 +376,7 @@ class World(Protocol):
         """
 
     async def run_sentry(
-        self, watch: Callable[[Sentry], None], *, task_status: trio.TaskStatus[None]
+        self, watch: Callable[[Sentry], None], *, task_status: "trio.TaskStatus[None]"
     ) -> None:
         """Run `watch` in a thread of its own until cancelled; it ends when `rest` says so. Started
         when it runs.
