@@ -455,6 +455,32 @@ async def test_there_are_more_threads_at_once_and_fewer_when_they_are_free(
         assert plane.group.unparked == 2
 
 
+async def test_a_handler_that_goes_leaves_no_completion_behind(autojump_clock: MockClock) -> None:
+    """Both are marked at once: one handler is woken for the two, and goes after the first."""
+    planes: list[RunningPlane] = []
+
+    def outcome(timed_out: bool) -> WaitResponse | None:
+        return WaitResponse(outcome="mark")
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [delaying(planes, outcome)], threads=4) as plane,
+        connected(world, plane.endpoint) as first,
+        connected(world, plane.endpoint) as second,
+    ):
+        planes.append(plane)
+        for client in (first, second):
+            await client.send(request_frame(WaitRequest(60_000), 0))
+        await trio.sleep(1)
+        plane.group.resize(2)
+
+        plane.purgatory.mark("key")
+
+        with trio.fail_after(1):
+            for client in (first, second):
+                assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "mark"
+
+
 async def test_a_client_id_is_the_handlers_to_see(autojump_clock: MockClock) -> None:
     @api(EchoRequest)
     def who(request: EchoRequest, context: Context) -> EchoResponse:

@@ -96,6 +96,11 @@ class RequestChannel:
                     self._refused.popleft()()
                 return item
 
+    def pass_on(self) -> None:
+        """For a handler that takes no more: it may have been woken for more than it took."""
+        if self._completions and self._counts.idle:
+            self._send.send_nowait(_WAKE)
+
     def statistics(self) -> ChannelStatistics:
         """Of the requests."""
         return self._counts.statistics()

@@ -174,6 +174,7 @@ class HandlerGroup:
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()
                     ends = turn.begin()
+            channel.pass_on()
         finally:
             self.unparked -= 1
 
