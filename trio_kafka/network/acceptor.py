@@ -15,7 +15,6 @@ import trio
 from attrs import define, field
 
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.introspect.meter import Meter
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.gate import Gate
 from trio_kafka.network.processor import Processor
@@ -41,11 +40,7 @@ class Acceptor:
     aborted: int = field(default=0, init=False)
     exhausted: int = field(default=0, init=False)
     blocked: int = field(default=0, init=False)
-    blocked_time: Meter = field(init=False)  # s
     _next: int = field(default=0, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.blocked_time = Meter(trio.current_time())
 
     async def run(self) -> NoReturn:
         """Accept one connection after the other; at most for its part of a turn before others
@@ -126,7 +121,7 @@ class Acceptor:
             raise
         finally:
             now = trio.current_time()
-            self.blocked_time.mark(now - began, now)
+            self._gate.blocked.mark(now - began, now)
 
     def figures(self) -> Figures:
         return {
@@ -134,6 +129,5 @@ class Acceptor:
             "aborted": self.aborted,
             "exhausted": self.exhausted,
             "blocked": self.blocked,
-            "blocked_s": self.blocked_time.count,
-            "AcceptorBlockedPercent": self.blocked_time.one_minute(trio.current_time()),
+            "blocked_s": self._gate.blocked.count,
         }

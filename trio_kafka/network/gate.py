@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.meter import Meter
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.slot import Slot
 from trio_kafka.quotas.connection import bound_or_none, now_ms
@@ -28,6 +29,8 @@ class Gate:
         self.name = name
         self.account = limits.accounts.open(name)
         self.slots: dict[Slot, None] = {}
+        # s in which its acceptor accepted nothing, though it might: AcceptorBlockedPercent
+        self.blocked = Meter(trio.current_time())
         self._limits = limits
         self._accounts = limits.accounts
         self._node = limits.node.add(name, "part", self.figures)
@@ -97,6 +100,7 @@ class Gate:
             "connections": account.count,
             "max_connections": bound_or_none(bounds.connections),
             "max_connection_creation_rate": bound_or_none(bounds.rate),
+            "AcceptorBlockedPercent": self.blocked.one_minute(trio.current_time()),
             "connection-accept-rate": account.rate.measure(now),
             "connection-accept-throttle-time": account.throttled.measure(now),
             "ip-connection-accept-throttle-time": account.refused.measure(now),
