@@ -6,7 +6,13 @@ from uuid import uuid4
 
 import pytest
 
-from trio_kafka.introspect.levels import LEVELS, has_logger, logger_levels, set_level
+from trio_kafka.introspect.levels import (
+    LEVELS,
+    following,
+    has_logger,
+    logger_levels,
+    set_level,
+)
 
 
 @pytest.fixture
@@ -62,3 +68,13 @@ def test_only_what_is_there_is_a_logger(package: str) -> None:
     assert not has_logger(f"{package}.sub.other")
     with pytest.raises(KeyError):
         set_level(package, "LOUD")
+
+
+def test_who_follows_is_told_of_each_change_while_the_block_runs(package: str) -> None:
+    told: list[str] = []
+    with following(lambda: told.append(logger_levels()[package])):
+        set_level(package, "DEBUG")
+        set_level(package, "WARN")
+    set_level(package, None)
+
+    assert told == ["DEBUG", "WARN"]

@@ -43,7 +43,7 @@ def test_sums_add_up_and_maxima_stay() -> None:
 
 def test_each_api_has_a_node_by_its_name() -> None:
     node = Node("requests", "part")
-    times = Times(node, {18: "ApiVersions"}, elapsed=lambda: 2.0)
+    times = Times(node, {18: "ApiVersions"}.copy, elapsed=lambda: 2.0)
     stamps = Stamps(0.0, 0.0, handled=1.0, answered=1.0, sending=1.0)
     times.of(18).add(stamps, 1.0)
     times.of(18).add(stamps, 1.0)

@@ -24,6 +24,7 @@ from trio_kafka.network.plane import Plane
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.request_log import RequestLog
 from trio_kafka.world.protocols import World
 
 
@@ -46,6 +47,7 @@ class Broker:
     listening: Listening
     limits: ConnectionLimits
     plugins: PluginHost
+    request_log: RequestLog
     parts: Parts
     lifecycle: Lifecycle
     advertised: Mapping[str, ListenerEndpoint]

@@ -13,12 +13,14 @@ from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.connections import LIMITS
 from trio_kafka.broker.plugins import PLUGINS
 from trio_kafka.broker.quorum import LOG, WRITERS, lost_by
+from trio_kafka.broker.request_log import REQUEST_LOG
 from trio_kafka.broker.serving import PLANES
 from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 
 _logger: Final = get_logger(__name__)
 _LEAST_S: Final = 0.01  # for a step that comes when all time is used up
+_LOGGED_S: Final = 0.5  # for the last lines of the request log
 # Shares of the time that is left, in the order of the steps.
 _SHARES: Final = {
     "controlled shutdown": 0.3,
@@ -45,7 +47,7 @@ async def stop_broker(broker: Broker, deadline_s: float) -> None:
         "controlled shutdown": lambda: _leave(broker),
         "network": lambda: _drain(broker),
         "plugins": lambda: _stop_plugins(broker),
-        "handlers": lambda: tasks.stop(PLANES, LIMITS, "auto-topic-creation"),
+        "handlers": lambda: _stop_handlers(broker),
         "scheduler": lambda: tasks.stop("scheduler"),
         "replication": lambda: tasks.stop("replication", "timers"),
         "controller": lambda: tasks.stop(*WRITERS),
@@ -90,6 +92,13 @@ async def _drain(broker: Broker) -> None:
             for plane in broker.planes:
                 deadline = trio.current_effective_deadline()
                 nursery.start_soon(plane.drain, deadline, name=f"drain-{plane.name}")
+
+
+async def _stop_handlers(broker: Broker) -> None:
+    """What was answered is logged before its writer goes."""
+    with trio.move_on_after(_LOGGED_S):
+        await broker.request_log.drain()
+    await broker.tasks.stop(REQUEST_LOG, PLANES, LIMITS, "auto-topic-creation")
 
 
 async def _stop_plugins(broker: Broker) -> None:

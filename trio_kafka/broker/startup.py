@@ -20,6 +20,7 @@ from trio_kafka.broker.quorum import (
     start_controller,
     start_snapshots,
 )
+from trio_kafka.broker.request_log import start_request_log
 from trio_kafka.broker.serving import (
     bind_planes,
     make_control_plane,
@@ -139,6 +140,7 @@ class Start:
             )
         with steps.step("unfence"):
             await lifecycle.unfence()
+        request_log = await start_request_log(site, parts, dynamic)
         host = make_host(site, parts, self.plugins)
         await start_watchdog(site, plane.turn, host)
         with steps.step("plugins"):
@@ -158,6 +160,7 @@ class Start:
             listening=listening,
             limits=limits,
             plugins=host,
+            request_log=request_log,
             parts=parts,
             lifecycle=lifecycle,
             advertised=_by_name(advertised),

@@ -2,8 +2,10 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import int32, string
+from trio_kafka.config.setting import Update, int32, string, texts
 from trio_kafka.introspect.log import FORMATS, LEVELS
+
+_CLUSTER = Update.CLUSTER_WIDE
 
 
 @frozen(kw_only=True)
@@ -23,6 +25,32 @@ class OwnSettings:
         "header",
         "How far produced records are checked: batch headers and CRC, or every record.",
         choices=("header", "full"),
+    )
+    trio_request_log: str = string(
+        "off",
+        "Where requests are logged when they are answered.",
+        choices=("off", "file", "topic"),
+        update=_CLUSTER,
+    )
+    trio_request_log_apis: tuple[str, ...] = texts(
+        (), "Names or keys of the APIs whose requests are logged; none: of all.", update=_CLUSTER
+    )
+    trio_request_log_clients: tuple[str, ...] = texts(
+        (),
+        "Client ids whose requests are logged, or their beginnings with a *; none: of all.",
+        update=_CLUSTER,
+    )
+    trio_request_log_file: str | None = string(
+        None, "The file of the request log, if it is one.", update=_CLUSTER
+    )
+    trio_request_log_topic: str = string(
+        "trio-request-log", "The topic of the request log, if it is one.", update=_CLUSTER
+    )
+    trio_request_log_queue: int = int32(
+        10000,
+        "Requests that wait to be logged; more are not logged, and counted.",
+        low=1,
+        high=1000000,
     )
     trio_request_lives: int = int32(
         16,

@@ -6,7 +6,8 @@ Loggers belong to the process: brokers in one process share them. Source: KIP-41
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 ROOT: Final = "root"
@@ -18,6 +19,18 @@ LEVELS: Final[Mapping[str, int]] = {
     "ERROR": logging.ERROR,
     "FATAL": logging.CRITICAL,
 }
+_followers: Final[dict[object, Callable[[], None]]] = {}
+
+
+@contextmanager
+def following(call: Callable[[], None]) -> Iterator[None]:
+    """Call `call` after each change of a level, while the block runs. It must not raise."""
+    key = object()
+    _followers[key] = call
+    try:
+        yield
+    finally:
+        del _followers[key]
 
 
 def logger_levels() -> dict[str, str]:
@@ -39,6 +52,8 @@ def set_level(name: str, level: str | None) -> None:
     """
     number = logging.NOTSET if level is None else LEVELS[level]
     (logging.root if name == ROOT else logging.getLogger(name)).setLevel(number)
+    for call in tuple(_followers.values()):
+        call()
 
 
 def _effective(name: str) -> int:

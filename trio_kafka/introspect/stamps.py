@@ -7,7 +7,7 @@ all). Throttling is not a hop of the answer but a pause after it. All readings c
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from attrs import define, field
 
@@ -26,6 +26,7 @@ class Origin:
     """Where requests come from: what is told of a connection, without the connection.
 
     number: of the connection, on its processor. software: name and version of the client (KIP-511).
+    unlogged: it reads the request log itself.
     """
 
     peer: Endpoint
@@ -34,6 +35,7 @@ class Origin:
     protocol: str
     number: int
     software: tuple[str, str] | None = None
+    unlogged: bool = False
 
 
 NOWHERE: Final = Origin(Endpoint("", 0), Endpoint("", 0), "", "", 0)
@@ -58,6 +60,7 @@ class Stamps:
     error: int = 0  # of the whole answer; errors of its parts are not looked for
     response_bytes: int = 0  # with the length; 0: there was no answer
     client_id: str = ""
+    body: Any = field(init=False)  # what is asked, for the request log; else there is none
 
 
 @define(eq=False)
@@ -136,14 +139,17 @@ class Sums:
 class Times:
     """The sums of every API that was asked for, under one node.
 
-    lives: how many requests of each are kept. elapsed: the clock of the stamps.
+    names: of the APIs that are served now. lives: how many requests of each are kept. elapsed: the
+    clock of the stamps.
     """
 
     _node: Node
-    _names: Mapping[int, str] = field(factory=dict)
+    _names: Callable[[], Mapping[int, str]] = field(default=dict)
     _lives: int = LIVES
     elapsed: Callable[[], float] = field(kw_only=True)
+    log: Callable[[Stamps], None] | None = field(default=None, init=False)  # of what is over
     known: dict[int, Sums] = field(factory=dict, init=False)  # by key of the API
+    _named: dict[int, str] = field(factory=dict, init=False)
 
     def of(self, key: int) -> Sums:
         """The sums of one API key; call it for known keys only, each is kept for good."""
@@ -154,8 +160,12 @@ class Times:
         return sums
 
     def name_of(self, key: int) -> str:
-        """What an API is called."""
-        return self._names.get(key, f"api-{key}")
+        """What an API is called, or was when it was last served."""
+        name = self._named.get(key) or self._names().get(key)
+        if name is None:
+            return f"api-{key}"
+        self._named[key] = name
+        return name
 
     def latest(self) -> Iterator[Stamps]:
         """Of each API the latest requests, the newest first."""

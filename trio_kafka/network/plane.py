@@ -59,7 +59,9 @@ class Plane:
             turn=turn,
             buffers=Buffers(world.buffer),
             counters=counters,
-            times=Times(node.add("requests", "part"), handlers.names, lives, elapsed=turn.elapsed),
+            times=Times(
+                node.add("requests", "part"), lambda: handlers.names, lives, elapsed=turn.elapsed
+            ),
             limits=limits or ConnectionLimits(world.network, counters, node),
             memory=memory,
         )

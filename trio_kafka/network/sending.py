@@ -152,3 +152,6 @@ class Sending:
             key, stamps = request.code >> 16, request.stamps
             stamps.client_id = request.client_id
             (self._known_times.get(key) or self._times.of(key)).add(stamps, now)
+        if self._times.log is not None:
+            for request in requests:
+                self._times.log(request.stamps)

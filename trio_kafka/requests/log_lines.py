@@ -1,0 +1,126 @@
+"""A request as a line of the request log: JSON in the shape that Apache Kafka gives it.
+
+Payloads never enter it: of records and of all other bytes there is the size. Values of settings are
+shown where the setting is known and no secret. Long arrays are cut. Source: the fields of Kafka's
+request log (KIP-673), in milliseconds; `requestSizeBytes`, `responseSizeBytes`, `errorCode` and
+`pluginTimeMs` are ours, and stand in the place of the response, which is not decoded.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from trio_kafka.config.catalogue import setting_of
+from trio_kafka.config.topic import TOPIC_SETTINGS
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.protocol.fields import Field
+from trio_kafka.protocol.plain import show_uuid, to_camel
+from trio_kafka.protocol.schema import fields_of
+from trio_kafka.protocol.versions import covers
+
+HIDDEN: Final = "[hidden]"
+MOST_ITEMS: Final = 100  # of an array
+MOST_PARTS: Final = 1000  # structs of a request
+LONGEST: Final = 1024  # characters of a text
+_WORD: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_BYTES: Final = frozenset({"bytes", "records"})
+_UNKNOWN: Final = {"softwareName": "unknown", "softwareVersion": "unknown"}
+
+
+def body_of(message: Any, version: int) -> dict[str, Any]:
+    """A message as JSON-ready data, by Kafka's names, with the fields of this version."""
+    return _Body(version).part(message)
+
+
+def line_of(stamps: Stamps, api: str, body: Mapping[str, Any] | None, principal: str) -> str:
+    """The line of a request that is over."""
+    origin, began = stamps.origin, stamps.begun
+    software = origin.software
+    line = {
+        "isForwarded": False,
+        "requestHeader": {
+            "requestApiKey": stamps.code >> 16,
+            "requestApiVersion": stamps.code & 0xFFFF,
+            "correlationId": stamps.correlation,
+            "clientId": stamps.client_id,
+            "requestApiKeyName": _WORD.sub("_", api).upper(),
+        },
+        "request": body,
+        "response": None,
+        "requestSizeBytes": stamps.request_bytes,
+        "responseSizeBytes": stamps.response_bytes,
+        "errorCode": stamps.error,
+        "connection": f"{origin.local}-{origin.peer}-{origin.number}",
+        "totalTimeMs": _ms(stamps.sent - stamps.received),
+        "requestQueueTimeMs": _ms(began - stamps.received),
+        "localTimeMs": _ms(stamps.handled - began),
+        "remoteTimeMs": _ms(stamps.answered - stamps.handled),
+        "throttleTimeMs": round(stamps.throttled_s * 1e3),
+        "responseQueueTimeMs": _ms(stamps.sending - stamps.answered),
+        "sendTimeMs": _ms(stamps.sent - stamps.sending),
+        "pluginTimeMs": _ms(stamps.plugin_s),
+        "securityProtocol": origin.protocol,
+        "principal": principal,
+        "listener": origin.listener,
+        "clientInformation": _UNKNOWN
+        if software is None
+        else {"softwareName": software[0], "softwareVersion": software[1]},
+    }
+    return json.dumps(line, separators=(",", ":"))
+
+
+class _Body:
+    """One request on its way to JSON, in bounded time."""
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+        self._left = MOST_PARTS
+
+    def part(self, struct: Any) -> dict[str, Any]:
+        self._left -= 1
+        shown: dict[str, Any] = {}
+        for field in fields_of(type(struct)):
+            if not covers(field.versions, self._version):
+                continue
+            value, name = getattr(struct, field.name), to_camel(field.name)
+            if field.kind in _BYTES:
+                shown[f"{name}SizeInBytes"] = None if value is None else len(value)
+            else:
+                shown[name] = self._value(field, value)
+        if shown.get("value") is not None and "name" in shown and not _is_public(shown["name"]):
+            shown["value"] = HIDDEN
+        return shown
+
+    def _value(self, field: Field, value: Any) -> Any:
+        if value is None:
+            return None
+        if field.of is not None:
+            return self._array(field.of, value)
+        if field.struct is not None:
+            return self.part(value)
+        if field.kind == "uuid":
+            return show_uuid(value)
+        if field.kind in _BYTES:
+            return len(value)
+        return value[:LONGEST] if isinstance(value, str) else value
+
+    def _array(self, item: Field, values: Any) -> list[Any]:
+        shown: list[Any] = []
+        for value in values:
+            if len(shown) >= MOST_ITEMS or self._left <= 0:
+                shown.append(f"and {len(values) - len(shown)} more")
+                break
+            shown.append(self._value(item, value))
+        return shown
+
+
+def _is_public(name: object) -> bool:
+    """A setting whose value may be shown: what nobody knows may be a secret."""
+    text = str(name)
+    setting = TOPIC_SETTINGS.get(text) or setting_of(text)
+    return setting is not None and not setting.sensitive
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1e3, 3)

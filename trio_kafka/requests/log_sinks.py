@@ -1,0 +1,132 @@
+"""Where lines of the request log go: the broker's own log, a file, or a topic."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Protocol
+
+import trio
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.replication.append import append_own
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.world.protocols import Directory, File, World
+
+LOGGER: Final = "kafka.request.logger"  # Kafka's name: operators switch it by that
+LARGEST_FILE: Final = 64 << 20
+LARGEST_BATCH: Final = 256 << 10  # bytes of lines
+CREATION_S: Final = 0.5  # between two looks for a topic that is being created
+LOOKS: Final = 20
+
+_lines: Final = get_logger(LOGGER)
+
+
+class Sink(Protocol):
+    """Takes lines, some at a time."""
+
+    async def write(self, lines: Sequence[str]) -> None:
+        """Raises OSError, KafkaError; nothing is tried again."""
+
+
+class LoggerSink:
+    """The broker's own log, on the level that Kafka's request log has."""
+
+    async def write(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            _lines.debug("Completed request:%s", line)
+        await trio.lowlevel.checkpoint()
+
+
+class FileSink:
+    """A file; when it is large it becomes `.1`, in the place of the last one."""
+
+    def __init__(self, world: World, path: str, largest: int = LARGEST_FILE) -> None:
+        self._world = world
+        place, _, self._name = path.rpartition("/")
+        self._place = place or "."
+        self._largest = largest
+        self._directory: Directory | None = None
+        self._file: File | None = None
+
+    async def write(self, lines: Sequence[str]) -> None:
+        data = "".join(f"{line}\n" for line in lines).encode()
+        file = self._file or self._open()
+        if file.size and file.size + len(data) > self._largest:
+            file = self._roll(file)
+        await file.append_slow([data])
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> File:
+        if self._directory is None:
+            self._directory = self._world.directory(self._place, create=True, threads=1)
+        there = self._directory.exists(self._name)
+        make = self._directory.open if there else self._directory.create
+        self._file = make(self._name)
+        return self._file
+
+    def _roll(self, file: File) -> File:
+        file.close()
+        self._file = None
+        if self._directory is not None:
+            self._directory.rename(self._name, f"{self._name}.1")
+        return self._open()
+
+
+class TopicSink:
+    """A topic, which is created if it is missing; each batch goes to the next partition."""
+
+    def __init__(
+        self,
+        topic: str,
+        *,
+        replicas: ReplicaManager,
+        metadata: MetadataCache,
+        create: Callable[[list[str]], None],
+        wall: Callable[[], float],
+    ) -> None:
+        self.topic = topic
+        self._replicas = replicas
+        self._metadata = metadata
+        self._create = create
+        self._wall = wall
+        self._next = 0
+
+    async def write(self, lines: Sequence[str]) -> None:
+        count = await self._partitions()
+        now_ms = int(self._wall() * 1000)
+        for some in in_batches(lines):
+            records = [Record(timestamp=now_ms, value=line.encode()) for line in some]
+            partition = self._replicas.partition(self.topic, self._next % count)
+            self._next += 1
+            append_own(partition, memoryview(bytearray(encode_batch(records))), acks=1)
+            await trio.lowlevel.checkpoint()
+
+    async def _partitions(self) -> int:
+        """How many there are; has the topic created, and waits for it for a while."""
+        for _ in range(LOOKS):
+            topic = self._metadata.image.topics.get(self.topic)
+            if topic is not None:
+                await trio.lowlevel.checkpoint()
+                return len(topic.partitions)
+            self._create([self.topic])
+            await trio.sleep(CREATION_S)
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, self.topic)
+
+
+def in_batches(lines: Sequence[str], largest: int = LARGEST_BATCH) -> Iterator[list[str]]:
+    """The lines in lists of at most so many characters, or of one line."""
+    some: list[str] = []
+    size = 0
+    for line in lines:
+        if some and size + len(line) > largest:
+            yield some
+            some, size = [], 0
+        some.append(line)
+        size += len(line)
+    if some:
+        yield some
