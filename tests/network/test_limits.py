@@ -17,6 +17,7 @@ from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import ScriptedClient, frame, request_frame
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import SimulatedWorld
 
 OUTSIDE = ListenerSettings(name="OUTSIDE", host="", processors=2, backlog=2000)
@@ -581,3 +582,27 @@ async def test_figures_are_kafkas(autojump_clock: MockClock) -> None:
         assert gate.figures()["connection-accept-rate"] == pytest.approx(0.3, rel=0.02)
         assert gate.figures()["ip-connection-accept-throttle-time"] is None
         assert at.limits.gates[1].figures()["max_connections"] is None
+
+
+async def test_on_real_sockets_an_address_counts_once_on_both_families() -> None:
+    world = RealWorld()
+    settings = ListenerSettings(host="", processors=2)  # IPv4 comes as IPv6
+    async with running_plane(world, [echo], listener=settings) as plane:
+        plane.limits.obey(ConnectionBounds(per_address=0, addresses={"localhost": 3}))
+        port = plane.endpoint.port
+        with trio.fail_after(10):
+            while "127.0.0.1" not in plane.limits.accounts.bounds.addresses:
+                await trio.sleep(0.01)
+            clients = [
+                ScriptedClient(await world.network.connect("127.0.0.1", port)) for _ in "123"
+            ]
+            for client in clients:
+                await ask(client)
+            late = ScriptedClient(await world.network.connect("127.0.0.1", port))
+            await late.wait_closed()
+            assert plane.limits.accounts.addresses == {"127.0.0.1": 3}
+
+            for client in (*clients, late):
+                client.close()
+            while plane.limits.accounts.total:
+                await trio.sleep(0.01)

@@ -342,3 +342,16 @@ async def test_small_buffers_of_a_listener_are_inherited_and_bound_what_is_under
     usual, _ = await worlds.pair()
 
     assert fill(small) * 2 < fill(usual)
+
+
+async def test_a_name_has_addresses_each_once_and_an_address_is_its_own(worlds, clock):
+    found = await worlds.here.network.addresses(worlds.host)
+
+    assert found
+    assert len(set(found)) == len(found)
+    assert await worlds.here.network.addresses(found[0]) == [found[0]]
+
+
+async def test_an_unknown_name_has_none(worlds, clock):
+    with pytest.raises(OSError, match=r"."):
+        await worlds.here.network.addresses("no-such-host.invalid")
