@@ -59,7 +59,8 @@ class Counts:
             self.idle -= 1
         else:
             self.queued += 1
-            self.high_water = max(self.high_water, self.queued)
+            if self.queued > self.high_water:  # noqa: PLR1730 - max() costs three times as much
+                self.high_water = self.queued
 
     def figures(self) -> Figures:
         return {
