@@ -63,9 +63,9 @@ async def test_what_comes_last_counts_where_two_hosts_are_one(
 async def test_a_name_that_is_not_found_stops_nobody_and_is_looked_up_again(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
-    network = Names(known=["10.0.0.1"], slow=1e6)
+    network = Names(known=["10.0.0.1"], slow=1e6, slower=1e6)
     found, told = overrides(network)
-    found.set({"unknown": 1, "slow": 2, "known": 3})
+    found.set({"unknown": 1, "slow": 2, "slower": 2, "known": 3})
     began = trio.current_time()
     await nursery.start(found.run)
     assert trio.current_time() - began == LOOK_UP_S

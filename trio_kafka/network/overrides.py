@@ -45,7 +45,10 @@ class Overrides:
         while True:
             self._changed = changed = trio.Event()
             missing = [name for name in self._hosts if not self._is_known(name)]
-            failed = [name for name in missing if not await self._look_up(name)]
+            async with trio.open_nursery() as nursery:
+                for name in missing:
+                    nursery.start_soon(self._look_up, name)
+            failed = [name for name in missing if name not in self._names]
             if len(failed) < len(missing):
                 self._found(self._by_address())
             if not ready:
@@ -54,7 +57,7 @@ class Overrides:
             with trio.move_on_after(AGAIN_S if failed else float("inf")):
                 await changed.wait()
 
-    async def _look_up(self, name: str) -> bool:
+    async def _look_up(self, name: str) -> None:
         try:
             with trio.fail_after(LOOK_UP_S):
                 found = await self._network.addresses(name)
@@ -64,9 +67,8 @@ class Overrides:
                 host=name,
                 error=error,
             )
-            return False
-        self._names[name] = [address_of(address) for address in found]
-        return True
+        else:
+            self._names[name] = [address_of(address) for address in found]
 
     def _is_known(self, host: str) -> bool:
         return host in self._names or _is_address(host)
