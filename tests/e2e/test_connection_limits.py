@@ -1,0 +1,85 @@
+"""Clients of Kafka at a broker that lets few in and lends little memory."""
+
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.e2e.clients import new_topic, produce, read, settings, values_of
+from trio_kafka.testing.processes import BrokerProcess, ask_api_versions, broker_process
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+LARGEST = 1 << 20
+
+
+def held(broker: BrokerProcess, count: int) -> list[socket.socket]:
+    return [socket.create_connection(broker.address) for _ in range(count)]
+
+
+def is_closed(one: socket.socket) -> bool:
+    """Within a second."""
+    one.settimeout(1)
+    try:
+        return one.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_producers_share_memory_for_one_large_request(tmp_path: Path) -> None:
+    size = f"queued.max.request.bytes={LARGEST}"
+    with broker_process(tmp_path, f"socket.request.max.bytes={LARGEST}", size) as broker:
+        topic, written = new_topic(broker, 4), [b"%d" % n + b"=" * 900 for n in range(20_000)]
+        producers = [
+            Producer(settings(broker, acks="all", batch_size=900_000, linger_ms=20))
+            for _ in range(4)
+        ]
+        for value in written:
+            for partition, producer in enumerate(producers):
+                producer.produce(topic, value, partition=partition)
+                producer.poll(0)
+        assert [producer.flush(120) for producer in producers] == [0] * 4
+
+        for partition in range(4):
+            assert values_of(read(broker, topic, len(written), partition)) == written
+
+
+def test_a_crowd_from_one_address_leaves_its_first_clients_alone(tmp_path: Path) -> None:
+    with broker_process(tmp_path, "max.connections.per.ip=20") as broker:
+        topic = new_topic(broker)
+        time.sleep(0.2)  # its admin client is gone
+        producer = Producer(settings(broker))
+        produce(producer, topic, [b"before"])
+
+        crowd = held(broker, 300)
+        closed = sum(map(is_closed, crowd[30:]))
+        produce(producer, topic, [b"after"])
+
+        assert closed == 270
+        for one in crowd:
+            one.close()
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            try:
+                assert ask_api_versions(broker.address)
+            except OSError:
+                time.sleep(0.1)
+            else:
+                break
+        assert values_of(read(broker, topic, 2)) == [b"before", b"after"]
+
+
+def test_who_finds_all_places_taken_waits(tmp_path: Path) -> None:
+    with broker_process(tmp_path, "max.connections=5") as broker:
+        crowd = held(broker, 5)
+        time.sleep(0.3)
+        with pytest.raises(OSError, match="timed out"):
+            ask_api_versions(broker.address, timeout_s=1.0)
+        for one in crowd:
+            one.close()
+
+        assert ask_api_versions(broker.address)
