@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import GenericAlias, ModuleType
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import trio
 
@@ -26,7 +26,7 @@ class _WithSettings:
     cache of its own, long after its generation has gone.
     """
 
-    __class_getitem__: Final = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)
 
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
-from trio_kafka.hosting.guard import Owner, count_around, guard_api, guard_app, refusing
+from trio_kafka.hosting.guard import Owner, count_around, guard_api, guard_app, refuser, refusing
 from trio_kafka.hosting.mounts import App, Mount, check_path
 from trio_kafka.hosting.site import HostSite
 from trio_kafka.requests.api import Api
@@ -28,10 +28,14 @@ class Wanted:
 
 @define(eq=False)
 class Contributions:
-    """Of one generation; `live` when the broker has them."""
+    """Of one generation; `live` when the broker has them.
+
+    closed: what it intercepts is refused when it has failed.
+    """
 
     owner: Owner
     site: HostSite
+    closed: bool = field(default=False, kw_only=True)
     apis: dict[int, Api] = field(factory=dict, init=False)
     mounts: list[Mount] = field(factory=list, init=False)
     wanted: list[Wanted] = field(factory=list, init=False)
@@ -90,15 +94,21 @@ class Contributions:
             leaving.live = False
 
     def leave(self, reason: str = "") -> None:
-        """Take all of it back. Idempotent. reason: its APIs stay, and answer with this error."""
+        """Take all of it back. Idempotent.
+
+        reason: its APIs stay, and answer with this error; so do those that a closed one intercepts.
+        """
         if not self.live:
             return
         left = [refusing(api, reason) for api in self.apis.values()] if reason else []
         self.site.parts.apis.swap(self.apis, left)
         self.site.mounts.swap(self.mounts, ())
         self.forget_the_rest()
-        self.live = bool(reason)
+        refused = {one.request: one for one in self.wanted} if reason and self.closed else {}
         self.mounts, self.wanted, self.reporters = [], [], []
+        for one in refused.values():
+            self._refuse(one, reason)
+        self.live = bool(reason)
 
     def forget_the_rest(self) -> None:
         """Take back what can be taken back one by one."""
@@ -117,6 +127,13 @@ class Contributions:
             *(f"{one.kind}:{getattr(one.request, '__name__', '*')}" for one in self.wanted),
             *(f"reporter:{type(reporter).__name__}" for reporter in self.reporters),
         ]
+
+    def _refuse(self, wanted: Wanted, reason: str) -> None:
+        """In the place of what intercepted a request."""
+        refuse = refuser(reason)
+        made = evolve(wanted, kind="before", function=refuse, handle=None)
+        self._register(made)
+        self.wanted.append(made)
 
     @property
     def _interceptors(self) -> Any:

@@ -7,8 +7,10 @@ left in order. What does not end when it is cancelled is left behind, and named.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from inspect import iscoroutine
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import trio
 
@@ -26,6 +28,8 @@ from trio_kafka.introspect.tree import Figures, Node
 
 _logger: Final = get_logger(__name__)
 GRACE_S: Final = 1.0  # from its cancellation until a plugin is left behind
+# A nursery takes every Cancelled for its own, also one that a task has kept and raises again.
+_CANCELLED: Final = "it cancelled its nursery, or a task raised a Cancelled of its own"
 _WINDOW_S: Final = 60.0  # in which failed requests are counted
 
 
@@ -61,7 +65,7 @@ class Generation:
         self.failures = 0
         self.node = node.add(f"generation-{number}", "nursery", self._figures)
         self.limiter = open_limiter(host.limit, self.node, "limit") if host.limit else None
-        self.contributions = Contributions(self, site)
+        self.contributions = Contributions(self, site, closed=plugin.closed)
         self.settled = trio.Event()
         self._plugin = plugin
         self._told = told
@@ -71,7 +75,9 @@ class Generation:
             imported.users += 1
         self._block: trio.Nursery | None = None
         self._stop = trio.Event()
+        # The outer one of each pair cancels; the inner one keeps that from those left behind.
         self._scope, self._quiet = trio.CancelScope(), trio.CancelScope()
+        self._end_tasks, self._quiet_tasks = trio.CancelScope(), trio.CancelScope()
         self._window: tuple[float, int] = (0.0, 0)
 
     # --- its life
@@ -97,7 +103,11 @@ class Generation:
     async def _live(self, block: trio.Nursery, ready: Callable[[], None]) -> None:
         plugin = self._plugin
         tasks = await block.start(self._hold_tasks, name=f"{self.name} tasks")
-        async with plugin.run(self._make_context(tasks)):
+        made: object = plugin.run(self._make_context(tasks))
+        if iscoroutine(made):
+            made.close()
+            raise TypeError("want an async context manager, not a coroutine")
+        async with cast("AbstractAsyncContextManager[None]", made):
             if self.failure is None:
                 self.contributions.go_live(self._instead)
                 self._instead = None  # nothing of an older generation is kept
@@ -106,19 +116,25 @@ class Generation:
                 ready()
                 self.settled.set()
             await self._stop.wait()
-        tasks.cancel_scope.cancel()
+        self._end_tasks.cancel()
         strays = [task.name for task in block.child_tasks if task.name not in self._own_tasks]
         if strays:
             self.fail(f"it left tasks in a nursery not its own: {', '.join(strays)}")
-        block.cancel_scope.cancel()
+            self._scope.cancel()
 
     async def _hold_tasks(self, *, task_status: trio.TaskStatus[trio.Nursery]) -> None:
         try:
-            async with trio.open_nursery() as nursery:
-                task_status.started(nursery)
-                await trio.sleep_forever()
+            with self._end_tasks, self._quiet_tasks:
+                async with trio.open_nursery() as nursery:
+                    task_status.started(nursery)
+                    # Told on below: an error here would cancel the nursery, inside of what keeps
+                    # cancellation from tasks that are left behind.
+                    with suppress(trio.Cancelled):
+                        await trio.sleep_forever()
         except BaseException as error:  # noqa: BLE001 - the block is left in order all the same
             self._note(error)
+        if not (self._stop.is_set() or self.life.over or is_cancelled()):
+            self.fail(_CANCELLED)
         await trio.lowlevel.checkpoint_if_cancelled()
 
     def _make_context(self, tasks: trio.Nursery) -> PluginContext[Any]:
@@ -178,14 +194,14 @@ class Generation:
             return
         tasks = ", ".join(self.tasks) or "its block"
         error = f"it does not end, {after} and a cancellation later: {tasks}"
-        self._quiet.shield = True
+        self._quiet.shield = self._quiet_tasks.shield = True
         self.failure = self.failure or PluginError(error)
         self.life.go(State.FAILED, error)
         self.settled.set()
 
     def cancel(self) -> None:
         """Once more, for one that was left behind: the broker ends."""
-        self._quiet.shield = False
+        self._quiet.shield = self._quiet_tasks.shield = False
         self._scope.cancel()
 
     def _end(self) -> None:
@@ -197,6 +213,8 @@ class Generation:
             self.failure = PluginError(why)
         elif self.failure is None and cut_off and state is State.DRAINING:
             self.failure = PluginError("it did not end in its time, and was cancelled")
+        if state is State.READY and self.failure is None and not is_cancelled():
+            self.fail(_CANCELLED)
         if state is State.READY and self.failure is None:  # the broker was cancelled
             self.contributions.leave()
             self.life.go(State.DRAINING)
@@ -204,7 +222,7 @@ class Generation:
             if self.failure is None:
                 self.life.go(State.STOPPED)
             else:
-                self.life.go(State.FAILED, describe(self.failure))
+                self.life.go(State.FAILED, self.life.error or describe(self.failure))
         self.settled.set()
         self.ended.set()
         self.node.remove()

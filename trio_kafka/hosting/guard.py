@@ -129,12 +129,17 @@ def guard_api(api: Api, owner: Owner) -> Api:
 
 def refusing(api: Api, reason: str) -> Api:
     """The same API of a plugin that has failed: it answers with an error."""
+    return evolve(api, handler=refuser(reason), waits=False)
+
+
+def refuser(reason: str) -> Callable[[Any, Any], Any]:
+    """A handler, or a `before`, that answers with an error."""
 
     def refuse(request: Any, context: Any) -> Any:
         del request, context
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
 
-    return evolve(api, handler=refuse, waits=False)
+    return refuse
 
 
 def _guard_plain(handler: Callable[..., Any], owner: Owner, where: str) -> Callable[..., Any]:

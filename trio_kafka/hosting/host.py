@@ -94,15 +94,26 @@ class PluginHost:
             time_s = trio.current_effective_deadline() - trio.current_time()
             await self._end(one, within_s=max(time_s / left, 0.0))
 
+    @property
     def left_behind(self) -> list[str]:
-        """Those that do not end, each with its tasks; they are cancelled once more."""
-        found = []
-        for one in self._hosted.values():
-            for generation in (*one.past, *([one.current] if one.current else [])):
-                if not generation.ended.is_set():
-                    generation.cancel()
-                    found.append(f"{one.name} ({', '.join(generation.tasks) or 'its block'})")
-        return found
+        """Those that have not ended though they were cancelled, each with its tasks."""
+        return [
+            f"{one.name} ({', '.join(one.tasks) or 'its block'})" for one in self._generations_left
+        ]
+
+    def cancel_left_behind(self) -> None:
+        """Once more: the broker ends, and they are left in peace no longer."""
+        for one in self._generations_left:
+            one.cancel()
+
+    @property
+    def _generations_left(self) -> list[Generation]:
+        found = [
+            generation
+            for one in self._hosted.values()
+            for generation in (*one.past, *([one.current] if one.current else []))
+        ]
+        return [one for one in found if one.life.over and not one.ended.is_set()]
 
     # --- start
 
