@@ -117,3 +117,32 @@ async def test_the_log_tells_a_storm_as_a_number(autojump_clock: MockClock, capl
     told = [record.getMessage() for record in caplog.records if "refused" in record.getMessage()]
     assert len(told) == 2
     assert gate.account.count == 0
+
+
+async def test_who_was_let_in_is_not_let_in_again_before_it_has_heard_of_it(
+    nursery: trio.Nursery,
+) -> None:
+    made = limits(connections=2)
+    gate = made.gate("PLAINTEXT")
+    first, second, third = [gate.arrive(handle()) for _ in range(3)]
+    nursery.start_soon(gate.enter, third)
+    await wait_all_tasks_blocked()
+
+    first.close()
+    second.close()
+
+    assert third.entered
+    assert made.accounts.total == gate.account.count == 1
+    nursery.cancel_scope.cancel()
+
+
+async def test_a_gate_that_is_closed_protects_no_other() -> None:
+    made = ConnectionLimits(
+        simulated_world().network, Counters(), Node("plane", "plane"), inter_broker="INSIDE"
+    )
+    inside, outside = made.gate("INSIDE"), made.gate("OUTSIDE")
+    assert made.accounts.is_protected(inside.account)
+
+    outside.close()
+
+    assert not made.accounts.is_protected(inside.account)
