@@ -21,6 +21,7 @@ from trio_kafka.controller.config_admin import ResourceChanges, check_broker
 from trio_kafka.controller.features import FeatureChange, Upgrade
 from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
 from trio_kafka.controller.quotas import QuotaChange
+from trio_kafka.controller.policies import ConfigsToAlter, TopicToCreate
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.hosting.context import PluginContext
@@ -87,6 +88,7 @@ __all__ = [
     "ZERO_TOPIC_ID",
     "ActiveProducer",
     "Appended",
+    "ConfigsToAlter",
     "Context",
     "CreatedTopic",
     "Delayed",
@@ -132,6 +134,7 @@ __all__ = [
     "TopicId",
     "TopicImage",
     "TopicPartition",
+    "TopicToCreate",
     "Upgrade",
     "Wanted",
     "Which",

@@ -59,6 +59,7 @@ async def _create(
         wanted,
         deadline=trio.current_time() + max(request.timeout_ms, 0) / 1000,
         validate_only=request.validate_only,
+        principal=context.principal,
     )
 
 

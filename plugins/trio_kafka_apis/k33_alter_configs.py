@@ -30,7 +30,9 @@ async def _alter(request: AlterConfigsRequest, context: Context) -> list[KafkaEr
         ResourceChanges(resource.resource_type, resource.resource_name, resource.configs)
         for resource in request.resources
     )
-    return await context.configs.alter(wanted, validate_only=request.validate_only)
+    return await context.configs.alter(
+        wanted, validate_only=request.validate_only, principal=context.principal
+    )
 
 
 def _result(

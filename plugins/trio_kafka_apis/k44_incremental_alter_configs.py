@@ -39,7 +39,9 @@ async def _alter(
         )
         for resource in request.resources
     )
-    return await context.configs.alter(wanted, validate_only=request.validate_only)
+    return await context.configs.alter(
+        wanted, validate_only=request.validate_only, principal=context.principal
+    )
 
 
 def _result(

@@ -20,6 +20,7 @@ from trio_kafka.introspect.levels import LEVELS, ROOT, has_logger, set_level
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.image import ConfigResource, ResourceType
 from trio_kafka.model import NodeId
+from trio_kafka.security.principal import ANONYMOUS
 
 _logger: Final = get_logger(__name__)
 
@@ -71,9 +72,16 @@ class ConfigAdmin:
         self._preparing = trio.Lock()
 
     async def alter(
-        self, changes: Iterable[ResourceChanges], *, validate_only: bool = False
+        self,
+        changes: Iterable[ResourceChanges],
+        *,
+        validate_only: bool = False,
+        principal: str = ANONYMOUS,
     ) -> list[KafkaError | None]:
-        """Change each resource for itself; why not, position by position. Lets others run."""
+        """Change each resource for itself; why not, position by position. Lets others run.
+
+        principal: whom policies are told.
+        """
         deadline = trio.current_time() + self._timeout_s
         wanted: list[ResourceChanges] = []
         for one in changes:
@@ -106,10 +114,10 @@ class ConfigAdmin:
         async with AsyncExitStack() as ready:
             decided |= await self._get_ready(ready, whole, single, deadline)
             decided |= await self._controller.set_configs(
-                whole, deadline=deadline, validate_only=validate_only
+                whole, deadline=deadline, validate_only=validate_only, principal=principal
             )
             decided |= await self._controller.alter_configs(
-                single, deadline=deadline, validate_only=validate_only
+                single, deadline=deadline, validate_only=validate_only, principal=principal
             )
         return [
             error or decided.get((one.kind, one.name))

@@ -12,6 +12,7 @@ from typing import Final
 from attrs import frozen
 
 from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.policies import ConfigApproval, ConfigsToAlter, approved
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import ELR_VERSION
 from trio_kafka.metadata.image import ConfigResource, MetadataImage, ResourceType
@@ -61,11 +62,19 @@ def set_configs(
     resource: ConfigResource,
     values: Mapping[str, str | None],
     validate: Validator,
+    approve: ConfigApproval = approved,
 ) -> Decision[None]:
-    """Let `values` be all that is set. Raises KafkaError."""
+    """Let `values` be all that is set. Raises KafkaError.
+
+    approve: is shown what is changed by its name, and raises KafkaError.
+    """
     old = image.configs.get(resource, {})
     gone = dict.fromkeys(name for name in old if name not in values)
-    return _change(image, resource, {**values, **gone}, validate)
+    decided = _change(image, resource, {**values, **gone}, validate)
+    always = resource[0] == ResourceType.BROKER
+    changed = {name: text for name, text in values.items() if always or old.get(name) != text}
+    approve(_to_alter(resource, changed))
+    return decided
 
 
 def alter_configs(
@@ -74,14 +83,23 @@ def alter_configs(
     changes: Sequence[ConfigChange],
     validate: Validator,
     lists: Lists,
+    *,
+    approve: ConfigApproval = approved,
 ) -> Decision[None]:
-    """Change settings one by one. Raises KafkaError: nothing of this resource changes then."""
+    """Change settings one by one. Raises KafkaError: nothing of this resource changes then.
+
+    approve: is shown what is changed, and raises KafkaError.
+    """
     if len({change.name for change in changes}) < len(changes):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "a setting is named twice")
     old = image.configs.get(resource, {})
     kind = ResourceType(resource[0])
     wanted = {change.name: _applied(old, kind, change, lists) for change in changes}
-    return _change(image, resource, wanted, validate)
+    decided = _change(image, resource, wanted, validate)
+    always = kind is ResourceType.BROKER
+    changed = {name: text for name, text in wanted.items() if always or old.get(name) != text}
+    approve(_to_alter(resource, changed))
+    return decided
 
 
 def after(
@@ -155,6 +173,11 @@ def check_name(resource: ConfigResource) -> None:
     else:
         found = f"settings of type {ResourceType(kind).name} are not served yet"
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+
+
+def _to_alter(resource: ConfigResource, changed: Mapping[str, str | None]) -> ConfigsToAlter:
+    """As policies are shown it."""
+    return ConfigsToAlter(kind=ResourceType(resource[0]), name=resource[1], configs=changed)
 
 
 def _applied(

@@ -17,6 +17,7 @@ from attrs import frozen
 from trio_kafka.controller import brokers, configs, features, producer_ids, quotas, topics
 from trio_kafka.controller.configs import ConfigChange, Lists, Validator
 from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.policies import Policies
 from trio_kafka.controller.sessions import Sessions
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.start import first_records
@@ -34,6 +35,7 @@ from trio_kafka.metadata.image import (
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import NodeId, TopicId
+from trio_kafka.security.principal import ANONYMOUS
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -50,7 +52,10 @@ class Rules:
 
 
 class Controller:
-    """`run` must run; all other calls may be made at any time by any number of tasks."""
+    """`run` must run; all other calls may be made at any time by any number of tasks.
+
+    policies: asked about topics and settings; whoever has one adds it.
+    """
 
     def __init__(
         self,
@@ -60,6 +65,7 @@ class Controller:
         rules: Rules,
         node: Node,
     ) -> None:
+        self.policies = Policies()
         self._source = source
         self._loader = loader
         self._me = me
@@ -127,12 +133,16 @@ class Controller:
         deadline: float = inf,
         validate_only: bool = False,
         charge: Charge = free_of_charge,
+        principal: str = ANONYMOUS,
     ) -> dict[str, topics.CreatedTopic | KafkaError]:
         """Create topics, each for itself; by name what was created, or why not.
 
         deadline: by Trio's clock. validate_only: say what would be, and do nothing. charge: called
         with the partitions of each that could be made; raises KafkaError where that is too much.
+        principal: whom policies are told.
         """
+        approve = self.policies.topic_approval(principal)
+        approve_configs = self.policies.config_approval(principal)
 
         def decide(topic: topics.NewTopic) -> Decision[topics.CreatedTopic]:
             return topics.create_topic(
@@ -143,6 +153,8 @@ class Controller:
                 validate=self._rules.validate,
                 chance=self._rules.chance,
                 charge=charge,
+                approve=approve,
+                approve_configs=approve_configs,
             )
 
         return await self._each(
@@ -199,11 +211,13 @@ class Controller:
         *,
         deadline: float = inf,
         validate_only: bool = False,
+        principal: str = ANONYMOUS,
     ) -> dict[ConfigResource, KafkaError | None]:
         """Let the given settings be all that resources have."""
+        approve = self.policies.config_approval(principal)
 
         def decide(at: ConfigResource, values: Mapping[str, str | None]) -> Decision[None]:
-            return configs.set_configs(self._present, at, values, self._rules.validate)
+            return configs.set_configs(self._present, at, values, self._rules.validate, approve)
 
         return await self._each(
             [(at, partial(decide, at, values)) for at, values in wanted.items()],
@@ -217,12 +231,16 @@ class Controller:
         *,
         deadline: float = inf,
         validate_only: bool = False,
+        principal: str = ANONYMOUS,
     ) -> dict[ConfigResource, KafkaError | None]:
         """Change settings of resources one by one."""
+        approve = self.policies.config_approval(principal)
 
         def decide(at: ConfigResource, changes: Sequence[ConfigChange]) -> Decision[None]:
             rules = self._rules
-            return configs.alter_configs(self._present, at, changes, rules.validate, rules.lists)
+            return configs.alter_configs(
+                self._present, at, changes, rules.validate, rules.lists, approve=approve
+            )
 
         return await self._each(
             [(at, partial(decide, at, changes)) for at, changes in wanted.items()],

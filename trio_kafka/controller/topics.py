@@ -12,6 +12,13 @@ from attrs import Factory, frozen
 from trio_kafka.controller.configs import Validator, config_records, new_topic_configs
 from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.placement import Choose, UsableBroker, place
+from trio_kafka.controller.policies import (
+    Approval,
+    ConfigApproval,
+    ConfigsToAlter,
+    TopicToCreate,
+    approved,
+)
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.topic_ids import new_topic_id
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -83,9 +90,12 @@ def create_topic(
     validate: Validator,
     chance: Chance,
     charge: Charge = free_of_charge,
+    approve: Approval = approved,
+    approve_configs: ConfigApproval = approved,
 ) -> Decision[CreatedTopic]:
     """Create one. folds: of all topics, the names by their `collision_key`.
 
+    approve, approve_configs: raise KafkaError where a policy is against it.
     Raises KafkaError: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
     INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST, and what `validate`
     and `charge` raise.
@@ -100,7 +110,12 @@ def create_topic(
         found = f"topic {topic.name} collides with {other}: '.' and '_' are the same in metrics"
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
     configs = new_topic_configs(topic.name, topic.configs, validate, image)
+    if topic.configs:
+        approve_configs(
+            ConfigsToAlter(kind=ResourceType.TOPIC, name=topic.name, configs=topic.configs)
+        )
     replicas = _replicas(image, topic, settings, chance.choose)
+    approve(_to_create(topic, replicas))
     charge(len(replicas))
     topic_id = new_topic_id(chance.random_bytes)
     records = chain(
@@ -192,6 +207,18 @@ def create_partitions(
     else:
         replicas = [_checked(image, nodes, factor) for nodes in assignments]
     return Decision(None, new_partitions(image, topic.id, enumerate(replicas, has)))
+
+
+def _to_create(topic: NewTopic, replicas: Sequence[Sequence[NodeId]]) -> TopicToCreate:
+    """As policies are shown it."""
+    given = bool(topic.assignments)
+    return TopicToCreate(
+        name=topic.name,
+        partitions=None if given else len(replicas),
+        replication_factor=None if given else len(replicas[0]),
+        assignments=topic.assignments if given else None,
+        configs=topic.configs,
+    )
 
 
 def _replicas(

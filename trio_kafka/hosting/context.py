@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import trio
 
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.controller.policies import ConfigPolicy, TopicPolicy
 from trio_kafka.hosting.contributions import Contributions, Wanted
 from trio_kafka.hosting.mounts import App, Mounts
 from trio_kafka.hosting.site import Reporters
@@ -133,6 +134,16 @@ class PluginContext(_Of[S]):
     def mount(self, path: str, app: App) -> None:
         """An ASGI app for planes that speak HTTP: at `path` and below. Raises MountError."""
         self._contributions.mount(path, app)
+
+    def add_create_topic_policy(self, policy: TopicPolicy) -> None:
+        """Look at topics before they are created: `policy(wanted, principal)` raises
+        KafkaError(POLICY_VIOLATION) where one must not be.
+        """
+        self._contributions.check_topics(policy)
+
+    def add_alter_config_policy(self, policy: ConfigPolicy) -> None:
+        """Look at settings before they are changed; as `add_create_topic_policy`."""
+        self._contributions.check_configs(policy)
 
     def add_metrics_reporter(self, reporter: Any) -> None:
         """Be told of metrics."""

@@ -8,7 +8,16 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from trio_kafka.hosting.guard import Owner, count_around, guard_api, guard_app, refuser, refusing
+from trio_kafka.controller.policies import ConfigPolicy, Policies, TopicPolicy
+from trio_kafka.hosting.guard import (
+    Owner,
+    count_around,
+    guard_api,
+    guard_app,
+    guard_policy,
+    refuser,
+    refusing,
+)
 from trio_kafka.hosting.mounts import App, Mount, check_path
 from trio_kafka.hosting.site import HostSite
 from trio_kafka.requests.api import Api
@@ -40,6 +49,8 @@ class Contributions:
     mounts: list[Mount] = field(factory=list, init=False)
     wanted: list[Wanted] = field(factory=list, init=False)
     reporters: list[Any] = field(factory=list, init=False)
+    topic_policies: list[TopicPolicy] = field(factory=list, init=False)
+    config_policies: list[ConfigPolicy] = field(factory=list, init=False)
     live: bool = field(default=False, init=False)
 
     def add_api(self, api: Api) -> None:
@@ -71,6 +82,20 @@ class Contributions:
             self.site.reporters.add(reporter)
         self.reporters.append(reporter)
 
+    def check_topics(self, policy: TopicPolicy) -> None:
+        """A policy for topics that are to be created."""
+        guarded = guard_policy(policy, self.owner, "create-topic policy")
+        if self.live:
+            self._policies.topics.append(guarded)
+        self.topic_policies.append(guarded)
+
+    def check_configs(self, policy: ConfigPolicy) -> None:
+        """A policy for settings that are to be changed."""
+        guarded = guard_policy(policy, self.owner, "alter-config policy")
+        if self.live:
+            self._policies.configs.append(guarded)
+        self.config_policies.append(guarded)
+
     def go_live(self, instead: "Contributions | None" = None) -> None:
         """Give all of it, `instead` of what another generation gave: no request finds neither.
 
@@ -88,6 +113,7 @@ class Contributions:
             raise
         for reporter in self.reporters:
             self.site.reporters.add(reporter)
+        self._enact()
         self.live = True
         if leaving is not None:
             leaving.forget_the_rest()
@@ -105,7 +131,11 @@ class Contributions:
         self.site.mounts.swap(self.mounts, ())
         self.forget_the_rest()
         refused = {one.request: one for one in self.wanted} if reason and self.closed else {}
+        topics, configs = bool(self.topic_policies), bool(self.config_policies)
         self.mounts, self.wanted, self.reporters = [], [], []
+        self.topic_policies, self.config_policies = [], []
+        if reason and self.closed:
+            self._refuse_changes(reason, topics=topics, configs=configs)
         for one in refused.values():
             self._refuse(one, reason)
         self.live = bool(reason)
@@ -118,6 +148,17 @@ class Contributions:
                 wanted.handle = None
         for reporter in self.reporters:
             self.site.reporters.remove(reporter)
+        for policy in self.topic_policies:
+            self._policies.topics.remove(policy)
+        for one in self.config_policies:
+            self._policies.configs.remove(one)
+
+    def _enact(self) -> None:
+        """A plugin without policies may run where there is no controller."""
+        if self.topic_policies:
+            self._policies.topics.extend(self.topic_policies)
+        if self.config_policies:
+            self._policies.configs.extend(self.config_policies)
 
     def names(self) -> list[str]:
         """For people: one word for each."""
@@ -125,6 +166,8 @@ class Contributions:
             *(f"api:{api.name}({api.key})" for api in self.apis.values()),
             *(f"mount:{mount.path}" for mount in self.mounts),
             *(f"{one.kind}:{getattr(one.request, '__name__', '*')}" for one in self.wanted),
+            *("create-topic-policy" for _ in self.topic_policies),
+            *("alter-config-policy" for _ in self.config_policies),
             *(f"reporter:{type(reporter).__name__}" for reporter in self.reporters),
         ]
 
@@ -134,6 +177,18 @@ class Contributions:
         made = evolve(wanted, kind="before", function=refuse, handle=None)
         self._register(made)
         self.wanted.append(made)
+
+    def _refuse_changes(self, reason: str, *, topics: bool, configs: bool) -> None:
+        """In the place of policies."""
+        if topics:
+            self.topic_policies = [refuser(reason)]
+        if configs:
+            self.config_policies = [refuser(reason)]
+        self._enact()
+
+    @property
+    def _policies(self) -> Policies:
+        return self.site.parts.controller.policies
 
     @property
     def _interceptors(self) -> Any:

@@ -142,6 +142,18 @@ def refuser(reason: str) -> Callable[[Any, Any], Any]:
     return refuse
 
 
+def guard_policy(policy: Callable[[Any, str], None], owner: Owner, where: str) -> Any:
+    """A policy: what it says counts, what else it raises is its plugin's failure."""
+
+    def ask(wanted: Any, principal: str) -> None:
+        try:
+            policy(wanted, principal)
+        except BaseException as error:
+            raise contained(error, owner, where) from error
+
+    return ask
+
+
 def _guard_plain(handler: Callable[..., Any], owner: Owner, where: str) -> Callable[..., Any]:
     in_hand = owner.in_hand
 

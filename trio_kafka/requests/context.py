@@ -12,6 +12,7 @@ from trio_kafka.model import Endpoint
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.request import Request
 from trio_kafka.requests.parts import Parts
+from trio_kafka.security.principal import ANONYMOUS
 
 if TYPE_CHECKING:
     from trio_kafka.requests.parking import Parking
@@ -44,6 +45,11 @@ class Context(_Parts):
     def client_id(self) -> str:
         """Empty where the client sent none."""
         return self.request.client_id
+
+    @property
+    def principal(self) -> str:
+        """Who asks."""
+        return ANONYMOUS
 
     @property
     def connection(self) -> Connection:

@@ -1,0 +1,85 @@
+"""Policies of whoever runs a cluster: they look at topics to be created and at settings to be
+changed, and may say no.
+
+They are asked where Kafka asks them: when everything else was found right, also when a request only
+wants to know (`validate_only`); of a new topic's settings both kinds are asked. Source: KIP-108,
+KIP-133; Apache Kafka 4.4.0 (deletions that AlterConfigs only implies are not shown: KAFKA-14195).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import define, field, frozen
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.metadata.image import ResourceType
+from trio_kafka.model import NodeId
+
+_logger = get_logger(__name__)
+
+
+@frozen(kw_only=True)
+class TopicToCreate:
+    """assignments: by partition, where the request gives them: both counts are None then, and else
+    those that the topic would have. configs: those that the request sets.
+    """
+
+    name: str
+    partitions: int | None
+    replication_factor: int | None
+    assignments: Mapping[int, Sequence[NodeId]] | None
+    configs: Mapping[str, str | None]
+
+
+@frozen(kw_only=True)
+class ConfigsToAlter:
+    """Of one resource. configs: what would be set; None: set no more."""
+
+    kind: ResourceType
+    name: str
+    configs: Mapping[str, str | None]
+
+
+TopicPolicy = Callable[[TopicToCreate, str], None]
+ConfigPolicy = Callable[[ConfigsToAlter, str], None]
+"""Called with the principal too. They raise KafkaError(POLICY_VIOLATION), and never wait."""
+
+Approval = Callable[[TopicToCreate], None]
+ConfigApproval = Callable[[ConfigsToAlter], None]
+"""The same of one principal."""
+
+
+def approved(wanted: object) -> None:
+    """Nobody has anything against it."""
+
+
+@define(eq=False)
+class Policies:
+    """All that there are; every one must agree."""
+
+    topics: list[TopicPolicy] = field(factory=list, init=False)
+    configs: list[ConfigPolicy] = field(factory=list, init=False)
+
+    def topic_approval(self, principal: str) -> Approval:
+        """What asks them about a topic."""
+        if not self.topics:
+            return approved
+        return lambda wanted: _ask(self.topics, wanted, principal)
+
+    def config_approval(self, principal: str) -> ConfigApproval:
+        """What asks them about settings."""
+        if not self.configs:
+            return approved
+        return lambda wanted: _ask(self.configs, wanted, principal)
+
+
+def _ask(policies: Sequence[Callable[..., None]], wanted: object, principal: str) -> None:
+    for policy in list(policies):
+        try:
+            policy(wanted, principal)
+        except KafkaError:
+            raise
+        except Exception as error:
+            _logger.exception("a policy failed", asked=type(wanted).__name__)
+            code = ErrorCode.UNKNOWN_SERVER_ERROR
+            raise KafkaError(code, "a policy failed: the request is refused") from error
