@@ -135,6 +135,8 @@ class Delayed:
     queued: bool = field(default=False, init=False)
     lane: "Callable[[Delayed], None] | None" = field(default=None, init=False)
     finish: "Callable[[Any], None] | None" = field(default=None, init=False)
+    # `trio.current_time()` when it began to wait, by whoever registers it; 0: nobody said.
+    since: float = field(default=0.0, init=False)
     timer: Timer | None = field(default=None, init=False)
 
     def marked(self, key: Hashable = None) -> None:
@@ -153,7 +155,7 @@ class Purgatory:
         self._timers = timers
         self.watchers: dict[Hashable, dict[Watcher, None]] = {}  # who watches each key
         self._waiting: dict[Delayed, None] = {}
-        self._completed = self._expired = self._dropped = 0
+        self._completed = self._expired = self._dropped = self._high_water = 0
         self._closed = False
         node.add(name, "purgatory", self.figures)
 
@@ -174,6 +176,8 @@ class Purgatory:
         for key in delayed.keys:
             self.attach(key, delayed)
         self._waiting[delayed] = None
+        if len(self._waiting) > self._high_water:  # noqa: PLR1730 - max() costs more
+            self._high_water = len(self._waiting)
         if delayed.deadline != float("inf"):
             delayed.timer = self._timers.at(delayed.deadline, partial(self._expire, delayed))
         if self._closed:
@@ -255,10 +259,12 @@ class Purgatory:
         oldest = next(iter(self._waiting), None)
         return {
             "waiting": len(self._waiting),
+            "high_water": self._high_water,
             "watched": len(self.watchers),
             "completed": self._completed,
             "expired": self._expired,
             "dropped": self._dropped,
+            "oldest_s": trio.current_time() - oldest.since if oldest and oldest.since else None,
             "oldest_deadline": None if oldest is None else oldest.deadline,
         }
 

@@ -32,7 +32,14 @@ async def test_names_are_created_once_however_often_they_are_wanted(autojump_clo
 
     assert asked == [["a", "b"], ["c"]]
     figures = root.children[0].figures()
-    assert figures == {"wanted": 0, "created": 2, "refused": 1, "dropped": 0}
+    assert figures == {
+        "wanted": 0,
+        "bound": MOST,
+        "high_water": 3,
+        "created": 2,
+        "refused": 1,
+        "dropped": 0,
+    }
 
 
 async def test_a_controller_that_refuses_all_is_asked_again_for_what_comes(autojump_clock) -> None:

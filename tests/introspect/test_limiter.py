@@ -13,6 +13,8 @@ async def test_a_limiter_is_in_the_tree_with_its_figures() -> None:
     async with limiter:
         (child,) = node.children
         assert (child.name, child.kind) == ("threads", "limiter")
-        assert child.figures() == {"tokens": 2, "borrowed": 1, "waiting": 0}
+        figures = dict(child.figures())
+    assert "test_a_limiter_is_in_the_tree" in str(figures.pop("held_by"))
+    assert figures == {"tokens": 2, "borrowed": 1, "waiting": 0}
     assert limiter.borrowed_tokens == 0
     await trio.lowlevel.checkpoint()

@@ -38,7 +38,7 @@ class TopicCreation:
         self._create = create
         self._wanted: dict[str, None] = {}
         self._asked = trio.Event()
-        self._created = self._refused = self._dropped = 0
+        self._created = self._refused = self._dropped = self._high_water = 0
         node.add("auto-topic-creation", "part", self._figures)
 
     def want(self, names: Iterable[str]) -> None:
@@ -46,6 +46,7 @@ class TopicCreation:
         for name in names:
             if len(self._wanted) < MOST:
                 self._wanted[name] = None
+                self._high_water = max(self._high_water, len(self._wanted))
             elif name not in self._wanted:
                 self._dropped += 1
         self._asked.set()
@@ -77,6 +78,8 @@ class TopicCreation:
     def _figures(self) -> Figures:
         return {
             "wanted": len(self._wanted),
+            "bound": MOST,
+            "high_water": self._high_water,
             "created": self._created,
             "refused": self._refused,
             "dropped": self._dropped,

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import trio
+
 from trio_kafka.introspect.channels import Receiver, Sender, open_channel
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.connection import Connection
@@ -21,7 +23,9 @@ class Arrivals:
     ) -> None:
         self._send: Sender[Slot]
         self._receive: Receiver[Slot]
-        self._send, self._receive = open_channel(bound, node, "new-connections")
+        self._send, self._receive = open_channel(
+            bound, node, "new-connections", lambda slot: trio.current_time() - slot.since
+        )
         self.counts = self._send.counts
         self.refuses = False  # who comes is closed
         self._framer = framer

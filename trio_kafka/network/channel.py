@@ -40,7 +40,7 @@ class RequestChannel:
         self._elapsed = elapsed
         self._counts = self._send.counts
         self._completions: deque[Delayed] = deque()
-        self._completed = 0
+        self._completed = self._most_completions = 0
         self._refused: deque[Callable[[], None]] = deque()
 
     @property
@@ -66,8 +66,11 @@ class RequestChannel:
 
     def complete(self, delayed: Delayed) -> None:
         """The lane of completions: never waits, never refuses."""
-        self._completions.append(delayed)
+        completions = self._completions
+        completions.append(delayed)
         self._completed += 1
+        if len(completions) > self._most_completions:  # noqa: PLR1730 - max() costs more
+            self._most_completions = len(completions)
         if self._counts.idle and len(self._completions) == 1:
             self._send.send_nowait(_WAKE)  # a receiver waits: this cannot fail
 
@@ -111,6 +114,7 @@ class RequestChannel:
     def _lane_figures(self) -> Figures:
         return {
             "completions": len(self._completions),
+            "most_completions": self._most_completions,
             "completed": self._completed,
             "refused": len(self._refused),
         }

@@ -91,4 +91,9 @@ class Close:
     request: "Request | None" = None
 
 
+def answered_at(item: "Item") -> float | None:
+    """When the answer that it carries was made; None for what carries none."""
+    return item.request.stamps.answered if isinstance(item, Send | NoOp) else None
+
+
 Item = Send | NoOp | StartThrottle | EndThrottle | MemoryGiven | Flush | Close

@@ -60,7 +60,7 @@ class Processor:
         # Bounded by muting: one answer a connection, and a few signs.
         self._responses: Sender[items.Item]
         self._take: Receiver[items.Item]
-        self._responses, self._take = open_channel(UNBOUNDED, self._node, "responses")
+        self._responses, self._take = open_channel(UNBOUNDED, self._node, "responses", self._age_s)
         self._responding = self._responses.counts
         self._ready: deque[Connection] = deque()
         self._waiting = WaitingRoom(shared.channel, self._ring)
@@ -379,6 +379,10 @@ class Processor:
             self._asleep = False
             self._selector.ring()
 
+    def _age_s(self, item: items.Item) -> float | None:
+        answered = items.answered_at(item)
+        return None if answered is None else self._elapsed() - answered
+
     def figures(self) -> Figures:
         return {
             "connections": len(self.connections),
@@ -386,6 +390,7 @@ class Processor:
             "served": self._served,
             "ready": len(self._ready),
             "waiting_for_room": len(self._waiting),
+            "most_waiting_for_room": self._waiting.most,
             **self._lingering.figures(),
             "buffers_kept": self._shared.buffers.kept,
         }

@@ -6,6 +6,8 @@ the connection. So a place is given back wherever a connection ends, and once.
 
 from typing import TYPE_CHECKING
 
+import trio
+
 from trio_kafka.quotas.connection import ListenerAccount, address_of
 from trio_kafka.world.protocols import Socket
 
@@ -17,12 +19,13 @@ if TYPE_CHECKING:
 class Slot:
     """At the gate of its listener. connection: what a processor made of it, while that is open."""
 
-    __slots__ = ("address", "connection", "entered", "gate", "socket", "wait_s")
+    __slots__ = ("address", "connection", "entered", "gate", "since", "socket", "wait_s")
 
     def __init__(self, socket: Socket, gate: "Gate") -> None:
         self.socket = socket
         self.gate = gate
         self.address = address_of(socket.peer.host)
+        self.since = trio.current_time()
         self.wait_s = 0.0  # before it may enter
         self.entered = False
         self.connection: Connection | None = None

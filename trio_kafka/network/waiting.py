@@ -22,6 +22,7 @@ class WaitingRoom:
 
     _channel: RequestChannel
     _ring: Callable[[], None]
+    most: int = field(default=0, init=False)  # that have waited at once
     room: bool = field(default=False, init=False)  # the channel has called
     _asked: bool = field(default=False, init=False)
     _waiting: deque[Connection] = field(factory=deque, init=False)
@@ -41,6 +42,7 @@ class WaitingRoom:
                 return
         connection.muted |= items.CHANNEL_FULL
         self._waiting.append(connection)
+        self.most = max(self.most, len(self._waiting))
         self._ask()
 
     def offer_again(self) -> None:

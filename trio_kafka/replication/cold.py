@@ -11,6 +11,7 @@ import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.channels import Receiver, Sender, open_channel
+from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.purgatory import Delayed
@@ -34,9 +35,11 @@ class ColdReads:
 
     def __init__(self, node: Node) -> None:
         self._node = node.add("cold-reads", "part", self._figures)
-        channel: tuple[Sender[_Job], Receiver[_Job]] = open_channel(PARKED, self._node, "fetches")
+        channel: tuple[Sender[_Job], Receiver[_Job]] = open_channel(
+            PARKED, self._node, "fetches", lambda job: trio.current_time() - job[1].since
+        )
         self._send, self._receive = channel
-        self._limiter = trio.CapacityLimiter(AT_ONCE)
+        self._limiter = open_limiter(AT_ONCE, self._node, "at-once")
         self.read = 0
         self.refused = 0
 

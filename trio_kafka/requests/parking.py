@@ -44,6 +44,11 @@ class Parking:
         self._result: Any = None
         self.holds = False
 
+    @property
+    def name(self) -> str:
+        """What is served here, for whoever asks who holds a token."""
+        return str(self._request.route.api.name)
+
     async def take(self) -> None:
         """Take a token; waits only if none is free."""
         try:

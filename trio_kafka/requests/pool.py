@@ -67,7 +67,7 @@ class HandlerGroup:
     ) -> None:
         self.size = size
         self.unparked = 0
-        self.parked = 0
+        self.parked = self.most_parked = 0
         self.elapsed: Callable[[], float] = turn.elapsed
         self._channel = channel
         self._parts = parts
@@ -115,6 +115,7 @@ class HandlerGroup:
     def one_parked(self) -> None:
         """A handler waits for others: another takes its place."""
         self.parked += 1
+        self.most_parked = max(self.most_parked, self.parked)
         self.unparked -= 1
         if self.unparked < self.size:
             self._start_one()
@@ -291,6 +292,7 @@ class HandlerGroup:
             request.respond(None)
             return
         request.stamps.handled = self.elapsed()
+        delayed.since = self._turn.time
         delayed.purgatory.watch(
             delayed, self._channel.complete, partial(self._complete, request, route, message)
         )
@@ -365,4 +367,9 @@ class HandlerGroup:
         nursery.start_soon(self._serve, name=f"{self._name}-{self._started - 1}")
 
     def _figures(self) -> Figures:
-        return {"size": self.size, "tasks": self.unparked, "parked": self.parked}
+        return {
+            "size": self.size,
+            "tasks": self.unparked,
+            "parked": self.parked,
+            "most_parked": self.most_parked,
+        }
