@@ -7,6 +7,8 @@ bounded: clients choose some of these texts.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
+from struct import Struct
 from typing import Final
 
 import trio
@@ -20,14 +22,14 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
     TEXT,
     DescribeTreeRequest,
     DescribeTreeResponse,
-    TreeFigure,
-    TreeRow,
 )
 
 MOST: Final = 5000  # rows of an answer
-SLICE: Final = 16  # rows between two checkpoints: 0.12 ms with eight figures each
+SLICE: Final = 16  # rows between two checkpoints: 0.1 ms with eight figures each
 LONGEST: Final = 256  # characters of a figure's text
 _COUNT_SIZE: Final = 4  # bytes of an array's length
+_INT32: Final = Struct(">i").pack
+_INT16: Final = Struct(">h").pack
 
 
 @api(DescribeTreeRequest)
@@ -41,7 +43,7 @@ async def describe_tree(request: DescribeTreeRequest, context: Context) -> Encod
         if len(rows) >= most:
             truncated = True
             break
-        rows.append(to_bytes(make_row(depth, node), version))
+        rows.append(encode_row(depth, node))
         if not len(rows) % SLICE:
             await trio.lowlevel.checkpoint()
     await trio.lowlevel.checkpoint()
@@ -96,23 +98,53 @@ def walk(top: Node, max_depth: int) -> Iterator[tuple[int, Node]]:
                 below.append(iter(node.children))
 
 
-def make_row(depth: int, node: Node) -> TreeRow:
-    """A node with its figures, read now."""
+def encode_row(depth: int, node: Node) -> bytes:
+    """A node with its figures, read now: a TreeRow of version 0.
+
+    Written here and not by the compiler's codec: of 1,000 connections the messages alone would be
+    more than the whole may cost.
+    """
+    parts = [_INT32(depth), _name(node.kind), _text(node.name), b""]
+    count = len(parts)
     try:
-        figures = [make_figure(name, value) for name, value in node.figures().items()]
+        for name, value in node.figures().items():
+            parts.append(_name(name))
+            parts.append(_figure(value))
     except Exception as error:  # noqa: BLE001 - one node's bug must not hide the others
-        figures = [TreeFigure("figures", TEXT, f"failed: {type(error).__name__}")]
-    return TreeRow(depth, node.kind, node.name, figures)
+        del parts[count:]
+        parts += _name("figures"), _figure(f"failed: {type(error).__name__}")
+    parts[count - 1] = _INT32((len(parts) - count) // 2)
+    return b"".join(parts)
 
 
-def make_figure(name: str, value: float | str | bool | None) -> TreeFigure:
-    """A figure as the message has it."""
+def _figure(value: float | str | bool | None) -> bytes:
+    """A figure's kind and value."""
     if value is None:
-        return TreeFigure(name, NULL)
-    if isinstance(value, bool):
-        return TreeFigure(name, BOOLEAN, "true" if value else "false")
+        return _NULL
+    if value is True:
+        return _TRUE
+    if value is False:
+        return _FALSE
     if isinstance(value, int):
-        return TreeFigure(name, INTEGER, str(value))
+        data = b"%d" % value
+        return b"%c%b%b" % (INTEGER, _INT16(len(data)), data)
     if isinstance(value, float):
-        return TreeFigure(name, REAL, repr(value))
-    return TreeFigure(name, TEXT, value[:LONGEST])
+        data = repr(value).encode()
+        return b"%c%b%b" % (REAL, _INT16(len(data)), data)
+    return b"%c%b" % (TEXT, _text(value[:LONGEST]))
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    return _INT16(len(data)) + data
+
+
+@lru_cache(maxsize=1024)
+def _name(text: str) -> bytes:
+    """Of texts that come again and again."""
+    return _text(text)
+
+
+_NULL: Final = bytes([NULL]) + _text("")
+_TRUE: Final = bytes([BOOLEAN]) + _text("true")
+_FALSE: Final = bytes([BOOLEAN]) + _text("false")

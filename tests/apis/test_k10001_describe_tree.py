@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from trio_kafka.introspect.tree import Figures, Node
@@ -20,7 +22,14 @@ from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_apis import k10001_describe_tree as module
 from trio_kafka_apis.k18_api_versions import api_versions
-from trio_kafka_apis.k10001_describe_tree import LONGEST, MOST, SLICE, describe_tree, walk
+from trio_kafka_apis.k10001_describe_tree import (
+    LONGEST,
+    MOST,
+    SLICE,
+    describe_tree,
+    encode_row,
+    walk,
+)
 
 
 @asynccontextmanager
@@ -306,3 +315,31 @@ def test_the_messages_have_these_bytes() -> None:
         "00000002" + "000470617274" + "00016e" + "00000001" + "000166" + "04" + "000176"
     )
     assert decoder(DescribeTreeResponse, 0)(to_bytes(response, 0))[0] == response
+
+
+def figure_of(name: str, value: float | str | bool | None) -> TreeFigure:
+    """As the message says what kinds there are."""
+    if value is None:
+        return TreeFigure(name, 0)
+    if isinstance(value, bool):
+        return TreeFigure(name, 1, "true" if value else "false")
+    if isinstance(value, int):
+        return TreeFigure(name, 2, str(value))
+    if isinstance(value, float):
+        return TreeFigure(name, 3, repr(value))
+    return TreeFigure(name, 4, value[:LONGEST])
+
+
+@given(
+    st.integers(0, 1000),
+    st.text(),
+    st.dictionaries(
+        st.text(), st.none() | st.booleans() | st.integers() | st.floats() | st.text(), max_size=9
+    ),
+)
+def test_a_row_has_the_bytes_that_the_message_has(
+    depth: int, name: str, figures: dict[str, float | str | bool | None]
+) -> None:
+    row = TreeRow(depth, "part", name, [figure_of(*one) for one in figures.items()])
+
+    assert encode_row(depth, Node(name, "part", lambda: figures)) == to_bytes(row, 0)
