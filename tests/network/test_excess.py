@@ -2,6 +2,7 @@
 plane.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from trio.testing import MockClock
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
+from trio_kafka.network.excess import _close_some
 from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.quotas.connection import ConnectionBounds
 from trio_kafka.testing.simulation import simulated_world
@@ -106,3 +108,37 @@ async def test_who_no_processor_has_yet_is_closed_when_one_has_it(
 
     assert one.closed
     nursery.cancel_scope.cancel()
+
+
+async def close_some(limits: ConnectionLimits, meanwhile: Callable[[], None]) -> None:
+    """Look for who is to be closed; `meanwhile` happens when those of the first slice were seen."""
+
+    async def act() -> None:
+        await trio.lowlevel.checkpoint()
+        meanwhile()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_close_some, limits)
+        nursery.start_soon(act)
+
+
+async def test_who_works_while_others_are_looked_at_stays(limits: ConnectionLimits) -> None:
+    oldest, *others = crowd(limits, [float(number) for number in range(1500)])
+    limits.obey(ConnectionBounds(connections=1498))
+
+    def work() -> None:
+        oldest.progress = 9999.0
+
+    await close_some(limits, work)
+
+    assert not oldest.closed
+    assert [bool(one.closed) for one in others[:2]] == [True, False]
+
+
+async def test_nobody_is_closed_when_there_is_room_meanwhile(limits: ConnectionLimits) -> None:
+    connections = crowd(limits, [float(number) for number in range(1500)])
+    limits.obey(ConnectionBounds(connections=1499))
+
+    await close_some(limits, lambda: connections[-1].slot.close())
+
+    assert not any(one.closed for one in connections)

@@ -318,6 +318,20 @@ async def test_an_address_may_have_more_or_none(autojump_clock: MockClock) -> No
             assert [is_open(one) for one in clients] == [True] * most + [False] * (4 - most)
 
 
+async def test_what_is_known_of_hosts_holds_at_once(autojump_clock: MockClock) -> None:
+    async with room() as at:
+        await at.connect("friend")
+        hosts = {"friend": 5, "::ffff:10.0.0.1": 6}
+        at.limits.obey(ConnectionBounds(addresses=hosts))
+        assert at.limits.accounts.bounds.addresses == {"10.0.0.1": 6}
+        await at.settle()
+
+        at.limits.obey(ConnectionBounds(addresses=hosts, connections=9))
+
+        assert at.limits.accounts.bounds.addresses == {"friend": 5, "10.0.0.1": 6}
+        assert at.limits.accounts.bounds.connections == 9
+
+
 # --- rates
 
 
