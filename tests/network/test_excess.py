@@ -139,6 +139,6 @@ async def test_nobody_is_closed_when_there_is_room_meanwhile(limits: ConnectionL
     connections = crowd(limits, [float(number) for number in range(1500)])
     limits.obey(ConnectionBounds(connections=1499))
 
-    await close_some(limits, lambda: connections[-1].slot.close())
+    await close_some(limits, connections[-1].slot.close)
 
     assert not any(one.closed for one in connections)
