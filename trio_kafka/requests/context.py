@@ -29,13 +29,13 @@ Ts = TypeVarTuple("Ts")
 class Context(_Parts):
     """One request's view of the broker; every field of `Parts` is an attribute of it."""
 
-    __slots__ = ("_parking", "parts", "request", "version")
+    __slots__ = ("parking", "parts", "request", "version")
 
     def __init__(self, request: Request, parts: Parts, parking: "Parking | None" = None) -> None:
         self.request = request
         self.parts = parts
         self.version = request.code & 0xFFFF  # of the API; no negative one is ever served
-        self._parking = parking
+        self.parking = parking
 
     @property
     def correlation(self) -> int:
@@ -76,9 +76,9 @@ class Context(_Parts):
         leaves meanwhile. Whatever comes back comes back with a place. The request's frame stays
         valid.
         """
-        if self._parking is None:
+        if self.parking is None:
             raise RuntimeError("a plain handler cannot wait: return a Delayed, or make it async")
-        return await self._parking.parked(wait, *args, deadline=deadline)
+        return await self.parking.parked(wait, *args, deadline=deadline)
 
 
 def _reach(part: str) -> Any:

@@ -14,6 +14,7 @@ from attrs import define
 
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.purgatory import Delayed
+from trio_kafka.requests.tokens import Tokens
 from trio_kafka.steps import Steps
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ class Group(Protocol):
     """The group of handlers that errands belong to."""
 
     elapsed: Callable[[], float]
-    limiter: trio.CapacityLimiter
+    limiter: Tokens
 
     @property
     def nursery(self) -> trio.Nursery: ...
@@ -42,8 +43,8 @@ class Errand(Protocol):
     async def run(self, scope: trio.CancelScope) -> bool:
         """Do it. False: nobody is there for an answer. Raises InvariantError alone."""
 
-    def leave(self) -> None:
-        """Nobody is there for an answer: be cancelled, if it is parked."""
+    def leave_request(self) -> None:
+        """Nobody is there for an answer: be cancelled."""
 
 
 @define(eq=False)
@@ -95,7 +96,7 @@ class Errands:
     def drop(self, delayed: Delayed) -> None:
         """Nobody is there for an answer."""
         for errand in delayed.keys:
-            errand.leave()  # type: ignore[attr-defined]  # the key is an errand
+            errand.leave_request()  # type: ignore[attr-defined]  # the key is an errand
 
     # --- as those who have places
 
@@ -110,44 +111,35 @@ class Errands:
     async def _work(self, delayed: Delayed, finish: Callable[[Any], None]) -> None:
         """Errand after errand."""
         worker = _Worker(trio.lowlevel.current_task(), (delayed, finish))
-        del delayed, finish
+        spare = self._spare
+
+        def abort(raise_cancel: object) -> trio.lowlevel.Abort:
+            del raise_cancel
+            spare.remove(worker)
+            return trio.lowlevel.Abort.SUCCEEDED
+
         while True:
             with trio.CancelScope() as scope:
                 while not scope.cancel_called:
                     if worker.given is None:
-                        if len(self._spare) >= SPARE:
+                        if len(spare) >= SPARE:
                             return
-                        await self._next(worker)
-                    await self._do(worker, scope)
-
-    async def _do(self, worker: _Worker, scope: trio.CancelScope) -> None:
-        given, worker.given = worker.given, None
-        if given is None:
-            return
-        delayed, finish = given
-        (errand,) = delayed.keys
-        wanted = False
-        try:
-            wanted = await errand.run(scope)  # type: ignore[attr-defined]  # as in `drop`
-        finally:
-            self._working -= 1
-            self._done += 1
-            delayed.keys = ()  # it has the errand's answer, by `try_complete`: no cycle
-            if not wanted and scope.cancel_called:
-                finish(None)
-        if wanted:
-            finish(_answer_of(delayed))
-
-    async def _next(self, worker: _Worker) -> None:
-        """Wait for an errand."""
-
-        def abort(raise_cancel: object) -> trio.lowlevel.Abort:
-            del raise_cancel
-            self._spare.remove(worker)
-            return trio.lowlevel.Abort.SUCCEEDED
-
-        self._spare.append(worker)
-        await trio.lowlevel.wait_task_rescheduled(abort)
+                        spare.append(worker)
+                        await trio.lowlevel.wait_task_rescheduled(abort)
+                    delayed, finish = worker.given
+                    worker.given = None
+                    try:
+                        wanted = await delayed.keys[0].run(scope)
+                    except BaseException:
+                        if scope.cancel_called:
+                            finish(None)
+                        raise
+                    finally:
+                        self._working -= 1
+                        self._done += 1
+                        delayed.keys = ()  # what gives its answer has it: no cycle
+                    finish(_answer_of(delayed) if wanted else None)
+                    del delayed, finish
 
     def _figures(self) -> Figures:
         return {

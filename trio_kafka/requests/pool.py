@@ -23,7 +23,6 @@ from trio_kafka.errors import (
     KafkaError,
     ProtocolError,
 )
-from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Figures, Node
@@ -42,6 +41,7 @@ from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.requests.routes import API_VERSIONS, Routes
 from trio_kafka.requests.slices import LARGE
+from trio_kafka.requests.tokens import Tokens
 from trio_kafka.steps import Steps, advance
 from trio_kafka.wire.server import code_of
 
@@ -78,7 +78,7 @@ class HandlerGroup:
         self._started = 0
         self._nursery: trio.Nursery | None = None
         node = node.add("request-handlers", "nursery", self._figures)
-        self.limiter = open_limiter(size, node, "num.io.threads")
+        self.limiter = Tokens(size, node, "num.io.threads")
         self.complete: Callable[[Delayed], None] = channel.complete
         chains = Chains(
             interceptors=parts.interceptors,
@@ -185,7 +185,7 @@ class HandlerGroup:
         if message is None:
             return
         with trio.CancelScope() as scope:
-            parking = Parking(self, request, scope)
+            parking = Parking(self, request, scope.cancel)
             context = Context(request, self._parts, parking)
             try:
                 await parking.take()
@@ -227,11 +227,11 @@ class HandlerGroup:
 
     async def _go_on(self, request: Request, steps: Steps[None]) -> None:
         with closing(steps):
-            await self.limiter.acquire_on_behalf_of(request)
+            await self.limiter.take(request)
             try:
                 await self.all_of(steps)
             finally:
-                self.limiter.release_on_behalf_of(request)
+                self.limiter.give_back(request)
 
     async def all_of(self, steps: Steps[T]) -> T:
         """What steps give at their end; others run between slices of them."""

@@ -134,7 +134,7 @@ class DirectClient:
         self._answered, self._segments = trio.Event(), None
         self._correlation += 1
         version = newest(type(request)) if version is None else version
-        made = self._arrive(
+        made = self.arrive(
             request_frame(request, version, correlation=self._correlation, client_id=self.client_id)
         )
         if self._group.channel.idle and self._group.group.is_plain(made):
@@ -169,8 +169,8 @@ class DirectClient:
         if connection.parked is not None:
             connection.parked()
 
-    def _arrive(self, data: bytes) -> Request:
-        """The frame, as a processor receives it."""
+    def arrive(self, data: bytes) -> Request:
+        """A frame with its size, as a processor receives it: whoever has the request serves it."""
         framer, rest = self.connection.framer, memoryview(data)
         frame = None
         while frame is None:
