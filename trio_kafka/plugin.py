@@ -71,6 +71,7 @@ from trio_kafka.replication.sessions import FetchKey, SessionPartition
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.kept import Kept
+from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded
 from trio_kafka.requests.seen import Seen, Which, look
@@ -117,6 +118,7 @@ __all__ = [
     "Plugin",
     "PluginContext",
     "PluginError",
+    "PluginStatus",
     "Produced",
     "ProtocolError",
     "Purgatory",

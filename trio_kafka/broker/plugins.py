@@ -27,7 +27,9 @@ def make_host(site: Site, parts: Parts, plugins: Sequence[Plugin] | None) -> Plu
         counters=site.counters,
         fail=site.tasks.fail,
     )
-    return PluginHost(shared, plugins)
+    host = PluginHost(shared, plugins)
+    parts.plugins = host
+    return host
 
 
 async def start_plugins(site: Site, host: PluginHost) -> None:

@@ -23,9 +23,16 @@ _COMMANDS: Final = (
     ("config explain", "trio_kafka.cli.config.explain:explain", "Say what settings mean."),
     ("config lint", "trio_kafka.cli.config.lint:lint_files", "Say what is wrong with settings."),
     ("config diff", "trio_kafka.cli.config.diff:diff", "Say which settings differ."),
+    ("plugin list", "trio_kafka.cli.plugin.list:list_plugins", "Show the plugins of a broker."),
+    ("plugin new", "trio_kafka.cli.plugin.new:new", "Write a package with a plugin."),
+    ("plugin check", "trio_kafka.cli.plugin.check:check", "Check what is installed."),
+    ("plugin reload", "trio_kafka.cli.plugin.reload:reload", "Reload a plugin of a broker."),
     ("version", "trio_kafka.cli.version:version", "Print the version."),
 )
-_GROUPS: Final = {"config": "What settings mean, what is wrong with them, how they differ."}
+_GROUPS: Final = {
+    "config": "What settings mean, what is wrong with them, how they differ.",
+    "plugin": "What plugins do in a broker, what is installed, and a new one to begin with.",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

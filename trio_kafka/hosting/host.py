@@ -24,6 +24,7 @@ from trio_kafka.hosting.settings import Settings, full_name, read_settings, stra
 from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.requests.plugins import PluginStatus
 
 _logger: Final = get_logger(__name__)
 PAUSES_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)  # before each restart in a row
@@ -51,6 +52,10 @@ class PluginHost:
     def find(self, name: str) -> Hosted:
         """Raises KeyError."""
         return self._hosted[name]
+
+    def statuses(self) -> list[PluginStatus]:
+        """How they are."""
+        return [one.status() for one in self.plugins]
 
     def owner_of(self, module: str) -> str | None:
         """The name of the plugin that has a module, by the name that its frames know it by."""

@@ -10,6 +10,7 @@ from trio_kafka.hosting.importing import Imported
 from trio_kafka.hosting.life import Life, State
 from trio_kafka.hosting.settings import Settings, shown
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.requests.plugins import PluginStatus
 
 
 @define(eq=False, kw_only=True)
@@ -103,6 +104,24 @@ class Hosted:
         if self.plugin is None or self.settings is None:
             return {}
         return shown(self.plugin, self.settings)
+
+    def status(self) -> PluginStatus:
+        """For whoever asks the broker."""
+        return PluginStatus(
+            name=self.name,
+            doc=self.plugin.doc if self.plugin else "",
+            state=self.state.value,
+            since=self.since,
+            enabled=self.enabled,
+            policy=self.policy,
+            order=self.order[0],
+            generation=self.generation,
+            past=len(self.past),
+            failures=self.failures,
+            error=self.error,
+            contributions=self.contributions,
+            settings=self.shown_settings(),
+        )
 
     def figures(self) -> Figures:
         """For the tree."""

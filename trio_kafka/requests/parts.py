@@ -21,6 +21,7 @@ from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.network.plane import Plane
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.interceptors import Interceptors
+from trio_kafka.requests.plugins import Plugins
 from trio_kafka.requests.registry import Registry
 
 
@@ -105,6 +106,7 @@ class Parts:
     lifecycle: Lifecycle = missing("lifecycle")
     metadata: MetadataCache = missing("metadata")
     planes: list[Plane] = field(factory=list)
+    plugins: Plugins = missing("plugins")
     producer_ids: ProducerIds = missing("producer ids")
     replicas: ReplicaManager = missing("replicas")
     settings: EffectiveConfig = missing("settings")

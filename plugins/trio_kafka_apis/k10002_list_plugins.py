@@ -1,0 +1,45 @@
+"""ListPlugins (key 10002, ours): the plugins of this node, with state, error and what they give.
+
+Never waits. Anybody may ask; values of secrets are hidden.
+"""
+
+from typing import Final
+
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, PluginStatus, api
+from trio_kafka.protocol.messages.k10002_list_plugins import (
+    ListedPlugin,
+    ListPluginsRequest,
+    ListPluginsResponse,
+    PluginSetting,
+)
+
+LONGEST: Final = 1000  # characters of an error
+
+
+@api(ListPluginsRequest)
+def list_plugins(request: ListPluginsRequest, context: Context) -> ListPluginsResponse:
+    statuses = context.plugins.statuses()
+    if request.name is not None:
+        statuses = [one for one in statuses if one.name == request.name]
+        if not statuses:
+            name = request.name[:LONGEST]
+            raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, f"no plugin {name!r}")
+    return ListPluginsResponse(plugins=[_listed(one) for one in statuses])
+
+
+def _listed(one: PluginStatus) -> ListedPlugin:
+    return ListedPlugin(
+        name=one.name,
+        doc=one.doc,
+        state=one.state,
+        since_ms=round(one.since * 1000),
+        enabled=one.enabled,
+        policy=one.policy,
+        order=one.order,
+        generation=one.generation,
+        past=one.past,
+        failures=one.failures,
+        error=one.error[:LONGEST] or None,
+        contributions=list(one.contributions),
+        settings=[PluginSetting(name, text) for name, text in one.settings.items()],
+    )

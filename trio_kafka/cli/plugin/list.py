@@ -1,0 +1,112 @@
+"""`trio-kafka plugin list`: those of a running broker: state, error, what they give."""
+
+import json as json_
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
+from trio_kafka.cli.columns import LEFT, RIGHT, columns, printable
+from trio_kafka.model import Endpoint
+from trio_kafka.protocol.messages.k10002_list_plugins import (
+    ListedPlugin,
+    ListPluginsRequest,
+    ListPluginsResponse,
+)
+from trio_kafka.protocol.schema import fields_of
+
+FAILED: Final = 1
+UNKNOWN: Final = "this server has no plugins to show: is it trio-kafka?"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_HEAD: Final = ("NAME", "STATE", "SINCE", "GENERATION", "FAILURES", "POLICY", "WHAT IT DOES")
+_SIDES: Final = (LEFT, LEFT, LEFT, RIGHT, RIGHT, LEFT, LEFT)
+
+
+def list_plugins(
+    name: Annotated[str | None, Parameter(help="Only this one.")] = None,
+    /,
+    *,
+    bootstrap: str,
+    json: Annotated[bool, Parameter(negative="")] = False,
+    timeout: float = 5.0,
+) -> int:
+    """Show the plugins of a running broker, in the order in which they start.
+
+    Parameters
+    ----------
+    bootstrap
+        HOST:PORT of the broker, any listener of it.
+    json
+        Print one JSON array.
+    timeout
+        Seconds until it gives up.
+    """
+    try:
+        plugins = read_plugins(parse_address(bootstrap), name, timeout)
+    except AskError as error:
+        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
+        return FAILED
+    if json:
+        print(json_.dumps([as_data(one) for one in plugins], indent=2))
+    else:
+        for line in as_text(plugins):
+            print(line)
+    return 0
+
+
+def read_plugins(address: Endpoint, name: str | None, timeout_s: float) -> list[ListedPlugin]:
+    """The plugins of a broker. Raises AskError."""
+    with asking(address, timeout_s, unknown=UNKNOWN) as ask:
+        answer: ListPluginsResponse = ask(ListPluginsRequest(name))
+    if answer.error_code:
+        raise AskError(answer.error_message or name_of(answer.error_code))
+    return answer.plugins
+
+
+def as_data(one: ListedPlugin) -> dict[str, object]:
+    """As JSON has it."""
+    names = [field.name for field in fields_of(ListedPlugin)]
+    found = {name: getattr(one, name) for name in names}
+    return found | {"settings": {setting.name: setting.value for setting in one.settings}}
+
+
+def as_text(plugins: list[ListedPlugin]) -> Iterator[str]:
+    """A table; below it what each gives, its settings, and why it failed."""
+    if not plugins:
+        yield "no plugins"
+        return
+    yield from columns(_HEAD, [_row(one) for one in plugins], _SIDES)
+    for one in plugins:
+        yield from _more(one)
+
+
+def _row(one: ListedPlugin) -> tuple[str, ...]:
+    since = _EPOCH + timedelta(milliseconds=one.since_ms)
+    return (
+        one.name,
+        one.state if one.enabled else "disabled",
+        f"{since:%Y-%m-%d %H:%M:%S}",
+        str(one.generation),
+        str(one.failures),
+        one.policy,
+        next(iter(one.doc.splitlines()), ""),
+    )
+
+
+def _more(one: ListedPlugin) -> Iterator[str]:
+    lines = []
+    if one.contributions:
+        lines.append(("gives", " ".join(one.contributions)))
+    if one.settings:
+        lines.append(("settings", " ".join(f"{s.name}={s.value}" for s in one.settings)))
+    if one.past:
+        lines.append(("still there", f"{one.past} generations before this one"))
+    if one.error:
+        lines.append(("error", one.error))
+    if lines:
+        yield f"\n{printable(one.name)}"
+        for label, text in lines:
+            yield f"  {label:12}{printable(text)}"

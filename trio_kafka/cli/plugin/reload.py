@@ -1,0 +1,48 @@
+"""`trio-kafka plugin reload`: let a plugin of a running broker be what its package is now."""
+
+import sys
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
+from trio_kafka.cli.plugin.list import FAILED, UNKNOWN
+from trio_kafka.protocol.messages.k10003_reload_plugin import (
+    ReloadPluginRequest,
+    ReloadPluginResponse,
+)
+
+_LONG_S: Final = 60.0
+
+
+def reload(
+    name: Annotated[str, Parameter(help="The plugin.")],
+    /,
+    *,
+    bootstrap: str,
+    timeout: float = _LONG_S,
+) -> int:
+    """Import a plugin afresh in a running broker, and let it take the place of the old one.
+
+    Connections stay, and what is in hand is finished by the old one. If the new one does not
+    become ready the old one goes on, and this ends with status 1.
+
+    Parameters
+    ----------
+    bootstrap
+        HOST:PORT of the broker, any listener of it.
+    timeout
+        Seconds until it gives up waiting; the reload goes on.
+    """
+    try:
+        with asking(parse_address(bootstrap), timeout, unknown=UNKNOWN) as ask:
+            answer: ReloadPluginResponse = ask(ReloadPluginRequest(name))
+    except AskError as error:
+        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
+        return FAILED
+    if answer.error_code:
+        reason = answer.error_message or name_of(answer.error_code)
+        print(f"trio-kafka: {bootstrap}: {reason}", file=sys.stderr)
+        return FAILED
+    print(f"plugin {name}: generation {answer.generation} serves")
+    return 0

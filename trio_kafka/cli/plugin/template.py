@@ -1,0 +1,157 @@
+"""What `trio-kafka plugin new` writes: paths and texts, with @NAME@, @MODULE@, @CLASS@, @KEY@."""
+
+from collections.abc import Mapping
+from typing import Final
+
+_PYPROJECT: Final = """\
+[build-system]
+requires = ["hatchling>=1.33"]
+build-backend = "hatchling.build"
+
+[project]
+name = "@NAME@"
+version = "0.1.0"
+description = "A plugin for trio-kafka."
+readme = "README.md"
+requires-python = ">=3.11"
+dependencies = ["trio-kafka"]
+
+[project.optional-dependencies]
+test = ["pytest"]
+
+[project.entry-points."trio_kafka.plugins"]
+@NAME@ = "@MODULE@:@MODULE@"
+
+[tool.hatch.build.targets.wheel]
+only-include = ["@MODULE@.py"]
+
+[tool.pytest.ini_options]
+pythonpath = ["."]
+"""
+_README: Final = """\
+# @NAME@
+
+A plugin for trio-kafka. It serves one API, `@CLASS@` (key @KEY@), which greets whoever asks, and
+counts its requests.
+
+    pip install -e .[test]
+    pytest
+    trio-kafka plugin check
+    trio-kafka start --embedded -c plugin.@NAME@.greeting="Good day"
+    trio-kafka plugin list --bootstrap 127.0.0.1:9092
+    trio-kafka plugin reload @NAME@ --bootstrap 127.0.0.1:9092
+
+| Setting | Default | What it says |
+| --- | --- | --- |
+| `plugin.@NAME@.greeting` | `Hello` | How it greets. |
+| `plugin.@NAME@.longest.name` | `100` | A longer name is refused. |
+
+Every plugin has these too: `enabled`, `order`, `policy` (`isolate`, `restart`, `fatal`),
+`deadline.ms`, `limit`, `start.ms`, `drain.ms`, `failures`.
+"""
+_MODULE: Final = '''\
+"""@CLASS@ (key @KEY@): greets whoever asks, in the words of its settings."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from attrs import frozen
+
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    KafkaError,
+    PluginContext,
+    api,
+    integer,
+    plugin,
+    string,
+)
+from trio_kafka.protocol import schema
+
+
+@schema.request(key=@KEY@, versions="0", flexible="0+")
+class @CLASS@Request:
+    """Who wants to be greeted."""
+
+    name: str = schema.string()
+
+
+@schema.response(@CLASS@Request)
+class @CLASS@Response:
+    """The greeting."""
+
+    error_code: int = schema.int16()
+    error_message: str | None = schema.string(nullable="0+", default=None)
+    text: str = schema.string()
+
+
+@frozen(kw_only=True)
+class @CLASS@Settings:
+    """`plugin.@NAME@.<name>`; a `_` of a field is a `.` of its setting."""
+
+    greeting: str = string("Hello", "How it greets.")
+    longest_name: int = integer(100, "A longer name is refused.", low=1)
+
+
+@plugin("@NAME@", settings=@CLASS@Settings)
+@asynccontextmanager
+async def @MODULE@(context: PluginContext[@CLASS@Settings]) -> AsyncIterator[None]:
+    """Greets whoever asks."""
+    settings = context.settings
+    greeted = context.counter("greeted")
+
+    @api(@CLASS@Request)
+    def greet(request: @CLASS@Request, _: Context) -> @CLASS@Response:
+        if not 0 < len(request.name) <= settings.longest_name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "want a name that is not too long")
+        greeted.value += 1
+        return @CLASS@Response(text=f"{settings.greeting}, {request.name}!")
+
+    context.add_api(greet)
+    yield  # ready; what was added is taken back when the block is left
+'''
+_TEST: Final = '''\
+"""The plugin in a whole broker: no sockets, no files, and time that does not pass by itself."""
+
+from collections.abc import Mapping
+
+from @MODULE@ import @CLASS@Request, @MODULE@
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.simulation import run_simulated
+from trio_kafka.world.simulated import Universe
+
+INVALID_REQUEST = 42
+
+
+def ask(name: str, settings: Mapping[str, str] | None = None) -> tuple[int, str, int]:
+    """The error and the text of an answer, and how many were greeted."""
+
+    async def main(universe: Universe) -> tuple[int, str, int]:
+        world = universe.machine("broker")
+        async with served_broker(world, settings, plugins=[@MODULE@]) as served:
+            answer = await served.ask(@CLASS@Request(name))
+            greeted = served.broker.counters.value("greeted", plugin="@NAME@")
+            return answer.error_code, answer.text, greeted
+
+    return run_simulated(main)
+
+
+def test_it_greets() -> None:
+    assert ask("Ada") == (0, "Hello, Ada!", 1)
+
+
+def test_it_greets_in_the_words_of_its_settings() -> None:
+    assert ask("Ada", {"plugin.@NAME@.greeting": "Good day"}) == (0, "Good day, Ada!", 1)
+
+
+def test_it_refuses_a_name_that_is_too_long() -> None:
+    assert ask("Ada", {"plugin.@NAME@.longest.name": "2"}) == (INVALID_REQUEST, "", 0)
+'''
+
+FILES: Final[Mapping[str, str]] = {
+    "pyproject.toml": _PYPROJECT,
+    "README.md": _README,
+    "MODULE.py": _MODULE,
+    "tests/test_MODULE.py": _TEST,
+}

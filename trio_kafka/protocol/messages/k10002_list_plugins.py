@@ -1,0 +1,60 @@
+"""ListPlugins (key 10002): the plugins of a node, and how they are. Ours, not Kafka's."""
+
+from trio_kafka.protocol.schema import (
+    array,
+    boolean,
+    int16,
+    int32,
+    int64,
+    request,
+    response,
+    string,
+    struct,
+)
+
+
+@request(key=10002, versions="0", flexible="0+")
+class ListPluginsRequest:
+    """All of them, or (name) one."""
+
+    name: str | None = string(nullable="0+", default=None)
+
+
+@struct
+class PluginSetting:
+    """A setting of the plugin's own, as it may be shown."""
+
+    name: str = string()
+    value: str = string()
+
+
+@struct
+class ListedPlugin:
+    """state: discovered, validated, starting, ready, draining, stopped or failed.
+
+    since_ms: since 1970. generation: 0: never begun. past: generations that have not ended yet.
+    contributions: a word for each.
+    """
+
+    name: str = string()
+    doc: str = string()
+    state: str = string()
+    since_ms: int = int64()
+    enabled: bool = boolean()
+    policy: str = string()
+    order: int = int32()
+    generation: int = int32()
+    past: int = int32()
+    failures: int = int32()
+    error: str | None = string(nullable="0+", default=None)
+    contributions: list[str] = array(string)
+    settings: list[PluginSetting] = array(PluginSetting)
+
+
+@response(ListPluginsRequest)
+class ListPluginsResponse:
+    """In the order in which they start."""
+
+    error_code: int = int16()
+    error_message: str | None = string(nullable="0+", default=None)
+    plugins: list[ListedPlugin] = array(ListedPlugin)
