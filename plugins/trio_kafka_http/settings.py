@@ -14,7 +14,7 @@ _MEBIBYTE: Final = 1 << 20
 
 
 def endpoints_of(listeners: tuple[str, ...]) -> list[Endpoint]:
-    """The endpoints of `http://HOST:PORT`. Raises ValueError.
+    """The endpoints of `http://host:port`. Raises ValueError.
 
     An empty host is every address of the machine, port 0 a free one.
     """
@@ -42,7 +42,7 @@ class HttpSettings:
 
     listeners: tuple[str, ...] = texts(
         DEFAULT_LISTENERS,
-        "Where it listens, as http://HOST:PORT. Port 0: a free one; empty: the plane is off.",
+        "Where it listens, as http://host:port. Port 0: a free one; empty: the plane is off.",
         check=endpoints_of,
     )
     token: str | None = password(

@@ -31,7 +31,7 @@ def test_a_port_in_use_is_left_to_the_system_to_choose() -> None:
 
 async def test_the_banner_says_where_and_how(autojump_clock, capsys) -> None:
     async with running_broker(
-        config_of(), simulated_world(), format_if_empty=True, apis=APIS
+        config_of(), simulated_world(), format_if_empty=True, apis=APIS, plugins=()
     ) as broker:
         print_banner(broker)
 

@@ -106,9 +106,9 @@ async def test_a_name_that_is_not_this_planes_is_refused_even_for_health() -> No
 
 async def test_the_host_that_was_bound_is_a_name_of_the_plane() -> None:
     caller = Caller(local="10.0.0.7")
-    front = front_of(listeners=("http://node-1:0",), token="t", caller=caller)
+    front = front_of(listeners=("http://node.example:0",), token="t", caller=caller)
 
-    assert (await ask(front, "GET", "/healthz", headers={"host": "node-1:80"})).status == 200
+    assert (await ask(front, "GET", "/healthz", headers={"host": "node.example:80"})).status == 200
     assert (await ask(front, "GET", "/healthz", headers={"host": "10.0.0.7"})).status == 200
     assert (await ask(front, "GET", "/healthz", headers={"host": "localhost"})).status == 421
 

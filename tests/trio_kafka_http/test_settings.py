@@ -18,7 +18,10 @@ def test_the_default_is_a_free_port_of_the_loopback() -> None:
     [
         ("", []),
         ("http://:8083", [Endpoint("", 8083)]),
-        ("HTTP://[::1]:1,http://kafka:2", [Endpoint("::1", 1), Endpoint("kafka", 2)]),
+        (
+            "HTTP://[::1]:1,http://kafka.example:2",
+            [Endpoint("::1", 1), Endpoint("kafka.example", 2)],
+        ),
     ],
 )
 def test_listeners_are_a_list_of_addresses(text: str, endpoints: list[Endpoint]) -> None:
@@ -48,7 +51,7 @@ def test_a_token_that_no_header_carries_is_refused_and_not_shown(token: str) -> 
     assert SETTINGS["token"].show("secret") is None
 
 
-@pytest.mark.parametrize("listener", ["http://:0", "http://0.0.0.0:0", "http://10.0.0.7:1"])
+@pytest.mark.parametrize("listener", ["http://:0", "http://0.0.0.0:0", "http://node.example:1"])
 def test_without_a_token_other_machines_are_not_served(listener: str) -> None:
     with pytest.raises(ConfigError, match=r"plugin.http.token: must be set"):
         check_exposure(HttpSettings(listeners=("http://127.0.0.1:0", listener)))
