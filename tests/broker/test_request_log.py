@@ -12,7 +12,7 @@ from tests.requests.test_log_sinks import content, values
 from trio_kafka.introspect.levels import set_level
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
-from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterableConfig,
@@ -93,6 +93,20 @@ async def test_requests_go_to_a_file_and_the_last_ones_are_there_after_the_stop(
     lines = content(world, "requests").splitlines()
     assert len(lines) == 20
     assert json.loads(lines[-1])["requestHeader"]["requestApiKey"] == 3
+
+
+async def test_the_content_of_a_large_request_is_left_out(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    settings = {"trio.request.log": "file", "trio.request.log.file": "/logs/requests"}
+    async with served_broker(world, settings) as served:
+        for count in (10, 1000):
+            names = [f"{number:0>80}" for number in range(count)]
+            topics = [MetadataRequestTopic(name=name) for name in names]
+            await served.ask(MetadataRequest(topics=topics, allow_auto_topic_creation=False))
+
+    small, large = map(json.loads, content(world, "requests").splitlines())
+    assert len(small["request"]["topics"]) == 10
+    assert (large["request"], large["requestSizeBytes"] > 64 << 10) == (None, True)
 
 
 @pytest.mark.parametrize("level", ["DEBUG", "TRACE"])

@@ -1,0 +1,46 @@
+"""docs/how-to/look-inside.md: its commands are there, its settings are taken."""
+
+import re
+
+import pytest
+
+from tests.project.tree import ROOT
+from trio_kafka.cli import main
+from trio_kafka.config.load import load
+from trio_kafka.config.properties import parse_properties
+from trio_kafka.introspect.levels import has_logger
+from trio_kafka.requests.log_sinks import LOGGER
+
+GUIDE = (ROOT / "docs" / "how-to" / "look-inside.md").read_text()
+COMMANDS = re.findall(r"^    trio-kafka (.*)$", GUIDE, re.MULTILINE)
+SETTINGS = re.findall(r"^    (trio\..*=.*)$", GUIDE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_guide_is_understood(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody listens at port 1: so much is all that it has to say."""
+    arguments = re.findall(r'"[^"]*"|\S+', command.replace("127.0.0.1:9092", "127.0.0.1:1"))
+
+    assert main([one.strip('"') for one in arguments]) == 1
+    assert capsys.readouterr().err == "trio-kafka: 127.0.0.1:1: Connection refused\n"
+
+
+def test_the_settings_of_the_guide_are_taken() -> None:
+    loaded = load(parse_properties("\n".join(SETTINGS), "guide"))
+
+    assert len(SETTINGS) == 4
+    assert (loaded.config.trio_request_log, loaded.warnings) == ("topic", ())
+
+
+def test_every_setting_that_it_names_is_one() -> None:
+    named = set(re.findall(r"`(trio\.[a-z.]+)", GUIDE))
+
+    fields = {name.replace(".", "_") for name in named}
+    assert {one for one in fields if not hasattr(load().config, one)} == set()
+
+
+def test_the_logger_that_it_names_is_there() -> None:
+    assert has_logger(LOGGER)
+    assert f"{LOGGER}=DEBUG" in GUIDE
