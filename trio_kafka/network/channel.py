@@ -12,7 +12,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.introspect.channels import ChannelStatistics, Receiver, Sender, open_channel
+from trio_kafka.introspect.channels import ChannelStatistics, Counts, Receiver, Sender, open_channel
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network.request import Request
 from trio_kafka.purgatory import Delayed
@@ -103,6 +103,11 @@ class RequestChannel:
         """For a handler that takes no more: it may have been woken for more than it took."""
         if self._completions and self._counts.idle:
             self._send.send_nowait(_WAKE)
+
+    @property
+    def counts(self) -> Counts:
+        """Of the requests, and of the handlers that wait for one."""
+        return self._counts
 
     def statistics(self) -> ChannelStatistics:
         """Of the requests."""

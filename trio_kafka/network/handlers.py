@@ -21,6 +21,10 @@ class Handlers(Protocol):
     """Serves what the request channel holds."""
 
     @property
+    def size(self) -> int:
+        """How many may be served at once."""
+
+    @property
     def names(self) -> Mapping[int, str]:
         """The API keys that are served, with their names."""
 

@@ -17,6 +17,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.handlers import Handlers, Shared
+from trio_kafka.network.idleness import Idleness
 from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.listener import BoundListener, ServedListener, bind_listener
 from trio_kafka.network.processor import Processor
@@ -68,6 +69,9 @@ class Plane:
         if memory is not None:
             node.add("memory-pool", "part", memory.figures)
         self.times = self._shared.times
+        turn.handlers = channel.counts
+        self.idleness = Idleness(turn, lambda: self.processors, lambda: handlers.size)
+        node.add("idle", "part", self.idleness.figures)
         self.turn = turn
         self._opened = trio.Event()
         self._nursery: trio.Nursery | None = None

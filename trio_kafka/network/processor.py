@@ -17,6 +17,7 @@ import trio
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_channel
+from trio_kafka.introspect.share import Parked
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network import items
@@ -71,6 +72,7 @@ class Processor:
         self._asleep = self._inline = False
         self._ends = 0.0  # of the part of the turn that whichever task runs has
         self._served = 0
+        self.parked = Parked(self._elapsed)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled, then close every connection; started when it can take some."""
@@ -139,13 +141,15 @@ class Processor:
     async def _read(self) -> NoReturn:
         selector, ready, turn, elapsed = self._selector, self._ready, self._turn, self._elapsed
         poll, arrived, waiting = selector.poll, self.arrivals.counts, self._waiting
-        sending = self._sending
+        sending, parked = self._sending, self.parked
         while True:
             if ready or waiting.room or arrived.queued:
                 await trio.lowlevel.checkpoint()  # the turn was over
             else:
                 self._asleep = True
+                parked.begin()
                 await selector.wait()
+                parked.end()
                 self._asleep = False
             self._ends = turn.begin()
             over = sending.bulky = False
@@ -385,6 +389,7 @@ class Processor:
 
     def figures(self) -> Figures:
         return {
+            "IdlePercent": self.parked.lately(),
             "connections": len(self.connections),
             "accepted": self.roster.accepted,
             "served": self._served,

@@ -10,13 +10,20 @@ tell a watchdog when a pass begins and ends, if it wants to know.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
 from trio_kafka.introspect.tree import Figures
 
 RECENT_S: Final = 60.0
+
+
+class Waiting(Protocol):
+    """Who counts those that wait: the counts of a channel."""
+
+    @property
+    def idle(self) -> int: ...
 
 
 class Turn(trio.abc.Instrument):
@@ -38,6 +45,9 @@ class Turn(trio.abc.Instrument):
         self._parts = 0  # how many tasks have begun one in this pass
         self.passes = 0
         self.busy_s = 0.0
+        self.idle_s = 0.0  # in which the loop waited
+        self.handlers_idle_s = 0.0  # the same for each handler that waited meanwhile, summed
+        self.handlers: Waiting | None = None
         self.longest_s = 0.0
         self.wakes = 0
         self.wake_s = 0.0  # from the return of I/O to the turn of a task, of all together
@@ -49,13 +59,16 @@ class Turn(trio.abc.Instrument):
         self.rouse: Callable[[], None] | None = None
         self.over: Callable[[float], None] | None = None
         self._ends = 0.0
+        self._waits_since = self.began
+        self._sample: tuple[float, Callable[[], None]] | None = None
+        self._sample_at = float("inf")
         self._recent_s = self._before_s = 0.0  # the longest pass of this minute, of the one before
         self._minute_ends = self.began + RECENT_S
 
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Follow the loop while the block runs."""
-        self.began = self.elapsed()
+        self.began = self._waits_since = self.elapsed()
         trio.lowlevel.add_instrument(self)
         try:
             yield
@@ -67,6 +80,10 @@ class Turn(trio.abc.Instrument):
         del timeout
         self.began = self.elapsed()
         self.waiting = False
+        waited_s = self.began - self._waits_since
+        self.idle_s += waited_s
+        if self.handlers is not None:
+            self.handlers_idle_s += waited_s * self.handlers.idle
         self._ends = self.began + self.limit_s
         if self._fixed is None:
             self.share_s = self.limit_s / (self._parts or 1)
@@ -81,7 +98,8 @@ class Turn(trio.abc.Instrument):
 
     def before_io_wait(self, timeout: float) -> None:
         del timeout
-        took = self.elapsed() - self.began
+        self._waits_since = now = self.elapsed()
+        took = now - self.began
         self.waiting = True
         self.busy_s += took
         if took > self._recent_s:
@@ -89,9 +107,18 @@ class Turn(trio.abc.Instrument):
             self.longest_s = max(self.longest_s, took)
         if self.began > self._minute_ends:
             self._next_minute(took)
+        if self._sample is not None and now > self._sample_at:
+            every_s, sample = self._sample
+            self._sample_at = now + every_s
+            sample()
         if self.over is not None:
             over, self.over = self.over, None
             over(took)
+
+    def sample_every(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call at the end of a pass, at most so often; never while the loop sleeps."""
+        self._sample = seconds, call
+        self._sample_at = self.elapsed() + seconds
 
     def begin(self) -> float:
         """When the part of the task that asks ends; a reading of `elapsed`."""
@@ -114,6 +141,7 @@ class Turn(trio.abc.Instrument):
             "share_ms": self.share_s * 1e3,
             "passes": self.passes,
             "busy_s": self.busy_s,
+            "idle_s": self.idle_s,
             "longest_ms": self.longest_s * 1e3,
             "lag_ms": max(self._recent_s, self._before_s) * 1e3,
             "wakes": self.wakes,
