@@ -194,7 +194,9 @@ async def test_a_listener_that_stays_keeps_its_socket_until_the_next_start(
         assert served.broker.bootstrap == "127.0.0.1:9099"
 
 
-async def test_what_was_in_force_when_the_power_went_is_served_again() -> None:
+async def test_what_was_in_force_when_the_power_went_is_served_again(
+    autojump_clock: MockClock,
+) -> None:
     async def first(world: SimulatedWorld) -> None:
         async with a_broker(world) as served:
             assert await listen(served, f"{ONE},IN://127.0.0.1:9099") == OK
