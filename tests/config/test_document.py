@@ -6,6 +6,7 @@ from tests.project.tree import ROOT
 from trio_kafka.config.document import document
 from trio_kafka.config.known.others import OTHERS
 from trio_kafka.config.own import OwnSettings
+from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.config.setting import settings_of
 
 DATA = Path(__file__).parent / "data"
@@ -26,7 +27,7 @@ def test_every_setting_of_kafkas_brokers_and_topics_has_one_row():
 
     brokers = [fact["name"] for fact in FACTS["broker"] + FACTS["brokerDynamicOnly"]]
     of_authorizer = ["super.users", "allow.everyone.if.no.acl.found"]
-    assert sorted(rows) == sorted([*brokers, *of_authorizer, *settings_of(OwnSettings)])
+    assert sorted(rows) == sorted([*brokers, *of_authorizer, *settings_of(OwnSettings), *HOST_SETTINGS])
     assert sorted(of_topics) == sorted(fact["name"] for fact in FACTS["topic"])
 
 

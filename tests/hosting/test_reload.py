@@ -4,13 +4,14 @@ import gc
 import importlib
 import sys
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.hosting.packages import change, write_greeter
+from tests.hosting.packages import GREETER, change, write_greeter
 from trio_kafka.broker import Broker
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.life import State
@@ -145,3 +146,44 @@ async def test_a_start_that_fails_leaves_the_old_generation_serving(
         assert await greet(served) == "hello Ada"
         assert (hosted.state, hosted.generation) == (State.READY, 1)
         assert len(private_names()) == 3
+
+
+async def test_reloads_under_load_drop_no_connection_and_fail_no_request(
+    autojump_clock: MockClock, site: Path, size: Callable[[int, int], int]
+) -> None:
+    """Eight clients ask without a pause, plain, waiting and slow ones, while it is reloaded."""
+    texts: list[str] = []
+    done = False
+
+    async def ask_on(served: ServedBroker, name: str) -> None:
+        async with served.connect() as client:
+            while not done:
+                texts.append(await greet(client, name))
+                await trio.sleep(0.01)
+
+    async with served_broker(simulated_world(), plugins=None) as served:
+        hosted = served.broker.plugins.find("greeter")
+        closed = closed_connections(served)
+        async with trio.open_nursery() as nursery:
+            for number in range(8):
+                nursery.start_soon(ask_on, served, "slow" if number < 2 else f"client {number}")
+            for number in range(size(10, 50)):
+                await trio.sleep(0.5)
+                write_greeter(site, GREETER.replace('"hello"', f'"word {number}"'))
+                assert await served.broker.plugins.reload("greeter") == number + 2
+            await trio.sleep(0.5)
+            closed_by_then = closed_connections(served) - closed
+            done = True
+        await wait_past(served.broker)
+
+        assert hosted.past == []
+        assert len(private_names()) == 3
+
+    words = {text.rpartition(" client")[0].strip() for text in texts if " client" in text}
+    assert {f"word {number}" for number in range(size(10, 50))} <= words
+    assert closed_by_then == 0
+    assert len(texts) > 100 * size(10, 50)
+
+
+def closed_connections(served: ServedBroker) -> int:
+    return served.broker.counters.total("connections_closed")

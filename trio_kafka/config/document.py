@@ -20,6 +20,7 @@ from trio_kafka.config.known.others import OTHERS
 from trio_kafka.config.known.tables import TABLES
 from trio_kafka.config.load import EMBEDDED
 from trio_kafka.config.own import OwnSettings
+from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.config.rules import REFUSED
 from trio_kafka.config.setting import Setting, Update, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
@@ -71,8 +72,15 @@ def _lines() -> Iterator[str]:
     )
     yield from _section(
         "Of trio-kafka itself",
-        "Kafka does not have these. A plugin's settings begin with `plugin.<name>.`.",
+        "Kafka does not have these.",
         own.values(),
+    )
+    yield from _section(
+        "Of every plugin",
+        "Each begins with `plugin.<name>.`, and so do the plugin's own settings:"
+        " [plugins](plugins.md) has those that come with trio-kafka, `trio-kafka config explain`"
+        " tells of all that are installed.",
+        HOST_SETTINGS.values(),
     )
     yield from _section(
         "Not yet", "Each says why.", [kafkas[name] for name in sorted(UNHEARD)], why=True

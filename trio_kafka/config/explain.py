@@ -7,12 +7,14 @@ from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, why_wit
 from trio_kafka.config.dynamic import Layers, update_of, value_of
 from trio_kafka.config.gone import DEPRECATED
 from trio_kafka.config.known import UNHEARD_OF_TOPICS, Standing
+from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_defaults
 from trio_kafka.config.values import Kind
 
 HIDDEN: Final = "(hidden)"
 UNSET: Final = "(not set)"
+QUOTES: Final = '""'
 _CHANGE: Final = {
     Update.READ_ONLY: "when the broker starts",
     Update.PER_BROKER: "while the broker runs, for one broker",
@@ -50,6 +52,19 @@ def explain_topic(name: str, layers: Layers) -> Lines:
         names = ", ".join(one for one, _ in setting.server)
         yield "broker", f"its default is that of {names}"
     yield "here", standing_of_topics(name)
+
+
+def explain_of_plugin(setting: Setting, given: Given | None) -> Lines:
+    """A plugin's setting, by its full name, and its value."""
+    yield from _facts(setting)
+    if given is None:
+        value = setting.show(setting.default)
+        shown, source = UNSET if setting.default is None else value, "the default"
+    else:
+        shown, source = given.written or given.text, f"from {given.where}"
+    hidden = setting.sensitive and shown != UNSET and (given is None or given.written is None)
+    yield "value", f"{HIDDEN if hidden else shown or QUOTES}, {source}"
+    yield "changed", "when the plugin starts, or is reloaded"
 
 
 def shown_value(name: str, layers: Layers) -> str:

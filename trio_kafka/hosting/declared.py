@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from attrs import Factory, frozen
 
+from trio_kafka.config.plugins import HOST_SETTINGS, POLICIES
 from trio_kafka.config.setting import declared_settings
-from trio_kafka.hosting.settings import HOST_SETTINGS, POLICIES
 
 if TYPE_CHECKING:
     from trio_kafka.hosting.context import PluginContext

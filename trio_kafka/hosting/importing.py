@@ -11,14 +11,14 @@ import builtins
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from itertools import count
 from types import ModuleType
 from typing import Any, Final
 
-from attrs import define
+from attrs import define, frozen
 
 _MARK: Final = "@"
 _NUMBERS: Final = count(1)  # of this process: two brokers in it share no module
@@ -58,15 +58,16 @@ class Imported:
         return module == self.top or module.startswith(f"{self.top}.")
 
 
-def import_generation(module: str) -> tuple[ModuleType, Imported]:
+def import_generation(module: str, *, afresh: bool = False) -> tuple[ModuleType, Imported]:
     """Import a module of a package, and what of the package it imports, as a generation.
 
+    afresh: from its source, which may have changed within the second that bytecode is known by.
     Raises ImportError, and whatever the module raises; nothing of it stays then.
     """
     name = private_name(module, next(_NUMBERS))
     top = name.partition(".")[0]
     try:
-        _import_top(module.partition(".")[0], top)
+        _import_top(module.partition(".")[0], top, afresh=afresh)
         return importlib.import_module(name), Imported(top)
     except BaseException:
         _forget(top)
@@ -79,7 +80,7 @@ def _forget(top: str) -> None:
     _FINDER.tops.pop(top, None)
 
 
-def _import_top(public: str, private: str) -> None:
+def _import_top(public: str, private: str, *, afresh: bool) -> None:
     importlib.invalidate_caches()
     there = find_spec(public)
     if there is None or there.origin is None:
@@ -89,7 +90,7 @@ def _import_top(public: str, private: str) -> None:
     )
     if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"module {public!r} has no source")
-    _FINDER.tops[private] = _builtins_of(public, private)
+    _FINDER.tops[private] = _Top(_builtins_of(public, private), afresh)
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
     spec.loader = _Loader(spec.loader)
@@ -126,18 +127,32 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         top = module.__name__.partition(".")[0]
-        module.__dict__["__builtins__"] = _FINDER.tops[top]
-        self._inner.exec_module(module)
+        of = _FINDER.tops[top]
+        module.__dict__["__builtins__"] = of.builtins
+        if of.afresh and isinstance(self._inner, SourceLoader):
+            path = self._inner.get_filename(module.__name__)
+            code = self._inner.source_to_code(self._inner.get_data(path), path)
+            exec(code, module.__dict__)  # noqa: S102 - what importing is
+        else:
+            self._inner.exec_module(module)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)  # get_source for tracebacks, resources, ...
 
 
+@frozen
+class _Top:
+    """Of a generation's modules: what they see as builtins, and whether bytecode may be used."""
+
+    builtins: Mapping[str, Any]
+    afresh: bool
+
+
 class _Finder(MetaPathFinder):
-    """Finds the modules below a generation's top; `tops`: the builtins of each."""
+    """Finds the modules below a generation's top."""
 
     def __init__(self) -> None:
-        self.tops: dict[str, Mapping[str, Any]] = {}
+        self.tops: dict[str, _Top] = {}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

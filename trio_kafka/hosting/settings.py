@@ -7,46 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve, frozen
 
 from trio_kafka.config.load import Layer, told
-from trio_kafka.config.setting import (
-    ConfigError,
-    Setting,
-    boolean,
-    declared_settings,
-    int32,
-    int64,
-    string,
-)
+from trio_kafka.config.plugins import HOST_SETTINGS, HostSettings
+from trio_kafka.config.setting import ConfigError, Setting, declared_settings
 
 if TYPE_CHECKING:
     from trio_kafka.hosting.declared import Plugin
 
-POLICIES: Final = ("isolate", "restart", "fatal")
 _PREFIX: Final = "plugin."
-
-
-@frozen(kw_only=True)
-class HostSettings:
-    """What every plugin has; the defaults of the first five are what the plugin says of itself."""
-
-    enabled: bool = boolean(True, "Whether it runs.")
-    order: int = int32(100, "It starts before those of higher order, and stops after them.")
-    policy: str = string(
-        "isolate",
-        "When it fails: it alone goes, or it is started again, or the broker stops.",
-        choices=POLICIES,
-    )
-    deadline_ms: int = int64(0, "The most that one request may be in its hands; 0: any.", low=0)
-    limit: int = int32(
-        0, "Requests in its hands at once, of those that wait; 0: any number.", low=0
-    )
-    start_ms: int = int64(30000, "The most that its start takes.", low=1)
-    drain_ms: int = int64(10000, "The most that it takes to finish and to go.", low=0)
-    failures: int = int32(
-        100, "It has failed when it fails so many requests in a minute; 0: never.", low=0
-    )
-
-
-HOST_SETTINGS: Final = declared_settings(HostSettings)
 
 
 @frozen(kw_only=True)

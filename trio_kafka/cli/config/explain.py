@@ -7,9 +7,10 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from trio_kafka.cli.settings import REFUSED, Options, read_settings
-from trio_kafka.config.catalogue import setting_of, unknown
+from trio_kafka.config.catalogue import is_of_plugin, setting_of, unknown
 from trio_kafka.config.dynamic import Layers
-from trio_kafka.config.explain import explain_broker, explain_topic
+from trio_kafka.config.explain import explain_broker, explain_of_plugin, explain_topic
+from trio_kafka.config.load import Layer
 from trio_kafka.config.topic import TOPIC_SETTINGS
 
 _INDENT: Final = "  "
@@ -41,10 +42,25 @@ def explain(
         if name in TOPIC_SETTINGS:
             _show(f"{name}, of topics", explain_topic(name, layers))
             told = True
+        if is_of_plugin(name):
+            told = _explain_plugin(name, loaded.config.given)
         if not told:
             print(f"trio-kafka: {name}: {unknown(name)}", file=sys.stderr)
             status = REFUSED
     return status
+
+
+def _explain_plugin(name: str, given: Layer) -> bool:
+    """Whether an installed plugin has such a setting, which is then told of."""
+    from trio_kafka.hosting.examine import examine  # noqa: PLC0415 - few ask for these
+    from trio_kafka.hosting.settings import settings_of_plugin  # noqa: PLC0415
+
+    for one in examine(given):
+        setting = settings_of_plugin(one.plugin).get(name) if one.plugin else None
+        if setting is not None:
+            _show(f"{name}, of plugin {one.name}", explain_of_plugin(setting, given.get(name)))
+            return True
+    return False
 
 
 def _show(title: str, lines: Iterable[tuple[str, str]]) -> None:
