@@ -99,18 +99,19 @@ class Link:
         try:
             for one, call, outer in self._befores:  # noqa: B007 - of the one that ends the loop
                 answer = call(message, context)
+                if answer is not None or stamps.answered:
+                    self._check(one, answer, context)
                 then = elapsed()
                 spent, now = then - now, then
                 one.calls += 1
                 one.seconds += spent
                 if spent > one.alarm_s:
                     self._note_slow(one, spent)
-                if answer is not None or stamps.answered:
+                if answer is not None:
                     break
             else:
                 stamps.plugin_s += now - began
                 return None
-            self._check(one, answer, context)
         except BaseException as error:  # noqa: BLE001 - it ends here, whatever it is
             answer = self._blame(one, message, context, error, elapsed() - now)
         stamps.plugin_s += elapsed() - began

@@ -190,7 +190,7 @@ class DirectClient:
     def answer(self, request: Request, segments: Segments | None) -> None:
         """Keep the answer. Raises RuntimeError for a second one."""
         stamps = request.stamps
-        if stamps.answered:
+        if self._answered.is_set():
             raise RuntimeError("a request was answered twice")
         stamps.answered = stamps.sending = self._elapsed()
         stamps.handled = stamps.handled or stamps.answered

@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 import attrs
 import trio
 
-from trio_kafka.broker.tasks import only_leaf
+from trio_kafka.broker.tasks import leaves
 from trio_kafka.config.load import Layer, broker_config, options
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.guard import PluginError
@@ -30,6 +30,7 @@ from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import NodeId
+from trio_kafka.purgatory import Timers
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.interceptors import Interceptors
 from trio_kafka.requests.parts import Parts
@@ -135,6 +136,17 @@ class PluginHarness:
 
     # --- what there is
 
+    def add(self, handler: Handler) -> None:
+        """One more handler, marked `@api`."""
+        self.parts.apis.add(_marked(handler))
+
+    @property
+    def timers(self) -> Timers:
+        """For purgatories of a test's own."""
+        if self._group is None:
+            raise RuntimeError("a whole broker has timers of its own")
+        return self._group.timers
+
     @property
     def interceptors(self) -> Interceptors:
         """To put some beside those of the plugin."""
@@ -223,8 +235,11 @@ def _unwrapped() -> Iterator[None]:
     """An error as whoever raised it did: without the groups of the nurseries here."""
     try:
         yield
-    except ExceptionGroup as group:
-        raise only_leaf(group) from None
+    except BaseExceptionGroup as group:
+        found = leaves(group)
+        if len(found) != 1:
+            raise
+        raise found[0] from None
 
 
 def _listed(plugin: Plugin | Iterable[Plugin] | None) -> tuple[Plugin, ...]:
