@@ -19,9 +19,9 @@ from trio_kafka.config.setting import (
 from trio_kafka.config.setting import int64 as integer
 from trio_kafka.controller.config_admin import ResourceChanges, check_broker
 from trio_kafka.controller.features import FeatureChange, Upgrade
+from trio_kafka.controller.policies import ConfigsToAlter, TopicToCreate
 from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
 from trio_kafka.controller.quotas import QuotaChange
-from trio_kafka.controller.policies import ConfigsToAlter, TopicToCreate
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.hosting.context import PluginContext
@@ -53,10 +53,11 @@ from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, Endpoint, NodeId, TopicId, 
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
+from trio_kafka.quotas.mutation import Charges
 from trio_kafka.replication.append import append, check_acks
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed import Produced
-from trio_kafka.replication.fetch import FetchAnswer, FetchLimits
+from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
 from trio_kafka.replication.offsets import (
     ListedOffset,
     check_time_is_known,
@@ -89,6 +90,7 @@ __all__ = [
     "ZERO_TOPIC_ID",
     "ActiveProducer",
     "Appended",
+    "Charges",
     "ConfigsToAlter",
     "Context",
     "CreatedTopic",
@@ -125,6 +127,7 @@ __all__ = [
     "Queued",
     "QuotaChange",
     "QuotaEntity",
+    "Reads",
     "Registry",
     "ResourceChanges",
     "ResourceType",

@@ -6,6 +6,8 @@ consumer sees what is committed, and with read_committed nothing of an open tran
 (KIP-227) name only what changed: see `replication.sessions`.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from trio_kafka.plugin import (
@@ -18,6 +20,7 @@ from trio_kafka.plugin import (
     Isolation,
     NodeId,
     PartitionRead,
+    Reads,
     SessionPartition,
     Steps,
     TopicId,
@@ -43,6 +46,10 @@ LEADERS_SINCE: Final = 12
 ENDPOINTS_SINCE: Final = 16  # KIP-951
 REPLICA_STATE_SINCE: Final = 15  # KIP-903
 NOTHING: Final = b""
+# About what an answer has besides the records, in bytes: what quotas count, too.
+HEAD_SIZE: Final = 20
+TOPIC_SIZE: Final = 18
+PARTITION_SIZE: Final = 40
 
 Answer = FetchResponse | Delayed
 
@@ -56,6 +63,10 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
         request.replica_state.replica_id if version >= REPLICA_STATE_SINCE else request.replica_id
     )
     most = min(request.max_bytes, context.config.fetch_max_bytes)
+    admit: Callable[[Reads], int] | None = None
+    if context.quotas.active and replica < 0:
+        most = min(most, context.quotas.fetch_limit(context.request))
+        admit = partial(_admit, context)
     forgotten = request.forgotten_topics_data
 
     def make(answer: FetchAnswer) -> FetchResponse:
@@ -69,6 +80,7 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
             isolation=isolation if replica < 0 else Isolation.LOG_END,
             may_wait=request.max_wait_ms > 0,
             follower=NodeId(replica) if replica >= 0 else None,
+            admit=admit,
         ),
         make,
         session_id=request.session_id,
@@ -77,6 +89,15 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
         uses_ids=uses_ids,
         max_wait_s=request.max_wait_ms / 1000,
     )
+
+
+def _admit(context: Context, reads: Reads) -> int:
+    """How many ms the client must wait before it may be given this."""
+    topics = len({asked.key[0] for asked, _ in reads})
+    size = sum(read.size for _, read in reads) + HEAD_SIZE
+    size += topics * TOPIC_SIZE + len(reads) * PARTITION_SIZE
+    waits_ms: int = context.quotas.admit_fetch(context.request, size)
+    return waits_ms
 
 
 def _wanted(request: FetchRequest, *, uses_ids: bool) -> dict[FetchKey, Wanted]:
@@ -104,7 +125,7 @@ def _forgotten(forgotten: list[ForgottenTopic], *, uses_ids: bool) -> list[Fetch
 
 def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> FetchResponse:
     """Neighbours of one topic share a row; the order of the partitions is kept."""
-    response = FetchResponse(session_id=answer.session_id)
+    response = FetchResponse(throttle_time_ms=answer.throttled_ms, session_id=answer.session_id)
     if answer.error is not None:
         response.error_code = answer.error.code
         return response

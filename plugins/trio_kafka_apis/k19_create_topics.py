@@ -7,10 +7,12 @@ KIP-525).
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Final
 
 import trio
 
 from trio_kafka.plugin import (
+    Charges,
     Context,
     CreatedTopic,
     ErrorCode,
@@ -29,6 +31,8 @@ from trio_kafka.protocol.messages.k19_create_topics import (
     CreateTopicsResponse,
 )
 
+STRICT_SINCE: Final = 6  # KIP-599
+
 
 @api(CreateTopicsRequest)
 async def create_topics(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
@@ -45,21 +49,24 @@ async def create_topics(request: CreateTopicsRequest, context: Context) -> Creat
             failed[topic.name] = KafkaError(
                 ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named twice"
             )
-    made = await context.parked(_create, wanted, request, context)
+    charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
+    made = await context.parked(_create, wanted, request, context, charges)
     described = _Described(context)
     return CreateTopicsResponse(
-        topics=lazily(named, lambda name: _result(name, failed.get(name) or made[name], described))
+        throttle_time_ms=charges.left_ms(),
+        topics=lazily(named, lambda name: _result(name, failed.get(name) or made[name], described)),
     )
 
 
 async def _create(
-    wanted: list[NewTopic], request: CreateTopicsRequest, context: Context
+    wanted: list[NewTopic], request: CreateTopicsRequest, context: Context, charges: Charges
 ) -> dict[str, CreatedTopic | KafkaError]:
     return await context.controller.create_topics(
         wanted,
         deadline=trio.current_time() + max(request.timeout_ms, 0) / 1000,
         validate_only=request.validate_only,
         principal=context.principal,
+        charge=charges,
     )
 
 

@@ -12,6 +12,7 @@ import trio
 
 from trio_kafka.plugin import (
     ZERO_TOPIC_ID,
+    Charges,
     Context,
     ErrorCode,
     KafkaError,
@@ -28,6 +29,7 @@ from trio_kafka.protocol.messages.k20_delete_topics import (
 )
 
 DISABLED_SINCE: Final = 3  # the version that brought TOPIC_DELETION_DISABLED
+STRICT_SINCE: Final = 5  # KIP-599
 TWICE: Final = KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
 
 
@@ -37,20 +39,22 @@ async def delete_topics(request: DeleteTopicsRequest, context: Context) -> Delet
     named = [*request.topic_names, *(_name(topic) for topic in request.topics if _is_one(topic))]
     times = Counter(_topic(one, image) for one in named)
     wanted = [one for one in named if times[_topic(one, image)] == 1]
-    made = await context.parked(_delete, wanted, request, context)
+    charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
+    made = await context.parked(_delete, wanted, request, context, charges)
     return DeleteTopicsResponse(
+        throttle_time_ms=charges.left_ms(),
         responses=[
             *(_result(one, made.get(one, TWICE), context) for one in dict.fromkeys(named)),
             *(_unclear(topic) for topic in request.topics if not _is_one(topic)),
-        ]
+        ],
     )
 
 
 async def _delete(
-    wanted: list[str | TopicId], request: DeleteTopicsRequest, context: Context
+    wanted: list[str | TopicId], request: DeleteTopicsRequest, context: Context, charges: Charges
 ) -> dict[str | TopicId, TopicImage | KafkaError]:
     deadline = trio.current_time() + max(request.timeout_ms, 0) / 1000
-    return await context.controller.delete_topics(wanted, deadline=deadline)
+    return await context.controller.delete_topics(wanted, deadline=deadline, charge=charges)
 
 
 def _is_one(topic: DeleteTopicState) -> bool:

@@ -7,10 +7,11 @@ once.
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 import trio
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, NodeId, api
+from trio_kafka.plugin import Charges, Context, ErrorCode, KafkaError, NodeId, api
 from trio_kafka.protocol.messages.k37_create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -20,6 +21,7 @@ from trio_kafka.protocol.messages.k37_create_partitions import (
 
 # The new count, and the replicas of each new partition; None: the controller chooses them.
 Growth = tuple[int, Sequence[Sequence[NodeId]] | None]
+STRICT_SINCE: Final = 3  # KIP-599
 
 
 @api(CreatePartitionsRequest)
@@ -32,19 +34,24 @@ async def create_partitions(
         for topic in request.topics
         if named[topic.name] == 1
     }
-    made = await context.parked(_create, wanted, request, context)
-    return CreatePartitionsResponse(results=[_result(name, made) for name in named])
+    charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
+    made = await context.parked(_create, wanted, request, context, charges)
+    return CreatePartitionsResponse(
+        throttle_time_ms=charges.left_ms(), results=[_result(name, made) for name in named]
+    )
 
 
 async def _create(
     wanted: dict[str, Growth],
     request: CreatePartitionsRequest,
     context: Context,
+    charges: Charges,
 ) -> dict[str, KafkaError | None]:
     return await context.controller.create_partitions(
         wanted,
         deadline=trio.current_time() + max(request.timeout_ms, 0) / 1000,
         validate_only=request.validate_only,
+        charge=charges,
     )
 
 

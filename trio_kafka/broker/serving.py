@@ -28,6 +28,7 @@ from trio_kafka.requests.interceptors import Interceptors
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.requests.registry import Registry
+from trio_kafka.requests.throttle import Throttle
 
 # The task.
 PLANES: Final = "planes"
@@ -63,6 +64,7 @@ def make_parts(
     topic_creation: TopicCreation,
     effective: EffectiveConfig,
     listening: Listening,
+    throttle: Throttle,
 ) -> Parts:
     """What handlers reach as `context.<part>`."""
     return Parts(
@@ -82,6 +84,7 @@ def make_parts(
         lifecycle=lifecycle,
         metadata=metadata,
         producer_ids=ProducerIds(lifecycle.allocate_producer_ids, site.node),
+        quotas=throttle,
         replicas=replicas,
         settings=effective,
         topic_creation=topic_creation,

@@ -20,6 +20,7 @@ from trio_kafka.broker.quorum import (
     start_controller,
     start_snapshots,
 )
+from trio_kafka.broker.quotas import make_throttle, start_quotas
 from trio_kafka.broker.request_log import start_request_log
 from trio_kafka.broker.serving import (
     bind_planes,
@@ -113,6 +114,7 @@ class Start:
             topic_creation=creation,
             effective=effective,
             listening=listening,
+            throttle=make_throttle(site, timers),
         )
         # No checkpoint between these two: no image may come between.
         dynamic = DynamicSettings(effective, metadata.cache.image)
@@ -121,6 +123,7 @@ class Start:
         limits = await start_limits(site, dynamic)
         plane = make_data_plane(site, parts, dynamic, limits)
         control = make_control_plane(site, parts, limits)
+        await start_quotas(parts.quotas.quotas, limits, metadata.loader, scheduler)
         with steps.step("network"):
             host_name = await self._host_name(dynamic.config)
             await bind_planes(site, listening, plane, control, dynamic)

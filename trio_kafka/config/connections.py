@@ -57,3 +57,7 @@ class ConnectionSettings(OwnSettings):
     )
     quota_window_num: int = int32(11, "Windows that rates of quotas are measured over.", low=1)
     quota_window_size_seconds: int = int32(1, "Length of each of those windows.", low=1)
+    controller_quota_window_num: int = int32(
+        11, "Windows that quotas of changes of topics are measured over.", low=1
+    )
+    controller_quota_window_size_seconds: int = int32(1, "Length of each of those windows.", low=1)

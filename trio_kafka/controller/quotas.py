@@ -15,12 +15,14 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity
 from trio_kafka.metadata.quotas import CLIENT_ID, ENTITY_TYPES, IP, USER
 from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord, EntityData
+from trio_kafka.quotas.keys import (
+    CONNECTION_CREATION_RATE,
+    CONSUMER_BYTE_RATE,
+    CONTROLLER_MUTATION_RATE,
+    PRODUCER_BYTE_RATE,
+    REQUEST_PERCENTAGE,
+)
 
-PRODUCER_BYTE_RATE: Final = "producer_byte_rate"
-CONSUMER_BYTE_RATE: Final = "consumer_byte_rate"
-REQUEST_PERCENTAGE: Final = "request_percentage"
-CONTROLLER_MUTATION_RATE: Final = "controller_mutation_rate"
-CONNECTION_CREATION_RATE: Final = "connection_creation_rate"
 MOST_CHANGES: Final = 10_000  # of one request
 _FRACTION: Final = 1e-6  # that a whole number may have
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trio_kafka.introspect.stamps import Origin
+from trio_kafka.introspect.stamps import Origin, Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.security.principal import NOBODY
 from trio_kafka.wire.frame import Framer
 from trio_kafka.wire.server import Segments, raw_client_id
 from trio_kafka.world.protocols import Socket
@@ -25,6 +26,7 @@ class Connection:
         "_client_id",
         "_client_raw",
         "answers",
+        "charged",
         "closed",
         "ending",
         "flushing",
@@ -37,6 +39,7 @@ class Connection:
         "out",
         "parked",
         "peer",
+        "principal",
         "processor",
         "progress",
         "queued",
@@ -73,6 +76,8 @@ class Connection:
         self.node: Node
         listener = processor.listener
         self.origin = Origin(self.peer, socket.local, listener.name, listener.security_protocol, 0)
+        self.principal = NOBODY
+        self.charged: Stamps | None = None  # of the request that was last held against a quota
         self._client_raw = b""
         self._client_id = ""
 

@@ -29,7 +29,7 @@ _DUPLICATE: Final = "another poll of this session came in between"
 @define(kw_only=True)  # not frozen, which would make it three times as dear
 class FetchLimits:
     """What a request allows; never changed. may_wait: its deadline is not now. follower: the broker
-    that asks, if one does.
+    that asks, if one does. admit: asked once what is to be given: how many ms to wait instead.
     """
 
     min_bytes: int = 1
@@ -37,15 +37,19 @@ class FetchLimits:
     isolation: Isolation = Isolation.READ_UNCOMMITTED
     may_wait: bool = True
     follower: NodeId | None = None
+    admit: "Callable[[Reads], int] | None" = None
 
 
 @define(kw_only=True)
 class FetchAnswer:
-    """session_id: 0 for none. error: of the whole request, which has no parts then."""
+    """session_id: 0 for none. error: of the whole request, which has no parts then. throttled_ms:
+    it has none as the client must wait first.
+    """
 
     session_id: int
     parts: Reads = field(factory=list)
     error: KafkaError | None = None
+    throttled_ms: int = 0
 
     @property
     def size(self) -> int:
@@ -286,13 +290,22 @@ class Fetch:
 
     def _answer(self, reads: Reads) -> FetchAnswer:
         session = self.session
-        if not session.id:  # nothing is remembered, everything is told
-            return FetchAnswer(session_id=NO_SESSION, parts=reads)
-        if self._is_overtaken:
+        if session.id and self._is_overtaken:
             for _, part in reads:
                 part.release()
             error = KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH, _DUPLICATE)
             return FetchAnswer(session_id=session.id, error=error)
+        admit = self.limits.admit
+        if admit is not None and (throttled_ms := admit(reads)):
+            for _, part in reads:
+                part.release()
+            # Nothing was told: a session goes on as it was, and one that is new does not begin.
+            if self._full:
+                session.end()
+            going_on = NO_SESSION if self._full else session.id
+            return FetchAnswer(session_id=going_on, throttled_ms=throttled_ms)
+        if not session.id:  # nothing is remembered, everything is told
+            return FetchAnswer(session_id=NO_SESSION, parts=reads)
         return FetchAnswer(session_id=session.id, parts=session.answer(reads, full=self._full))
 
 

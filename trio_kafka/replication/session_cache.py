@@ -7,6 +7,7 @@ for a victim costs a pass over all places.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -129,6 +130,7 @@ class SessionCache:
             created=now,
             used=now,
             epoch=next_epoch(FIRST_EPOCH),
+            end=partial(self.remove, session_id),
             attach=self._attach,
             detach=self._detach,
         )

@@ -60,6 +60,10 @@ class SessionPartition:
         return news
 
 
+def _nothing() -> None:
+    """Who has no place has none to leave."""
+
+
 @define(eq=False, kw_only=True)
 class Session:
     """The partitions of one client, in the order in which they are served next.
@@ -81,6 +85,7 @@ class Session:
     dirty: dict[SessionPartition, None] = field(factory=dict)
     fresh: dict[SessionPartition, None] = field(factory=dict)
     waiting: Delayed | None = None
+    end: Callable[[], None] = _nothing  # leaves the cache
     by_watched: dict[Hashable, SessionPartition] = field(factory=dict)
 
     def marked(self, key: Hashable) -> None:

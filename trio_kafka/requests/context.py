@@ -12,7 +12,6 @@ from trio_kafka.model import Endpoint
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.request import Request
 from trio_kafka.requests.parts import Parts
-from trio_kafka.security.principal import ANONYMOUS
 
 if TYPE_CHECKING:
     from trio_kafka.requests.parking import Parking
@@ -48,8 +47,8 @@ class Context(_Parts):
 
     @property
     def principal(self) -> str:
-        """Who asks."""
-        return ANONYMOUS
+        """Who asks, as `User:name`."""
+        return str(self.request.connection.principal)
 
     @property
     def connection(self) -> Connection:

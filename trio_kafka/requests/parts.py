@@ -23,6 +23,7 @@ from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.interceptors import Interceptors
 from trio_kafka.requests.plugins import Plugins
 from trio_kafka.requests.registry import Registry
+from trio_kafka.requests.throttle import Throttle, unlimited
 
 
 class MissingPartError(Exception):
@@ -108,6 +109,7 @@ class Parts:
     planes: list[Plane] = field(factory=list)
     plugins: Plugins = missing("plugins")
     producer_ids: ProducerIds = missing("producer ids")
+    quotas: Throttle = field(factory=unlimited)
     replicas: ReplicaManager = missing("replicas")
     settings: EffectiveConfig = missing("settings")
     topic_creation: TopicCreation = missing("topic creation")

@@ -32,6 +32,7 @@ from trio_kafka.network.request import IN_STEPS, Request
 from trio_kafka.network.turn import Turn
 from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.chains import Chains
+from trio_kafka.requests.charged import charging
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.errands import Errands
 from trio_kafka.requests.failures import Failures
@@ -85,7 +86,8 @@ class HandlerGroup:
             means=Means(self.elapsed, self._failures),
             errands=Errands(self, f"{name}-interceptor", node),
         )
-        self._routes = Routes(parts.apis, chains.put_on)
+        self._routes = Routes(parts.apis, charging(chains.put_on, parts.quotas))
+        parts.quotas.quotas.on_toggle(self._routes.clear)
 
     @property
     def names(self) -> Mapping[int, str]:

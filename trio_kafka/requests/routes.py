@@ -23,7 +23,7 @@ def _as_it_is(route: Route) -> Route:
 class Routes:
     """Routes by code (key and version as one number), as long as the registry does not change.
 
-    put_on: puts interceptors around the handler of a route.
+    put_on: puts interceptors around the handler of a route, and a price on its answers.
     """
 
     _registry: Registry
@@ -37,6 +37,10 @@ class Routes:
             self._routes.clear()
             self._generation = self._registry.generation
         return self._routes.get(code) or self._make(code)
+
+    def clear(self) -> None:
+        """Make all anew, as they are asked for; a request in hand keeps the one that it has."""
+        self._routes.clear()
 
     def _make(self, code: int) -> Route | None:
         key, version = key_of(code), version_of(code)

@@ -1,4 +1,4 @@
-"""What quotas will obey."""
+"""What quotas of replication will obey."""
 
 from attrs import frozen
 
@@ -8,7 +8,7 @@ from trio_kafka.config.values import MAX_LONG
 
 @frozen(kw_only=True)
 class QuotaSettings:
-    """What quotas will obey."""
+    """What quotas of replication will obey."""
 
     alter_log_dirs_replication_quota_window_num: int = int32(
         11, "Windows that moves between directories are measured over.", low=1
@@ -16,10 +16,6 @@ class QuotaSettings:
     alter_log_dirs_replication_quota_window_size_seconds: int = int32(
         1, "Length of each of those windows.", low=1
     )
-    controller_quota_window_num: int = int32(
-        11, "Windows that changes of metadata are measured over.", low=1
-    )
-    controller_quota_window_size_seconds: int = int32(1, "Length of each of those windows.", low=1)
     follower_replication_throttled_rate: int = int64(
         MAX_LONG,
         "The most that throttled replicas fetch here in a second.",

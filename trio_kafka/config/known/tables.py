@@ -51,7 +51,7 @@ TABLES: Final = (
     Table(SaslSettings, "SASL and delegation tokens", Standing.NOT_YET, "SASL is not served"),
     Table(OauthBearerSettings, "SASL/OAUTHBEARER", Standing.NOT_YET, "SASL is not served"),
     Table(TlsSettings, "TLS", Standing.NOT_YET, "TLS is not served"),
-    Table(QuotaSettings, "Quotas", Standing.NOT_YET, "quotas are not served"),
+    Table(QuotaSettings, "Quotas of replication", Standing.NOT_YET, "a broker has no others yet"),
     Table(CleanerSettings, "Compaction", Standing.NOT_YET, "compacted topics are not compacted"),
     Table(AclSettings, "ACLs", Standing.NOT_YET, "ACLs are not served"),
     Table(

@@ -1,0 +1,67 @@
+"""What a client is told to wait, by hand."""
+
+import pytest
+
+from trio_kafka.introspect.tree import Node
+from trio_kafka.quotas.accounts import UNLIMITED
+from trio_kafka.quotas.client import ClientQuota, Windows
+
+
+def quota(windows: Windows = Windows(), **options: int) -> ClientQuota:  # noqa: B008 - a value
+    made = ClientQuota("Produce", "byte-rate", windows, Node("n", "part"), lambda: 0, **options)
+    made.accounts.set(("", "app"), 1000.0)
+    return made
+
+
+def test_who_is_above_its_limit_waits() -> None:
+    produce = quota()
+    assert produce.charge("u", "app", 10_000, 0) == 0  # 1000 a second over ten
+    assert produce.charge("u", "app", 5000, 0) == 5000
+    assert produce.charge("u", "app", 0, 5000) == 5000  # 15,000 over 10 s, still
+    assert produce.charge("u", "app", 0, 11_000) == 0  # they are old
+
+
+def test_windows_are_those_that_were_set() -> None:
+    produce = quota(Windows(3, 2000))
+    assert produce.charge("u", "app", 4000, 0) == 0
+    assert produce.charge("u", "app", 2000, 0) == 2000
+
+
+def test_who_has_no_limit_never_waits() -> None:
+    produce = quota()
+    assert produce.charge("u", "other", 1e15, 0) == 0
+
+
+def test_a_wait_is_cut_off() -> None:
+    assert quota(most_ms=1000).charge("u", "app", 1e9, 0) == 1000
+
+
+def test_what_is_noted_counts_later() -> None:
+    produce = quota()
+    produce.note("u", "app", 15_000, 0)
+    assert produce.charge("u", "app", 0, 0) == 5000
+    produce.note("u", "app", -15_000, 0)
+    assert produce.charge("u", "app", 0, 0) == 0
+
+
+def test_what_is_given_at_once_fits_the_windows() -> None:
+    produce = quota()
+    assert produce.most_at_once("u", "app", 0) == 10_000
+    assert produce.charge("u", "app", 10_000, 0) == 0
+    assert quota(Windows(3, 2000)).most_at_once("u", "app", 0) == 4000
+    assert produce.most_at_once("u", "other", 0) == UNLIMITED
+
+
+def test_figures_have_kafkas_names() -> None:
+    produce = quota()
+    produce.charge("u", "app", 5000, 0)
+    produce.accounts.of("u", "app", 0).waited.record(40, 0)
+    produce.accounts.of("u", "app", 0).waited.record(60, 0)
+    (account,) = produce.accounts
+    ((node,),) = [one.children for one in [produce.accounts.node]]
+    assert account.payer.client_id == "app"
+    assert node.figures() == {
+        "byte-rate": 500.0,
+        "throttle-time": pytest.approx(50),
+        "limit": 1000.0,
+    }

@@ -1,0 +1,74 @@
+"""All kinds together: by key, and whether anybody is limited."""
+
+from trio_kafka.introspect.tree import Node
+from trio_kafka.quotas.accounts import IDLE_MS
+from trio_kafka.quotas.keys import (
+    CONSUMER_BYTE_RATE,
+    CONTROLLER_MUTATION_RATE,
+    PRODUCER_BYTE_RATE,
+    REQUEST_PERCENTAGE,
+)
+from trio_kafka.quotas.quotas import Quotas
+
+APP = ("", "app")
+
+
+def quotas(now_s: float = 0.0) -> Quotas:
+    return Quotas(lambda: now_s, Node("n", "part"))
+
+
+def test_each_key_limits_its_own_kind() -> None:
+    made = quotas()
+    made.set(
+        APP,
+        {
+            PRODUCER_BYTE_RATE: 1.0,
+            CONSUMER_BYTE_RATE: 2.0,
+            REQUEST_PERCENTAGE: 3.0,
+            CONTROLLER_MUTATION_RATE: 4.0,
+            "of another kind": 5.0,
+        },
+    )
+    kinds = made.produce, made.fetch, made.request, made.mutation
+    assert [kind.accounts.of("u", "app", 0).bound for kind in kinds] == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_what_is_not_said_any_more_is_gone() -> None:
+    made = quotas()
+    made.set(APP, {PRODUCER_BYTE_RATE: 1.0, CONSUMER_BYTE_RATE: 2.0})
+    made.set(APP, {CONSUMER_BYTE_RATE: 2.0})
+    assert not made.produce.accounts.active
+    assert made.fetch.accounts.active
+
+
+def test_it_tells_when_somebody_is_limited_and_when_nobody_is() -> None:
+    made, told = quotas(), []
+    made.on_toggle(lambda: told.append(made.active))
+
+    made.set(APP, {PRODUCER_BYTE_RATE: 1.0})
+    made.set(("", "other"), {REQUEST_PERCENTAGE: 1.0})
+    made.set(APP, {})
+    made.set(("", "other"), {})
+
+    assert told == [True, False]
+
+
+def test_work_is_waited_for_at_most_a_window() -> None:
+    made = quotas()
+    made.set(APP, {REQUEST_PERCENTAGE: 1.0, PRODUCER_BYTE_RATE: 1.0})
+    assert made.request.charge("u", "app", 1e9, 0) == 1000
+    assert made.produce.charge("u", "app", 1e6, 0) > 1000
+
+
+def test_the_time_is_whole_milliseconds() -> None:
+    assert quotas(1.2349).now_ms() == 1234
+
+
+def test_accounts_are_forgotten() -> None:
+    now_s = 0.0
+    made = Quotas(lambda: now_s, Node("n", "part"))
+    made.set(APP, {PRODUCER_BYTE_RATE: 1.0})
+    made.produce.charge("u", "app", 1, 0)
+    assert made.expire()
+    now_s = IDLE_MS / 1000
+    assert not made.expire()

@@ -1,0 +1,477 @@
+"""Clients above their quotas, against a whole broker in virtual time.
+
+Rates are over 10 s and what has passed of an eleventh: bytes / 10 - limit, over limit, is the part
+of 10 s that is waited.
+"""
+
+from collections.abc import Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.kit import batch, broker, fetch_request, produce_request
+from tests.apis.test_k49_alter_client_quotas import alter, entry
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k00_produce import ProduceRequest
+from trio_kafka.protocol.messages.k01_fetch import FetchRequest, FetchResponse
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k19_create_topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
+from trio_kafka.protocol.messages.k37_create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
+from trio_kafka.quotas.accounts import Accounts
+from trio_kafka.testing.broker import ServedBroker
+from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
+
+LATEST = 12  # of Produce and Fetch by name
+LINK_MS = 3  # what the simulated links take at most, there and back
+PRODUCE_BODY = 15_000
+
+
+def large(size: int = PRODUCE_BODY, *, acks: int = 1) -> ProduceRequest:
+    return produce_request("t", (0, batch(bytes(size))), acks=acks)
+
+
+def frame_size(request: object, version: int) -> int:
+    """What Kafka calls the size of a request."""
+    return len(request_frame(request, version)) - 4
+
+
+def over_ten_seconds(used: float, limit: float, since_first_s: float = 0.0) -> int:
+    """The wait in ms."""
+    span_ms = 10_000 + since_first_s * 1000
+    return round((used / (span_ms / 1000) - limit) / limit * span_ms)
+
+
+async def waited_ms(client: ServedBroker | ScriptedClient) -> float:
+    """How long the next answer of a connection takes, in ms of virtual time."""
+    before = trio.current_time()
+    await client.ask(ApiVersionsRequest("a", "1"), 4)
+    return (trio.current_time() - before) * 1000
+
+
+def kinds(served: ServedBroker) -> Mapping[str, Accounts[Any]]:
+    quotas = served.broker.parts.quotas.quotas
+    parts = quotas.produce, quotas.fetch, quotas.request, quotas.mutation
+    return {one.accounts.name: one.accounts for one in parts}
+
+
+@pytest.mark.parametrize("version", [3, 9, LATEST])
+async def test_a_producer_above_its_quota_is_told_and_muted(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1000))
+        request = large()
+        expected = over_ten_seconds(frame_size(request, version), 1000)
+        before = trio.current_time()
+
+        answer = await served.ask(request, version)
+
+        assert answer.throttle_time_ms == expected
+        assert answer.responses[0].partition_responses[0].error_code == 0
+        assert trio.current_time() - before < LINK_MS / 1000  # it is answered first
+        assert kinds(served)["Produce"].waiting == 1
+        assert await waited_ms(served) == pytest.approx(expected, abs=LINK_MS)
+        assert kinds(served)["Produce"].waiting == 0
+
+
+async def test_who_stays_below_its_quota_does_not_wait(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        size = frame_size(large(), LATEST)
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=size / 10 // 1 + 1))
+
+        assert (await served.ask(large(), LATEST)).throttle_time_ms == 0
+        assert await waited_ms(served) < LINK_MS
+
+
+async def test_a_producer_without_acks_is_muted(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1000))
+        request = large(acks=0)
+
+        await served.client.send(request_frame(request, LATEST))
+
+        expected = over_ten_seconds(frame_size(request, LATEST), 1000)
+        assert await waited_ms(served) == pytest.approx(expected, abs=LINK_MS)
+
+
+async def test_other_clients_go_on(autojump_clock: MockClock) -> None:
+    async with broker() as served, served.connect() as other:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1000))
+
+        await served.ask(large(), LATEST)
+
+        assert await waited_ms(other) < LINK_MS  # the same client id, another connection
+        answer = await other.ask(large(1), LATEST)
+        assert answer.throttle_time_ms > 0  # which is charged together
+
+
+async def test_a_fetch_above_its_quota_is_empty_and_is_given_later(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        for _ in range(2):
+            await served.ask(large(), LATEST)
+        await alter(served, entry({"user": "ANONYMOUS"}, consumer_byte_rate=2000))
+        request = fetch_request("t", 0, max_bytes=15_000)
+
+        first = await served.ask(request, LATEST)
+        second = await served.ask(request, LATEST)
+        refused_at = trio.current_time()
+        waited = await waited_ms(served)
+        third = await until_given(served, request)
+
+        size = len(first.responses[0].partitions[0].records)
+        charged = size + 20 + 18 + 40
+        assert first.throttle_time_ms == 0
+        assert second.throttle_time_ms == pytest.approx(
+            over_ten_seconds(2 * charged, 2000), abs=LINK_MS
+        )
+        assert second.responses == []
+        assert waited == pytest.approx(second.throttle_time_ms, abs=LINK_MS)
+        assert len(third.responses[0].partitions[0].records) == size
+        assert trio.current_time() - refused_at >= second.throttle_time_ms / 1000
+
+
+async def until_given(served: ServedBroker, request: FetchRequest) -> FetchResponse:
+    """Ask again as often as it takes; what is in the windows has to leave them."""
+    for _ in range(10):
+        answer: FetchResponse = await served.ask(request, LATEST)
+        if not answer.throttle_time_ms:
+            return answer
+        if answer.session_id:
+            request.session_epoch += 1
+    raise AssertionError("it is never given")
+
+
+@asynccontextmanager
+async def throttled_consumer() -> Any:
+    """A broker whose consumer has used up its quota."""
+    async with broker() as served:
+        await served.create_topic("t")
+        for _ in range(3):
+            await served.ask(large(), LATEST)
+        await alter(served, entry({"client-id": None}, consumer_byte_rate=2000))
+        await served.ask(fetch_request("t", 0, max_bytes=15_000), LATEST)
+        yield served
+
+
+async def test_a_session_that_is_throttled_does_not_begin(autojump_clock: MockClock) -> None:
+    async with throttled_consumer() as served:
+        sessions = served.broker.replicas.sessions
+
+        refused = await served.ask(fetch_request("t", 0, session_epoch=0, max_bytes=15_000), LATEST)
+
+        assert refused.throttle_time_ms > 0
+        assert (refused.session_id, refused.error_code, len(sessions)) == (0, 0, 0)
+        begun = await until_given(served, fetch_request("t", 0, session_epoch=0, max_bytes=15_000))
+        assert begun.session_id
+        assert begun.responses
+
+
+async def test_a_session_that_is_throttled_goes_on_with_what_it_did_not_get(
+    autojump_clock: MockClock,
+) -> None:
+    async with throttled_consumer() as served:
+        begun = await served.ask(fetch_request("t", 3, session_epoch=0), LATEST)
+        more = fetch_request("t", 0, session_id=begun.session_id, session_epoch=1)
+
+        refused = await served.ask(more, LATEST)
+        given = await until_given(
+            served, fetch_request(None, session_id=begun.session_id, session_epoch=2)
+        )
+
+        assert begun.session_id
+        assert refused.throttle_time_ms > 0
+        assert (refused.session_id, refused.responses) == (begun.session_id, [])
+        assert given.session_id == begun.session_id
+        assert given.responses[0].partitions[0].records
+
+
+async def test_a_fetch_is_never_more_than_its_quota_will_ever_allow(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        for _ in range(20):
+            await served.ask(large(1000), LATEST)
+        await alter(served, entry({"client-id": "scripted"}, consumer_byte_rate=500))
+
+        answer = await until_given(served, fetch_request("t", 0, min_bytes=10_000))
+
+        # All that its windows have room for.
+        assert 4000 < len(answer.responses[0].partitions[0].records) <= 5000
+
+
+async def test_a_parked_fetch_is_judged_when_it_is_complete(autojump_clock: MockClock) -> None:
+    async with throttled_consumer() as served, served.connect() as producer:
+        await trio.sleep(60)
+        await served.ask(fetch_request("t", 0, max_bytes=15_000), LATEST)
+        answers = []
+
+        async def poll() -> None:
+            waits = fetch_request("t", 3, max_wait_ms=5000)
+            answers.append(await served.client.ask(waits, LATEST))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(poll)
+            await trio.testing.wait_all_tasks_blocked()
+            await producer.ask(large(10_000), LATEST)
+
+        assert answers[0].throttle_time_ms > 0
+        assert answers[0].responses == []
+
+
+async def test_work_is_charged_and_waited_for_at_most_a_window(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await alter(served, entry({"client-id": "scripted"}, request_percentage=0.01))
+        quota = served.broker.parts.quotas.quotas.request
+        quota.note("ANONYMOUS", "scripted", 200.0, served.broker.parts.quotas.quotas.now_ms())
+
+        first = await served.ask(MetadataRequest([]), 12)
+        waited = await waited_ms(served)
+
+        assert first.throttle_time_ms == 1000
+        assert waited == pytest.approx(1000, abs=LINK_MS)
+
+
+@pytest.mark.parametrize(
+    ("request_", "version"),
+    [
+        (ApiVersionsRequest("a", "1"), 0),
+        (ApiVersionsRequest("a", "1"), 1),
+        (ApiVersionsRequest("a", "1"), 4),
+        (MetadataRequest([]), 0),
+        (MetadataRequest(None), 3),
+        (MetadataRequest(None), 12),
+        (DescribeClusterRequest(), 1),
+        (large(1), 3),
+        (fetch_request("t", 0), 4),
+        (fetch_request("none", 0), 12),
+    ],
+)
+async def test_every_answer_that_can_tells_how_long_to_wait(
+    autojump_clock: MockClock, request_: object, version: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, request_percentage=1))
+        quotas = served.broker.parts.quotas.quotas
+        quotas.request.note("ANONYMOUS", "scripted", 11.0, quotas.now_ms())
+
+        answer = await served.ask(request_, version)
+
+        told = 0 if (type(request_), version) in SILENT else 1000
+        assert answer.throttle_time_ms == told
+        assert kinds(served)["Request"].waiting == 1
+        assert await waited_ms(served) == pytest.approx(1000, abs=LINK_MS)
+
+
+SILENT = {(ApiVersionsRequest, 0), (MetadataRequest, 0)}
+
+
+async def test_the_longer_of_two_waits_counts(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(
+            served,
+            entry({"client-id": "scripted"}, request_percentage=1, producer_byte_rate=1000),
+        )
+        quotas = served.broker.parts.quotas.quotas
+        quotas.request.note("ANONYMOUS", "scripted", 11.0, quotas.now_ms())
+
+        answer = await served.ask(large(), LATEST)
+
+        assert answer.throttle_time_ms > 1000
+        assert (kinds(served)["Produce"].waiting, kinds(served)["Request"].waiting) == (1, 0)
+
+
+async def test_without_acks_work_is_not_charged(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, request_percentage=1))
+        quotas = served.broker.parts.quotas.quotas
+        quotas.request.note("ANONYMOUS", "scripted", 11.0, quotas.now_ms())
+
+        await served.client.send(request_frame(large(acks=0), LATEST))
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert kinds(served)["Request"].waiting == 0
+
+
+async def mutate(served: ServedBroker, request: object, version: int) -> tuple[list[int], int]:
+    """Error codes, and the throttle time."""
+    answer = await served.ask(request, version)
+    rows = next(
+        getattr(answer, name)
+        for name in ("topics", "responses", "results")
+        if hasattr(answer, name)
+    )
+    return [row.error_code for row in rows], answer.throttle_time_ms
+
+
+def creation(*names: str, partitions: int = 5) -> CreateTopicsRequest:
+    return CreateTopicsRequest([CreatableTopic(name, partitions, 1) for name in names])
+
+
+def about(ms: int) -> Any:
+    """Tokens come while the controller writes."""
+    return pytest.approx(ms, abs=100)
+
+
+TOO_MUCH = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+
+
+async def test_who_knows_the_error_is_refused_changes_above_its_quota(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await alter(served, entry({"client-id": "scripted"}, controller_mutation_rate=1))
+
+        created = await mutate(served, creation("a", "b", "c", "d"), 7)
+        waited = await waited_ms(served)
+        again = await mutate(served, creation("d"), 7)
+
+        # 11 tokens were there: 15 are used by three, the fourth waits until -4 are 0.
+        assert created == ([0, 0, 0, TOO_MUCH], about(4000))
+        assert waited == about(4000)
+        assert again == ([0], 0)
+
+
+async def test_who_does_not_know_the_error_is_served_and_waits(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await alter(served, entry({"client-id": "scripted"}, controller_mutation_rate=1))
+
+        created = await mutate(served, creation("a", "b", "c", "d"), 5)
+
+        assert created == ([0, 0, 0, 0], about(9000))
+        assert await waited_ms(served) == about(9000)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+async def test_growing_and_deleting_are_changes_too(
+    autojump_clock: MockClock, strict: bool
+) -> None:
+    async with broker() as served:
+        for name in ("a", "b", "c"):
+            await served.create_topic(name, 6)
+        await alter(served, entry({"client-id": "scripted"}, controller_mutation_rate=1))
+        growth = CreatePartitionsRequest([CreatePartitionsTopic("c", 18, None)], timeout_ms=1000)
+        gone = DeleteTopicsRequest(topic_names=["a", "b"], timeout_ms=1000)
+
+        grown = await mutate(served, growth, 3 if strict else 2)  # 12 of 11 tokens
+        if strict:
+            deleted = await mutate(served, gone, 5)
+            assert grown == ([0], 0)
+            assert deleted == ([TOO_MUCH, TOO_MUCH], about(1000))
+        else:
+            assert grown == ([0], about(1000))
+            deleted = await mutate(served, gone, 4)  # a token came with the wait for it
+            assert deleted == ([0, 0], about(12_000))
+
+
+async def test_what_is_refused_for_other_reasons_costs_nothing(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("a")
+        await alter(served, entry({"client-id": "scripted"}, controller_mutation_rate=1))
+
+        codes, wait_ms = await mutate(served, creation("a", "not/a/name", partitions=50), 7)
+
+        assert TOO_MUCH not in codes
+        assert all(codes)
+        assert wait_ms == 0
+        assert await mutate(served, creation("b", partitions=11), 7) == ([0], 0)
+
+
+async def test_a_trial_costs_what_the_change_would(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await alter(served, entry({"client-id": "scripted"}, controller_mutation_rate=1))
+        trial = creation("a", partitions=12)
+        trial.validate_only = True
+
+        assert await mutate(served, trial, 7) == ([0], 0)
+        assert await mutate(served, creation("b", partitions=1), 7) == ([TOO_MUCH], about(1000))
+
+
+async def test_limits_come_and_go_while_clients_are_connected(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        assert (await served.ask(large(), LATEST)).throttle_time_ms == 0
+
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=100))
+        assert (await served.ask(large(), LATEST)).throttle_time_ms > 0
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1_000_000))
+        assert (await served.ask(large(), LATEST)).throttle_time_ms == 0
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=None))
+        assert (await served.ask(large(), LATEST)).throttle_time_ms == 0
+        assert not served.broker.parts.quotas.active
+
+
+async def test_a_client_that_leaves_while_it_is_muted_leaves_nothing(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1000))
+        async with served.connect() as leaving:
+            assert (await leaving.ask(large(), LATEST)).throttle_time_ms > 0
+        await trio.sleep(60)
+
+        (plane,) = [one for one in served.broker.parts.planes if one.name == "data"]
+        assert sum(len(one.connections) for one in plane.processors) == 1
+        assert kinds(served)["Produce"].waiting == 0
+
+
+async def test_a_broker_stops_though_clients_are_muted(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1))
+        assert (await served.ask(large(), LATEST)).throttle_time_ms > 60_000
+        before = trio.current_time()
+    assert trio.current_time() - before < 5
+
+
+async def test_accounts_are_forgotten_after_an_hour(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1_000_000))
+        await served.ask(large(), LATEST)
+        assert len(kinds(served)["Produce"]) == 1
+        await trio.sleep(3700)
+        assert len(kinds(served)["Produce"]) == 0
+
+
+async def test_figures_stand_in_the_tree(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1000))
+        wait_ms = (await served.ask(large(), LATEST)).throttle_time_ms
+
+        found = {node.path.partition("quotas/")[2]: node.figures() for _, node in walk(served)}
+
+        assert found["Produce"]["queue-size"] == 1
+        assert found["Produce/user=,client-id=scripted"] == {
+            "byte-rate": pytest.approx(frame_size(large(), LATEST) / 10, rel=0.001),
+            "throttle-time": pytest.approx(wait_ms),
+            "limit": 1000.0,
+        }
+
+
+def walk(served: ServedBroker) -> Any:
+    return served.broker.node.walk()

@@ -1,0 +1,119 @@
+"""What each client has used, of one kind of quota: an account for who is charged together.
+
+Accounts that nobody used for an hour are forgotten, as Kafka's sensors are; so is the one that was
+unused for longest when there are too many: a client that changes its id with each request costs
+memory once, and gains nothing, as every new id has a fresh account anyway.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Final, Generic, TypeVar
+
+from attrs import define, field
+
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.quotas.average import Average
+from trio_kafka.quotas.limits import Entity, Limits, Payer
+
+M = TypeVar("M")
+
+UNLIMITED: Final = float((1 << 63) - 1)
+IDLE_MS: Final = 3_600_000
+MOST: Final = 10_000  # accounts of one kind
+_SHOWN: Final = 100  # of them, in the tree
+
+
+@define(eq=False)
+class Account(Generic[M]):
+    """bound: what `meter` is held to. waited: the throttle times that were told, in ms."""
+
+    payer: Payer
+    meter: M
+    bound: float = UNLIMITED
+    used_ms: int = 0
+    known: int = -1  # the state of the limits that `bound` is of
+    waited: Average = field(factory=Average)
+
+
+class Accounts(Generic[M]):
+    """Of one kind. make: a new meter. figures: what is told of an account, now."""
+
+    def __init__(
+        self,
+        name: str,
+        make: Callable[[], M],
+        node: Node,
+        figures: Callable[[Account[M]], Figures],
+        *,
+        most: int = MOST,
+    ) -> None:
+        self.name = name
+        self.active = False  # somebody is limited
+        self.waiting = 0  # connections that are throttled now
+        self.limits = Limits()
+        self._make = make
+        self._most = most
+        self._figures_of = figures
+        self._accounts: OrderedDict[Payer, Account[M]] = OrderedDict()  # the last used is last
+        self._changes = 0
+        self.node = node.add(name, "part", self.figures)
+        self._nodes: dict[Payer, Node] = {}
+
+    def __len__(self) -> int:
+        return len(self._accounts)
+
+    def __iter__(self) -> Iterator[Account[M]]:
+        return iter(tuple(self._accounts.values()))
+
+    def set(self, entity: Entity, limit: float | None) -> None:
+        """Give an entity its limit, from now on; None: none of its own."""
+        self.limits.set(entity, None if limit is None else min(limit, UNLIMITED))
+        self._changes += 1
+        self.active = bool(self.limits)
+
+    def of(self, user: str, client_id: str, now_ms: int) -> Account[M]:
+        """The account of a client."""
+        payer = self.limits.payer(user, client_id)
+        accounts = self._accounts
+        account = accounts.get(payer)
+        if account is None:
+            account = self._open(payer, now_ms)
+        else:
+            accounts.move_to_end(payer)
+        account.used_ms = now_ms
+        if account.known != self._changes:
+            account.known = self._changes
+            limit = self.limits.limit(payer)
+            account.bound = UNLIMITED if limit is None else limit
+        return account
+
+    def expire(self, now_ms: int) -> None:
+        """Forget those that nobody used for an hour."""
+        while self._accounts:
+            oldest = next(iter(self._accounts.values()))
+            if oldest.used_ms > now_ms - IDLE_MS:
+                return
+            self._close(oldest.payer)
+
+    def figures(self) -> Figures:
+        return {
+            "limits": len(self.limits),
+            "accounts": len(self._accounts),
+            "queue-size": self.waiting,
+        }
+
+    def _open(self, payer: Payer, now_ms: int) -> Account[M]:
+        self.expire(now_ms)
+        if len(self._accounts) >= self._most:
+            self._close(next(iter(self._accounts)))
+        account = self._accounts[payer] = Account(payer, self._make())
+        if len(self._nodes) < _SHOWN:
+            name = f"user={payer.user},client-id={payer.client_id}"
+            self._nodes[payer] = self.node.add(name, "part", lambda: self._figures_of(account))
+        return account
+
+    def _close(self, payer: Payer) -> None:
+        del self._accounts[payer]
+        node = self._nodes.pop(payer, None)
+        if node is not None:
+            node.remove()

@@ -1,0 +1,92 @@
+"""How many partitions clients may create and delete.
+
+A bucket of tokens for each: one request may overdraw it, and the next one waits. Who knows
+THROTTLING_QUOTA_EXCEEDED is refused what comes while the bucket is overdrawn (strict); others are
+served and told to wait afterwards. Source: ControllerMutationQuotaManager of Apache Kafka 4.4.0;
+KIP-599.
+"""
+
+from collections.abc import Callable
+
+from attrs import define, field
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.quotas.accounts import UNLIMITED, Account, Accounts
+from trio_kafka.quotas.average import WINDOW_MS, WINDOWS
+from trio_kafka.quotas.bucket import TokenBucket
+from trio_kafka.quotas.client import Windows
+from trio_kafka.quotas.rate import Rate
+
+
+@define(eq=False)
+class Mutations:
+    """The meter of an account. rate: what was done, for operators."""
+
+    bucket: TokenBucket
+    rate: Rate = field(factory=lambda: Rate(WINDOWS, WINDOW_MS))
+
+
+class MutationQuota:
+    """`now_ms`: the time."""
+
+    def __init__(self, name: str, windows: Windows, node: Node, now_ms: Callable[[], int]) -> None:
+        self.now_ms = now_ms
+
+        def make() -> Mutations:
+            return Mutations(TokenBucket(windows.count, windows.size_ms))
+
+        self.accounts: Accounts[Mutations] = Accounts(name, make, node, self._figures)
+
+    def charges(self, user: str, client_id: str, *, strict: bool) -> "Charges":
+        """For one request."""
+        return Charges(self, user, client_id, strict)
+
+    def _figures(self, account: Account[Mutations]) -> Figures:
+        now_ms, limited = self.now_ms(), account.bound < UNLIMITED
+        return {
+            "mutation-rate": account.meter.rate.measure(now_ms),
+            "tokens": account.meter.bucket.tokens(account.bound, now_ms) if limited else None,
+            "throttle-time": account.waited.measure(now_ms),
+            "limit": account.bound if limited else None,
+        }
+
+
+@define(eq=False)
+class Charges:
+    """What one request changes. Call it with the partitions of each topic, before they change."""
+
+    _quota: MutationQuota
+    _user: str
+    _client_id: str
+    _strict: bool
+    _wait_ms: int = field(default=0, init=False)
+    _told_ms: int = field(default=0, init=False)
+
+    def __call__(self, partitions: int) -> None:
+        """Raises KafkaError(THROTTLING_QUOTA_EXCEEDED)."""
+        if not self._quota.accounts.active:
+            return
+        now_ms = self._quota.now_ms()
+        account = self._quota.accounts.of(self._user, self._client_id, now_ms)
+        meter, bound = account.meter, account.bound
+        if self._strict:
+            self._note(meter.bucket.throttle_ms(bound, now_ms), now_ms)
+        meter.bucket.take(partitions, bound, now_ms)
+        meter.rate.record(partitions, now_ms)
+        if not self._strict:
+            self._note(meter.bucket.throttle_ms(bound, now_ms), now_ms)
+
+    def _note(self, wait_ms: int, now_ms: int) -> None:
+        if wait_ms:
+            self._wait_ms, self._told_ms = wait_ms, now_ms
+            if self._strict:
+                raise KafkaError(
+                    ErrorCode.THROTTLING_QUOTA_EXCEEDED, "the quota of changes is used up"
+                )
+
+    def left_ms(self) -> int:
+        """What is left of the wait that was told last."""
+        if not self._wait_ms:
+            return 0
+        return max(0, self._wait_ms - (self._quota.now_ms() - self._told_ms))

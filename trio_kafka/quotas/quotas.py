@@ -1,0 +1,88 @@
+"""All quotas of the clients of one broker."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.quotas.accounts import Accounts
+from trio_kafka.quotas.average import WINDOW_MS, WINDOWS
+from trio_kafka.quotas.client import USUAL, ClientQuota, Windows
+from trio_kafka.quotas.keys import (
+    CONSUMER_BYTE_RATE,
+    CONTROLLER_MUTATION,
+    CONTROLLER_MUTATION_RATE,
+    FETCH,
+    PRODUCE,
+    PRODUCER_BYTE_RATE,
+    REQUEST,
+    REQUEST_PERCENTAGE,
+)
+from trio_kafka.quotas.limits import Entity
+from trio_kafka.quotas.mutation import MutationQuota
+from trio_kafka.quotas.rate import Rate
+
+PERCENT: Final = 100.0  # of the time of one thread, in a second of it
+
+
+class Quotas:
+    """Four kinds. elapsed: seconds of any clock. `active`: somebody is limited in some way."""
+
+    def __init__(
+        self,
+        elapsed: Callable[[], float],
+        node: Node,
+        windows: Windows = USUAL,
+        mutation_windows: Windows = USUAL,
+    ) -> None:
+        node = node.add("quotas", "part", self.figures)
+        self._elapsed = elapsed
+        self.active = False
+        self.produce = ClientQuota(PRODUCE, "byte-rate", windows, node, self.now_ms)
+        self.fetch = ClientQuota(FETCH, "byte-rate", windows, node, self.now_ms)
+        self.request = ClientQuota(
+            REQUEST, "request-time", windows, node, self.now_ms, most_ms=windows.size_ms
+        )
+        self.mutation = MutationQuota(CONTROLLER_MUTATION, mutation_windows, node, self.now_ms)
+        self.exempt = Rate(WINDOWS, WINDOW_MS)  # percents of requests that nobody pays for
+        self._toggled: list[Callable[[], None]] = []
+        self._kinds: Mapping[str, Accounts[Any]] = {
+            PRODUCER_BYTE_RATE: self.produce.accounts,
+            CONSUMER_BYTE_RATE: self.fetch.accounts,
+            REQUEST_PERCENTAGE: self.request.accounts,
+            CONTROLLER_MUTATION_RATE: self.mutation.accounts,
+        }
+
+    def now(self) -> float:
+        """Seconds: what stamps of requests are readings of."""
+        return self._elapsed()
+
+    def now_ms(self) -> int:
+        """What everything here is measured by."""
+        return int(self._elapsed() * 1000)
+
+    def on_toggle(self, call: Callable[[], None]) -> None:
+        """Call it whenever `active` has changed."""
+        self._toggled.append(call)
+
+    def set(self, entity: Entity, values: Mapping[str, float]) -> None:
+        """Let `values`, by key, be all that an entity has; keys of other kinds are not for us."""
+        for key, accounts in self._kinds.items():
+            accounts.set(entity, values.get(key))
+        active = any(accounts.active for accounts in self._kinds.values())
+        if active != self.active:
+            self.active = active
+            for call in self._toggled:
+                call()
+
+    def expire(self) -> bool:
+        """Forget what nobody used for long; whether anything is left."""
+        now_ms = self.now_ms()
+        for accounts in self._kinds.values():
+            accounts.expire(now_ms)
+        return any(map(len, self._kinds.values()))
+
+    def figures(self) -> Figures:
+        return {
+            "active": self.active,
+            "exempt-request-time": self.exempt.measure(self.now_ms()),
+        }
