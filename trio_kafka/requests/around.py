@@ -85,6 +85,7 @@ class AroundErrand(Parking):
         "_limit",
         "_message",
         "_own_s",
+        "_result",
         "_waiter",
     )
 
@@ -101,6 +102,7 @@ class AroundErrand(Parking):
         self._limit: trio.CancelScope | None = None
         self._delayed: Delayed | None = None  # that is waited for in `forward`, by this task:
         self._waiter: trio.lowlevel.Task | None = None
+        self._result: Any = None  # for it
         self._inner_answer: Any = None  # what `forward` gave
         self._answer: Any = None
         self._error: Exception | None = None  # what becomes of the request instead
@@ -181,7 +183,10 @@ class AroundErrand(Parking):
             except (KafkaError, ProtocolError, InvariantError) as answer:
                 self._keep(answer)
         if cancelled is not None:
-            raise cancelled
+            try:
+                raise cancelled
+            finally:
+                del cancelled, rest, error  # or they would hold themselves, by this frame
 
     def _keep(self, error: Exception) -> None:
         """This is what becomes of the request, whatever the interceptor makes of it."""
@@ -200,8 +205,13 @@ class AroundErrand(Parking):
         if spent > one.alarm_s:
             one.note_slow(spent)
         self._request.stamps.plugin_s += spent
-        if self._waiter is not None:  # somebody else's task, or one that is cancelled
-            self._complete(InterceptorError(f"{self.at}: the request has been answered"))
+        if self._delayed is not None:  # somebody else's task waits in `forward`
+            delayed, waiter = self._delayed, self._waiter
+            self._unpark()
+            delayed.purgatory.drop(delayed)
+            self._result = InterceptorError(f"{self.at}: the request has been answered")
+            if waiter is not None:
+                trio.lowlevel.reschedule(waiter)
         if around.is_bounded:
             self._exit()
         self.leave()
@@ -214,7 +224,7 @@ class AroundErrand(Parking):
 
     # --- what the interceptor calls
 
-    async def forward(self, message: Any) -> Any:  # noqa: PLR0912 - calls cost more
+    async def forward(self, message: Any) -> Any:  # noqa: C901, PLR0912 - calls cost more
         """The answer from further in; see the module."""
         around, request = self._around, self._request
         if self._forwarded or not isinstance(message, around.route.api.request):
@@ -235,11 +245,12 @@ class AroundErrand(Parking):
                 answer, again = await around.errands.all_of(answer), True
             if type(answer) is Delayed:
                 if self._park(answer, again=again):
-                    self._inner_answer = None
                     await trio.lowlevel.wait_task_rescheduled(self._abort)
-                answer, self._inner_answer = self._inner_answer, None
+                answer, self._result = self._result, None
                 if answer is None:  # its peer has left
                     await trio.lowlevel.checkpoint_if_cancelled()
+                elif type(answer) is InterceptorError:
+                    raise answer
                 # Not earlier: many are woken at once, and run one after the other.
                 await self.take()
                 if type(answer) is GeneratorType:
@@ -302,7 +313,7 @@ class AroundErrand(Parking):
             self._cancel()  # which calls `_abort`, unless somebody shields the waiter
         waiter = self._waiter
         if waiter is not None:
-            self._inner_answer = answer
+            self._result = answer
             self._unpark()
             trio.lowlevel.reschedule(waiter)
 

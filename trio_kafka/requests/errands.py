@@ -111,6 +111,7 @@ class Errands:
     async def _work(self, delayed: Delayed, finish: Callable[[Any], None]) -> None:
         """Errand after errand."""
         worker = _Worker(trio.lowlevel.current_task(), (delayed, finish))
+        del delayed, finish  # nothing of an errand that is over is held
         spare = self._spare
 
         def abort(raise_cancel: object) -> trio.lowlevel.Abort:
@@ -126,20 +127,24 @@ class Errands:
                             return
                         spare.append(worker)
                         await trio.lowlevel.wait_task_rescheduled(abort)
-                    delayed, finish = worker.given
-                    worker.given = None
-                    try:
-                        wanted = await delayed.keys[0].run(scope)
-                    except BaseException:
-                        if scope.cancel_called:
-                            finish(None)
-                        raise
-                    finally:
-                        self._working -= 1
-                        self._done += 1
-                        delayed.keys = ()  # what gives its answer has it: no cycle
-                    finish(_answer_of(delayed) if wanted else None)
-                    del delayed, finish
+                    await self._do(worker, scope)
+
+    async def _do(self, worker: _Worker, scope: trio.CancelScope) -> None:
+        given, worker.given = worker.given, None
+        if given is None:
+            return
+        delayed, finish = given
+        try:
+            wanted = await delayed.keys[0].run(scope)  # type: ignore[attr-defined]  # as in `drop`
+        except BaseException:
+            if scope.cancel_called:
+                finish(None)
+            raise
+        finally:
+            self._working -= 1
+            self._done += 1
+            delayed.keys = ()  # what gives its answer has it: no cycle
+        finish(_answer_of(delayed) if wanted else None)
 
     def _figures(self) -> Figures:
         return {

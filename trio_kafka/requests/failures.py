@@ -105,6 +105,7 @@ def tell_owner(one: Interception, api: str, error: BaseException) -> None:
 
 def tell_late(one: Interception, api: str, spent_s: float) -> None:
     """It was over its deadline, and nobody could end it: a plain function has no checkpoint."""
+    one.late += 1
     tell_owner(one, api, trio.TooSlowError(f"{spent_s:.3f} s, want {one.deadline_s} s at most"))
 
 

@@ -74,14 +74,11 @@ class Interception:
     node: Node | None = field(default=None, init=False)
 
     def note_slow(self, spent_s: float) -> bool:
-        """A call took longer than `alarm_s`. True: it was late."""
+        """A call took longer than `alarm_s`. True: it was over its deadline."""
         self.longest_s = max(self.longest_s, spent_s)
         deadline = _NEVER if self.deadline_s is None else self.deadline_s
         self.alarm_s = min(self.longest_s, deadline)
-        if spent_s <= deadline:
-            return False
-        self.late += 1
-        return True
+        return spent_s > deadline
 
     def where(self, api: str) -> str:
         """What is told of a failure: 'before Produce'."""
