@@ -1,8 +1,10 @@
 """Steps: taken as far as the time goes, or all at once."""
 
+from random import Random
+
 import pytest
 
-from trio_kafka.steps import Done, Steps, advance, whole
+from trio_kafka.steps import Done, Steps, advance, sorted_in_steps, step, whole
 
 
 def counting(to: int) -> Steps[str]:
@@ -24,3 +26,49 @@ def test_steps_are_taken_until_the_time_is_over_and_at_least_one() -> None:
 @pytest.mark.parametrize("steps", [0, 1, 100])
 def test_all_steps_are_taken_at_once(steps: int) -> None:
     assert whole(counting(steps)) == "done"
+
+
+def test_a_step_is_one_step() -> None:
+    steps = counting(1)
+
+    assert step(steps) is None
+    assert step(steps) == Done("done")
+
+
+def names(count: int) -> list[str]:
+    return [f"topic-{number}" for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        names(1),
+        names(1999),
+        names(50_000),
+        sorted(names(20_000), reverse=True),
+        Random(1).sample(names(30_000), 30_000),
+        # One of a thousand is a sample of nothing.
+        [f"{number:02}" for number in range(100)] + [f"z{number:06}" for number in range(30_000)],
+        [name if number % 125 else f"!{number}" for number, name in enumerate(names(30_000))],
+        ["same"] * 10_000,
+        ["same"] * 10_000 + names(10_000),
+    ],
+    ids=len,
+)
+def test_texts_are_sorted(texts: list[str]) -> None:
+    assert whole(sorted_in_steps(texts)) == sorted(texts)
+
+
+def test_sorting_is_done_by_thousands() -> None:
+    shuffled = Random(2).sample(names(20_000), 20_000)
+
+    steps = list(sorted_in_steps(shuffled))
+
+    assert len(steps) > 3 * 19
+
+
+def test_what_a_sample_says_nothing_of_is_parted_once_more() -> None:
+    texts = [f"!{number}" if number % 125 == 0 else f"x{number}" for number in range(30_000)]
+
+    assert len(list(sorted_in_steps(texts))) > 4 * 29

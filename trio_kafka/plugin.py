@@ -78,7 +78,7 @@ from trio_kafka.requests.replies import Encoded
 from trio_kafka.requests.seen import Seen, Which, look
 from trio_kafka.requests.slices import in_slices, lazily, to_bytes_in_steps
 from trio_kafka.security.operations import OF_CLUSTER, OF_TOPIC
-from trio_kafka.steps import Steps
+from trio_kafka.steps import Steps, sorted_in_steps
 
 __all__ = [
     "LED_ELSEWHERE",
@@ -173,6 +173,7 @@ __all__ = [
     "quota_filter",
     "quotas_that",
     "search_offset",
+    "sorted_in_steps",
     "special_offset",
     "string",
     "texts",

@@ -3,13 +3,17 @@
 A step is short, some 10 µs to a millisecond; whoever drives steps looks at the clock after each.
 """
 
-from collections.abc import Callable, Generator
-from typing import Generic, TypeVar
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterable
+from itertools import islice
+from typing import Final, Generic, TypeVar
 
 from attrs import frozen
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
+_SORTED: Final = 1000  # texts that are sorted in one step: 0.3 ms
+_SAMPLES: Final = 8  # of each thousand: tell where to part the whole
 
 
 @frozen
@@ -30,6 +34,15 @@ def advance(steps: Steps[T], elapsed: Callable[[], float], ends: float) -> Done[
         return Done(end.value)
 
 
+def step(steps: Steps[T]) -> Done[T] | None:
+    """One step: None, or the end."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        return Done(end.value)
+    return None
+
+
 def whole(steps: Steps[T]) -> T:
     """All of the steps, now."""
     try:
@@ -38,3 +51,34 @@ def whole(steps: Steps[T]) -> T:
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+def sorted_in_steps(texts: Iterable[str]) -> Steps[list[str]]:
+    """The texts, ascending; half as quick as `sorted`, which takes 40 ms for 100,000.
+
+    They are parted by a sample of them into thousands, and these are sorted one by one.
+    """
+    rest, found = iter(texts), list[str]()
+    while some := list(islice(rest, _SORTED)):
+        found += some
+        yield
+    return (yield from _sorted(found))
+
+
+def _sorted(texts: list[str]) -> Steps[list[str]]:
+    if len(texts) <= 2 * _SORTED:
+        return sorted(texts)
+    sample = sorted(texts[:: _SORTED // _SAMPLES])
+    bounds = sample[_SAMPLES // 2 :: _SAMPLES]
+    parts: list[list[str]] = [[] for _ in range(len(bounds) + 1)]
+    for number, text in enumerate(texts, 1):
+        parts[bisect_right(bounds, text)].append(text)
+        if not number % _SORTED:
+            yield
+    found: list[str] = []
+    for part in parts:
+        # A part as large as the whole is of equal texts: there is nothing to part.
+        uneven = len(part) > 4 * _SORTED and len(part) < len(texts)
+        found += (yield from _sorted(part)) if uneven else sorted(part)
+        yield
+    return found

@@ -37,6 +37,7 @@ from trio_kafka.plugin import (
     lazily,
     offline_replicas,
     online_directories,
+    sorted_in_steps,
     to_bytes_in_steps,
 )
 from trio_kafka.protocol.messages.k03_metadata import (
@@ -115,7 +116,8 @@ def _make(
     missing = [name for name in unknown if isinstance(name, str) and _may_be_created(name)]
     if missing and request.allow_auto_topic_creation and context.config.auto_create_topics_enable:
         context.topic_creation.want(missing)
-    response = _describe(request, wanted, image, context)
+    names = (yield from sorted_in_steps(image.topics)) if wanted is None else wanted
+    response = _describe(request, names, image, context)
     answer = Encoded((yield from to_bytes_in_steps(response, context.version)))
     if not unknown:
         _kept.put(context.apis, image, asked, answer)
@@ -150,7 +152,10 @@ def _unknown(wanted: Sequence[str | TopicId], image: MetadataImage) -> Steps[lis
 
 
 def _describe(
-    request: MetadataRequest, wanted: Names, image: MetadataImage, context: Context
+    request: MetadataRequest,
+    wanted: Sequence[str | TopicId],
+    image: MetadataImage,
+    context: Context,
 ) -> MetadataResponse:
     """The answer; its topics are made when they are written."""
     brokers = endpoints_on(image, context.listener)
@@ -180,7 +185,7 @@ def _describe(
         cluster_id=image.cluster_id,
         # Clients send to any broker what is for the controller: it is passed on.
         controller_id=context.node_id if context.node_id in view.online else NO_NODE,
-        topics=lazily(sorted(image.topics) if wanted is None else wanted, describe),
+        topics=lazily(wanted, describe),
         cluster_authorized_operations=(
             OF_CLUSTER if request.include_cluster_authorized_operations else NOT_ASKED
         ),

@@ -28,6 +28,7 @@ from trio_kafka.plugin import (
     lazily,
     offline_replicas,
     online_directories,
+    sorted_in_steps,
 )
 from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
     Cursor,
@@ -55,7 +56,8 @@ def _page(request: DescribeTopicPartitionsRequest, left: int, context: Context) 
     """Topics with `left` partitions at most. Raises KafkaError(INVALID_REQUEST)."""
     image, cursor = context.metadata.image, request.cursor
     rows: list[DescribeTopicPartitionsResponseTopic] = []
-    for some in in_slices(_names(request, image), STEP):
+    names = yield from _names(request, image)
+    for some in in_slices(names, STEP):
         for name in some:
             if not left:
                 return rows, Cursor(name, 0)
@@ -74,11 +76,11 @@ def _page(request: DescribeTopicPartitionsRequest, left: int, context: Context) 
     return rows, None
 
 
-def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> list[str]:
-    """The topics from the cursor's on. Raises KafkaError(INVALID_REQUEST)."""
+def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> Steps[list[str]]:
+    """The topics from the cursor's on, sorted. Raises KafkaError(INVALID_REQUEST)."""
     cursor = request.cursor
     begin = "" if cursor is None else cursor.topic_name
-    asked = [topic.name for topic in request.topics]
+    asked = dict.fromkeys(topic.name for topic in request.topics)
     if cursor is not None and asked and begin not in asked:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"the cursor's topic {begin!r} is not among those asked for"
@@ -87,7 +89,8 @@ def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> lis
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"the cursor's partition is {cursor.partition_index}"
         )
-    return sorted({name for name in asked or image.topics if name >= begin})
+    found = (name for name in asked or image.topics if name >= begin)
+    return (yield from sorted_in_steps(found))
 
 
 def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:

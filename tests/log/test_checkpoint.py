@@ -31,7 +31,7 @@ async def test_what_is_written_is_read_again(autojump_clock, world):
 
     await write_offsets(root, "c", offsets)
 
-    assert await content_of(root, "c") == b"0\n3\na 2 0\na 10 7\nb 1 5\n"
+    assert await content_of(root, "c") == b"0\n3\nb 1 5\na 10 7\na 2 0\n"
     assert await read_offsets(root, "c") == offsets
     assert root.names() == ["c"]
 

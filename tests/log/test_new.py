@@ -228,9 +228,9 @@ async def test_checkpoints_of_former_logs_are_lowered_first(autojump_clock, worl
     logs = make(await started_at(world))
     lowered = []
 
-    async def lower(log):
+    async def lower(*them):
         await trio.sleep(1)
-        lowered.append(log.unsynced.new)
+        lowered.extend(log.unsynced.new for log in them)
 
     for log in logs:
         log.lower_checkpoints = lower

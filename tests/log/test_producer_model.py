@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_snapshot import decode, encode
 from trio_kafka.log.producer_state import ProducerState
+from trio_kafka.steps import whole
 
 SEQUENCES = 1 << 31
 Answer = tuple[str, int]  # what became of a batch, and its first offset or its error
@@ -107,7 +108,7 @@ class Subject:
         )
 
     def restart(self) -> None:
-        self.state = decode(encode(self.state))
+        self.state = whole(decode(encode(self.state)))
 
     def forget(self, silent_since: int) -> None:
         self.state.expire(silent_since)

@@ -1,8 +1,10 @@
 import pytest
 
 from tests.log.kit import sample
-from trio_kafka.log.producer_snapshot import CorruptSnapshotError, decode, encode
+from trio_kafka.log import producer_snapshot
+from trio_kafka.log.producer_snapshot import CorruptSnapshotError, encode
 from trio_kafka.log.producer_state import NO_SEQUENCE, ProducedBatch, ProducerState
+from trio_kafka.steps import whole
 
 SNAPSHOTS = [
     (archive, folder, name)
@@ -10,6 +12,10 @@ SNAPSHOTS = [
     for name in sample(archive)[folder]
     if name.endswith(".snapshot")
 ]
+
+
+def decode(content: bytes) -> ProducerState:
+    return whole(producer_snapshot.decode(content))
 
 
 @pytest.mark.parametrize(("archive", "folder", "name"), SNAPSHOTS)
@@ -66,3 +72,13 @@ def test_a_last_batch_without_a_sequence_is_known_again():
 
     assert producer.batches == [ProducedBatch(NO_SEQUENCE, NO_SEQUENCE, 22, 2, 8)]
     assert producer.transaction_first_offset == 20
+
+
+def test_many_producers_are_read_in_steps():
+    state = ProducerState()
+    for number in range(1000):
+        state.note(number, 1, 0, 0, first_offset=number, timestamp=8, transactional=False)
+    steps = producer_snapshot.decode(encode(state))
+
+    assert len(list(steps)) == 3
+    assert encode(decode(encode(state))) == encode(state)

@@ -1,8 +1,9 @@
 """The loader: nothing before the whole, then every change to every publisher in order."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
+import pytest
 import trio
 
 from tests.metadata.kit import ONE, TWO
@@ -11,7 +12,8 @@ from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.protocol.stored.metadata.topics import RemoveTopicRecord, TopicRecord
-from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.testing.simulation import run_simulated, simulated_world
+from trio_kafka.world.simulated import Universe
 
 
 class Witness:
@@ -41,44 +43,53 @@ async def test_the_first_image_that_is_published_has_all_that_was_committed(auto
 class Slow:
     """Publishes in steps, and notes who else has run."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: int, take_time: Callable[[], None]) -> None:
+        self.steps = steps
+        self.take_time = take_time
         self.seen: list[str] = []
         self.begun = trio.Event()
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
         del image
         for topic in delta.topics.values():
-            for number in range(3):
+            for number in range(self.steps):
                 self.seen.append(f"{topic.name} {number}")
                 self.begun.set()
+                self.take_time()
                 yield
 
 
-async def test_others_run_between_the_steps_of_a_publisher_and_the_next_waits_for_all(
-    autojump_clock,
+@pytest.mark.parametrize(("steps", "a_step_s", "at_once"), [(3, 0.001, 1), (20, 0, 8), (3, 0, 3)])
+def test_others_run_between_slices_of_a_publisher_and_the_next_waits_for_all(
+    steps: int, a_step_s: float, at_once: int
 ) -> None:
-    world = simulated_world()
-    await format_root(world)
-    slow, witness = Slow(), Witness()
+    async def main(universe: Universe) -> None:
+        world = universe.machine("broker")
+        await format_root(world)
+        slow, witness = Slow(steps, lambda: universe.skip(a_step_s)), Witness()
 
-    async def tick() -> NoReturn:
-        await slow.begun.wait()
-        while True:
-            slow.seen.append("other")
-            await trio.lowlevel.checkpoint()
+        async def tick() -> NoReturn:
+            await slow.begun.wait()
+            while True:
+                slow.seen.append("other")
+                await trio.lowlevel.checkpoint()
 
-    async with (
-        running_quorum(world, publishers=(slow, witness)) as (driver, loader),
-        trio.open_nursery() as nursery,
-    ):
-        end = driver.append([TopicRecord(name="a", topic_id=ONE)], driver.epoch, 33)
-        nursery.start_soon(tick)
-        await loader.wait_published(end)
-        nursery.cancel_scope.cancel()
+        async with (
+            running_quorum(world, publishers=(slow, witness)) as (driver, loader),
+            trio.open_nursery() as nursery,
+        ):
+            end = driver.append([TopicRecord(name="a", topic_id=ONE)], driver.epoch, 33)
+            nursery.start_soon(tick)
+            await loader.wait_published(end)
+            nursery.cancel_scope.cancel()
 
-    assert [what for what in slow.seen if what != "other"] == ["a 0", "a 1", "a 2"]
-    assert "other" in slow.seen[: slow.seen.index("a 2")]
-    assert "a" in witness.seen[-1][1].topics
+        taken = [f"a {number}" for number in range(steps)]
+        assert [what for what in slow.seen if what != "other"] == taken
+        assert slow.seen[:at_once] == taken[:at_once]
+        assert at_once == steps or slow.seen[at_once] == "other"
+        assert "a" in witness.seen[-1][1].topics
+
+    run_simulated(main)
 
 
 async def test_deltas_follow_one_another_without_a_gap(autojump_clock) -> None:

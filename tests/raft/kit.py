@@ -79,7 +79,7 @@ async def running_quorum(
         static=STATIC,
         retention=retention,
     )
-    loader = Loader(driver, publishers, cluster_id="c", node=node)
+    loader = Loader(driver, publishers, cluster_id="c", elapsed=world.clock.elapsed, node=node)
     async with trio.open_nursery() as nursery:
         await nursery.start(driver.run)
         await nursery.start(loader.run)

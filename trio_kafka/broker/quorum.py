@@ -58,7 +58,8 @@ async def load_metadata(site: Site, storage: Storage, raft: RaftDriver) -> Metad
     cluster_id = storage.identity.cluster_id
     await site.tasks.start(LOG, on_disk(storage.metadata, raft.run))
     cache = MetadataCache(MetadataImage(cluster_id=cluster_id))
-    loader = Loader(raft, [cache], cluster_id=cluster_id, node=site.node)
+    elapsed = site.world.clock.elapsed
+    loader = Loader(raft, [cache], cluster_id=cluster_id, elapsed=elapsed, node=site.node)
     await site.tasks.start("metadata", on_disk(storage.metadata, loader.run))
     return Metadata(raft=raft, loader=loader, cache=cache)
 

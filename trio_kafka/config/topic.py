@@ -6,6 +6,7 @@ and with which factor (hours to milliseconds).
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from attrs import frozen
@@ -258,8 +259,13 @@ def check_topic_defaults(broker: BrokerConfig) -> None:
 
 def topic_config(given: Mapping[str, str], broker: BrokerConfig) -> TopicConfig:
     """The settings of a topic: what was given with it over the broker's. Raises ConfigError."""
+    return _topic_config(tuple(given.items()), broker)
+
+
+@lru_cache(maxsize=64)  # most topics of a cluster have one of few kinds of settings
+def _topic_config(given: tuple[tuple[str, str], ...], broker: BrokerConfig) -> TopicConfig:
     fields = _defaults(broker)
-    for name, text in given.items():
+    for name, text in given:
         if name not in TOPIC_SETTINGS:
             raise ConfigError(name, "is no setting of topics")
         fields[TOPIC_SETTINGS[name].field] = TOPIC_SETTINGS[name].parse(text)

@@ -22,7 +22,7 @@ from trio_kafka.controller.sessions import Sessions
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.start import first_records
 from trio_kafka.controller.topics import Charge, free_of_charge
-from trio_kafka.controller.writer import Writer
+from trio_kafka.controller.writer import Writer, folded
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.image import (
@@ -36,6 +36,7 @@ from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import NodeId, TopicId
 from trio_kafka.security.principal import ANONYMOUS
+from trio_kafka.steps import step
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -90,13 +91,24 @@ class Controller:
             try:
                 epoch = await self._source.elect()
                 await self._loader.wait_published(self._source.next_offset)
-                self._writer.take_over(epoch, self._loader.image)
+                image, folds = await self._folded()
+                self._writer.take_over(epoch, image, folds)
                 await self._begin()
                 task_status.started(epoch)
                 while True:
                     await self._fence_silent()
             finally:
                 self._writer.resign()
+
+    async def _folded(self) -> tuple[MetadataImage, dict[str, str]]:
+        """The image of now, and its topics as the writer keeps them; lets others run."""
+        while True:
+            image = self._loader.image
+            steps = folded(image.topics)
+            while (done := step(steps)) is None:
+                await trio.lowlevel.checkpoint()
+            if image is self._loader.image:
+                return image, done.value
 
     async def _begin(self) -> None:
         """What an active controller writes first."""

@@ -139,16 +139,24 @@ def new_partitions(
     """Records of partitions with these replicas, led by their first active one; made one by one,
     as they may be thousands.
     """
-    directories = has_directories(image.features.get(METADATA_VERSION, 0))
+    states: dict[tuple[NodeId, ...], PartitionState] = {}  # many partitions, few sets of replicas
     for number, nodes in replicas:
-        isr = tuple(node for node in nodes if image.brokers[node].active)
-        state = PartitionState(
-            replicas=tuple(nodes),
-            isr=isr,
-            leader=isr[0],
-            directories=tuple(_directory(image, node) for node in nodes) if directories else (),
-        )
+        at = tuple(nodes)
+        state = states.get(at)
+        if state is None:
+            state = states[at] = _new_state(image, at)
         yield partition_record(topic_id, number, state)
+
+
+def _new_state(image: MetadataImage, nodes: tuple[NodeId, ...]) -> PartitionState:
+    directories = has_directories(image.features.get(METADATA_VERSION, 0))
+    isr = tuple(node for node in nodes if image.brokers[node].active)
+    return PartitionState(
+        replicas=nodes,
+        isr=isr,
+        leader=isr[0],
+        directories=tuple(_directory(image, node) for node in nodes) if directories else (),
+    )
 
 
 def delete_topic(

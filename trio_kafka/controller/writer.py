@@ -20,12 +20,24 @@ from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.metadata.names import collision_key
 from trio_kafka.metadata.replay import replay
 from trio_kafka.metadata.source import MetadataRecord, MetadataSource
+from trio_kafka.steps import Steps
 
 T = TypeVar("T")
 
 _SLICE: Final = 64  # records, of some 10 µs
+_NAMES: Final = 1000  # folded without letting others run
 _DECISION: Final = 8  # records: what a decision costs besides
 _NOT_ACTIVE: Final = "this node is not the active controller"
+
+
+def folded(names: Iterable[str]) -> Steps[dict[str, str]]:
+    """Names of topics by their `collision_key`, in steps."""
+    folds: dict[str, str] = {}
+    for number, name in enumerate(names, 1):
+        folds[collision_key(name)] = name
+        if not number % _NAMES:
+            yield
+    return folds
 
 
 class Writer:
@@ -53,11 +65,11 @@ class Writer:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE)
         return self._image
 
-    def take_over(self, epoch: int, image: MetadataImage) -> None:
-        """Go on from an image, in a new epoch."""
+    def take_over(self, epoch: int, image: MetadataImage, folds: dict[str, str]) -> None:
+        """Go on from an image, in a new epoch. folds: of its topics, see `folded`."""
         self.epoch = epoch
         self._image = image
-        self.folds = {collision_key(name): name for name in image.topics}
+        self.folds = folds
 
     def resign(self) -> None:
         """Write no more."""

@@ -7,6 +7,7 @@ Source: Kafka's checkpoint file formats.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Final
 
 import trio
@@ -99,14 +100,13 @@ async def read_offsets(directory: Directory, name: str) -> dict[TopicPartition, 
 async def write_offsets(
     directory: Directory, name: str, offsets: Mapping[TopicPartition, int]
 ) -> None:
-    """Replace such a checkpoint; lines are sorted. Lets others run between slices of them. OSError.
+    """Replace such a checkpoint. Lets others run between slices of its lines. OSError.
 
-    One writer of a checkpoint at a time: `offsets` is as of the call.
+    One writer of a checkpoint at a time; `offsets` must not change meanwhile.
     """
-    # Tuples, as they are compared in C: comparing 3,000 partitions themselves takes 25 ms.
-    rows = sorted((key.topic, key.partition, offset) for key, offset in offsets.items())
-    lines = ["0", str(len(rows))]
-    for start in range(0, len(rows), _SLICE):
-        lines += [f"{topic} {number} {end}" for topic, number, end in rows[start : start + _SLICE]]
+    lines = ["0", str(len(offsets))]
+    rest = iter(offsets.items())
+    while some := list(islice(rest, _SLICE)):
+        lines.append("\n".join([f"{at.topic} {at.partition} {offset}" for at, offset in some]))
         await trio.lowlevel.checkpoint()
     await replace_file(directory, name, "\n".join([*lines, ""]).encode())

@@ -5,6 +5,7 @@ The first I/O error takes it offline with all of its logs.
 
 import json
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Final
 
 import trio
@@ -33,6 +34,22 @@ LOCK: Final = ".lock"
 CLEAN: Final = ".kafka_cleanshutdown"
 _SLICE: Final = 1000  # logs that are looked at in one go
 _logger: Final = get_logger(__name__)
+
+
+def _own_start(log: Log) -> int | None:
+    """A start above the first segment's, which alone needs to be written down.
+
+    Also while segments go: their names may go in any order.
+    """
+    own = log.deleting or log.start_offset > log.segments.first.base_offset
+    return log.start_offset if own else None
+
+
+_OFFSETS: Final[dict[str, Callable[[Log], int | None]]] = {
+    RECOVERY_POINTS: attrgetter("recovery_point"),
+    START_OFFSETS: _own_start,
+    HIGH_WATERMARKS: attrgetter("high_watermark"),
+}
 
 
 class LogDirectory:
@@ -99,22 +116,29 @@ class LogDirectory:
                 log.failed = log.failed or error
             self._on_offline()
 
-    async def lower_checkpoints(self, log: Log) -> None:
-        """See to it that no durable checkpoint says more of a log than is true now. OSError.
+    async def lower_checkpoints(self, *logs: Log) -> None:
+        """See to it that no durable checkpoint says more of logs than is true now. OSError.
 
         Before a log is cut, and before the first sync of a new one: the partition may have had
         another log here, of which the checkpoints still speak.
         """
         async with self._writing:
-            for name, offset in (
-                (RECOVERY_POINTS, log.recovery_point),
-                (START_OFFSETS, log.start_offset),
-                (HIGH_WATERMARKS, log.high_watermark),
+            for name, offset_of in (
+                (RECOVERY_POINTS, attrgetter("recovery_point")),
+                (START_OFFSETS, attrgetter("start_offset")),
+                (HIGH_WATERMARKS, attrgetter("high_watermark")),
             ):
-                if self._durable[name].get(log.partition, 0) > offset:
+                durable = self._durable[name]
+                if any(durable.get(log.partition, 0) > offset_of(log) for log in logs):
                     await self._write(name)
-            if log.unsynced.new and self._durable[CLEANER_OFFSETS].pop(log.partition, 0):
-                await write_offsets(self.root, CLEANER_OFFSETS, self._durable[CLEANER_OFFSETS])
+            cleaned = self._durable[CLEANER_OFFSETS]
+            made_again = [
+                log.partition for log in logs if log.unsynced.new and log.partition in cleaned
+            ]
+            if made_again:
+                for partition in made_again:
+                    del cleaned[partition]
+                await write_offsets(self.root, CLEANER_OFFSETS, cleaned)
 
     async def write(self, name: str) -> None:
         """Write down RECOVERY_POINTS, START_OFFSETS or HIGH_WATERMARKS of all logs. OSError."""
@@ -122,19 +146,15 @@ class LogDirectory:
             await self._write(name)
 
     async def _write(self, name: str) -> None:
-        logs = self.logs.values()
-        match name:
-            case "recovery-point-offset-checkpoint":
-                offsets = {log.partition: log.recovery_point for log in logs}
-            case "log-start-offset-checkpoint":
-                # Also while segments go: their names may go in any order.
-                offsets = {
-                    log.partition: log.start_offset
-                    for log in logs
-                    if log.deleting or log.start_offset > log.segments.first.base_offset
-                }
-            case _:
-                offsets = {log.partition: log.high_watermark for log in logs}
+        offset_of = _OFFSETS[name]
+        offsets: dict[TopicPartition, int] = {}
+        logs = tuple(self.logs.values())
+        for start in range(0, len(logs), _SLICE):
+            for log in logs[start : start + _SLICE]:
+                offset = offset_of(log)
+                if offset is not None:
+                    offsets[log.partition] = offset
+            await trio.lowlevel.checkpoint()
         await write_offsets(self.root, name, offsets)
         self._durable[name] = offsets
 

@@ -44,8 +44,8 @@ class Log:
     soon.
     busy: segments are being cut, or a thread appends: nobody else may append. deleting: segments
         are being removed now; cuts: how often they were cut or removed.
-    lower_checkpoints: awaited before the log is cut and before the first sync of a new one: no
-        checkpoint may say more than is true from then on.
+    lower_checkpoints: awaited with logs of one directory, before they are cut and before the first
+        sync of new ones: no checkpoint may say more than is true from then on.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Log:
         self.wants_sync: Callable[[Log], None] = _nobody
         self.on_failure: Callable[[LogDirError], None] = _nobody
         self.on_durable: Callable[[], None] = _nothing
-        self.lower_checkpoints: Callable[[Log], Awaitable[None]] = _lower_none
+        self.lower_checkpoints: Callable[..., Awaitable[None]] = _lower_none
         self.closed = False
         self.busy = False
         self.deleting = False
@@ -336,7 +336,7 @@ def _nobody(_: object) -> None:
     """Nobody listens."""
 
 
-async def _lower_none(_: object) -> None:
+async def _lower_none(*_: object) -> None:
     await trio.lowlevel.checkpoint()
 
 

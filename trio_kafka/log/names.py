@@ -4,6 +4,7 @@ Source: the layout of Kafka's log directories.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from trio_kafka.model import TopicPartition
@@ -25,6 +26,7 @@ _PARTITION: Final = re.compile(r"(.+)-(\d+)")
 _MARKED: Final = re.compile(r"(.+)\.([0-9a-f]{32})(-delete|-future|-stray)")
 
 
+@lru_cache(maxsize=64)  # every log begins with the same names
 def offset_file(offset: int, suffix: str) -> str:
     """The name of the file that begins at `offset`."""
     return f"{offset:020}{suffix}"

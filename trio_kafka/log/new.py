@@ -60,8 +60,8 @@ def _hold(log: Log) -> bool:
 
 async def _sync(logs: Sequence[Log]) -> None:
     """OSError."""
-    for log in logs:
-        await log.lower_checkpoints(log)
+    if logs:
+        await logs[0].lower_checkpoints(*logs)
 
     async def attempt() -> None:
         these = [log for log in logs if log.unsynced.new and not log.closed and not log.failed]

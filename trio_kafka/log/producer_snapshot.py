@@ -16,6 +16,7 @@ from trio_kafka.log.producer_state import (
     Producer,
     ProducerState,
 )
+from trio_kafka.steps import Steps
 
 HEAD: Final = Struct(">hIi")
 ENTRY: Final = Struct(">qhiqiqiq")
@@ -23,6 +24,7 @@ _VERSION: Final = 1
 _CRC_FROM: Final = 6
 NO_OFFSET: Final = -1
 _LAST_SEQUENCE: Final = (1 << 31) - 1
+_STEP: Final = 256  # producers: some 3 µs each
 
 
 class CorruptSnapshotError(Exception):
@@ -51,8 +53,8 @@ def encode(state: ProducerState) -> bytes:
     return HEAD.pack(_VERSION, crc32c(body), len(rows)) + body[4:]
 
 
-def decode(content: bytes) -> ProducerState:
-    """The producers of a snapshot. Raises CorruptSnapshotError."""
+def decode(content: bytes) -> Steps[ProducerState]:
+    """The producers of a snapshot, in steps of 1 ms. Raises CorruptSnapshotError."""
     try:
         version, crc, count = HEAD.unpack_from(content)
     except error:
@@ -62,7 +64,7 @@ def decode(content: bytes) -> ProducerState:
     if len(content) != HEAD.size + count * ENTRY.size or crc32c(content[_CRC_FROM:]) != crc:
         raise CorruptSnapshotError(f"{len(content)} bytes for {count} entries, or a wrong CRC")
     state = ProducerState()
-    for row in ENTRY.iter_unpack(content[HEAD.size :]):
+    for number, row in enumerate(ENTRY.iter_unpack(content[HEAD.size :]), 1):
         producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, first = row
         batch = ProducedBatch(
             first_sequence=NO_SEQUENCE
@@ -83,4 +85,6 @@ def decode(content: bytes) -> ProducerState:
                 transaction_first_offset=None if first == -1 else first,
             )
         )
+        if not number % _STEP:
+            yield
     return state

@@ -6,6 +6,8 @@ The newest usable snapshot, and the batches after it.
 from collections.abc import Collection, Iterable
 from typing import Final
 
+import trio
+
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import read_file
 from trio_kafka.log.markers import note_batch
@@ -18,6 +20,7 @@ from trio_kafka.log.scan import BULK, walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.records.header import BatchHeader
+from trio_kafka.steps import step
 from trio_kafka.world.protocols import Directory, File
 
 _WINDOW: Final = 1 << 20
@@ -105,7 +108,7 @@ async def load_producers(
             continue
         content = await read_file(directory, offset_file(offset, SNAPSHOT))
         try:
-            producers, begin = decode(content or b""), offset
+            producers, begin = await _decoded(content or b""), offset
         except CorruptSnapshotError as error:
             name = offset_file(offset, SNAPSHOT)
             _logger.warning("snapshot removed", path=directory.path, name=name, reason=str(error))
@@ -123,6 +126,14 @@ async def load_producers(
         await run_cold(_replay(segment, begin, producers, into))
         number += 1
     return producers
+
+
+async def _decoded(content: bytes) -> ProducerState:
+    """The producers of a snapshot; lets others run. Raises CorruptSnapshotError."""
+    steps = decode(content)
+    while (done := step(steps)) is None:
+        await trio.lowlevel.checkpoint()
+    return done.value
 
 
 def _replay(

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NoReturn, TypeVar
 
 import trio
+from attrs import frozen
 
 from trio_kafka.config.topic import TopicConfig
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.log.config import LogConfig
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.manager import LogManager
 from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
@@ -27,7 +29,7 @@ from trio_kafka.replication.append import ACKS_ALL
 from trio_kafka.replication.cold import ColdReads
 from trio_kafka.replication.delayed import Produced, ProduceWait, are_settled
 from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
-from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.partition import Partition, PartitionSettings
 from trio_kafka.replication.place import log_of
 from trio_kafka.replication.read import Wanted
 from trio_kafka.replication.session_cache import SessionCache
@@ -43,6 +45,14 @@ COLD_WAIT_S: Final = 1.0  # how long bytes may take from the disk, whatever a fe
 _A_STEP: Final = 100  # partitions that are looked at without letting others run
 SYNC_WAIT_S: Final = 30.0  # how long the disk may take to sync, whatever a produce says
 _logger: Final = get_logger(__name__)
+
+
+@frozen(kw_only=True)
+class _Made:
+    """What a topic's settings make of its partitions and logs: found once for all of them."""
+
+    partition: PartitionSettings
+    log: LogConfig
 
 
 class ReplicaManager:
@@ -242,7 +252,9 @@ class ReplicaManager:
         return self._first_steps
 
     def _take_over(self, image: MetadataImage) -> Iterator[None]:
-        for log in self._logs.logs:
+        for looked_at, log in enumerate(self._logs.logs, 1):
+            if not looked_at % _A_STEP:
+                yield
             topic = image.topics.get(log.partition.topic)
             state = image.partition(log.partition)
             other_id = topic is not None and log.topic_id not in (None, topic.id)
@@ -251,12 +263,12 @@ class ReplicaManager:
                 yield
         opened = 0
         for topic in image.topics.values():
-            config = self._settings_of(image, topic.name)
+            made = self._made(image, topic.name)
             for number, state in topic.partitions.items():
                 if self._broker in state.replicas:
                     at = TopicPartition(topic.name, number)
                     is_missing = self._logs.get(at) is None
-                    self._add(topic.id, at, state, config, new=False)
+                    self._add(topic.id, at, state, made, new=False)
                     opened += 1
                     if is_missing or opened % _A_STEP == 0:
                         yield
@@ -280,7 +292,7 @@ class ReplicaManager:
         yield from self._follow_settings(delta)
 
     def _follow(self, topic: TopicDelta) -> Iterator[None]:
-        config: TopicConfig | None = None
+        made: _Made | None = None
         for done, number in enumerate(topic.changed, 1):
             state = topic.partitions[number]
             at = TopicPartition(topic.name, number)
@@ -290,8 +302,8 @@ class ReplicaManager:
                     self._remove(at)
                     yield
             elif known is None:
-                config = config or self._settings_of(self.image, topic.name)
-                self._add(topic.id, at, state, config, new=True)
+                made = made or self._made(self.image, topic.name)
+                self._add(topic.id, at, state, made, new=True)
                 yield
             else:
                 known.update(state)
@@ -310,20 +322,23 @@ class ReplicaManager:
                 yield from self._configure(topics[name])
 
     def _configure(self, topic: TopicImage) -> Iterator[None]:
-        config = self._settings_of(self.image, topic.name)
-        settings = partition_settings(config, full_validation=self._full_validation)
-        of_log = log_config(config)
+        made = self._made(self.image, topic.name)
         for done, number in enumerate(topic.partitions, 1):
             partition = self._partitions.get((topic.name, number))
             if partition is not None:
-                partition.settings = settings
+                partition.settings = made.partition
                 if partition.log is not None:
-                    partition.log.config = of_log
+                    partition.log.config = made.log
                 partition.advance()
                 self._changed(partition)
             if done % _A_STEP == 0:
                 yield
         yield
+
+    def _made(self, image: MetadataImage, topic: str) -> "_Made":
+        config = self._settings_of(image, topic)
+        settings = partition_settings(config, full_validation=self._full_validation)
+        return _Made(partition=settings, log=log_config(config))
 
     # Partitions
 
@@ -332,26 +347,25 @@ class ReplicaManager:
         topic_id: TopicId,
         at: TopicPartition,
         state: PartitionState,
-        topic: TopicConfig,
+        made: "_Made",
         *,
         new: bool,
     ) -> None:
         """new: there never was a log, so an empty one is no loss."""
-        settings = partition_settings(topic, full_validation=self._full_validation)
         partition = Partition(
             topic_id,
             at,
             self._broker,
             state,
             changed=self._changed,
-            settings=settings,
+            settings=made.partition,
             join_queue=self.slow_appends.join,
         )
         self._partitions[topic_id, at.partition] = partition
         self._partitions[at.topic, at.partition] = partition
         self._nodes[partition] = self._node.add(str(at), "part", partition.figures)
         try:
-            partition.open(log_of(self._logs, partition, state, log_config(topic), new=new))
+            partition.open(log_of(self._logs, partition, state, made.log, new=new))
         except LogDirError as error:
             _logger.warning("replica offline", partition=str(at), reason=str(error))
             partition.fail(error)

@@ -4,10 +4,11 @@ record.
 The three numbers are unsigned varints. Source: Kafka's metadata record format, KIP-631.
 """
 
+from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
-from trio_kafka.protocol.compiler import decoder, encoder
+from trio_kafka.protocol.compiler import Encode, decoder, encoder
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.primitives import Buffer, read_uvarint, uvarint
 from trio_kafka.protocol.schema import Message, message_of
@@ -51,12 +52,19 @@ RECORDS: Final = _records(
 
 def encode_record(record: object, version: int) -> bytes:
     """A framed record. Raises EncodeError, and TypeError for what is no metadata record."""
-    key = message_of(type(record)).key
-    if key is None or RECORDS.get(key) is not type(record):
-        raise TypeError(f"{type(record).__name__} is no metadata record")
-    pieces = [uvarint(_FRAME_VERSION) + uvarint(key) + uvarint(version)]
-    encoder(type(record), version)(record, pieces.append)
+    frame, encode = _frame_of(type(record), version)  # type: ignore[arg-type]  # classes are hashable
+    pieces = [frame]
+    encode(record, pieces.append)
     return b"".join(pieces)
+
+
+@cache
+def _frame_of(kind: type[Any], version: int) -> tuple[bytes, Encode[Any]]:
+    """What records of a class begin with, and their codec."""
+    key = message_of(kind).key
+    if key is None or RECORDS.get(key) is not kind:
+        raise TypeError(f"{kind.__name__} is no metadata record")
+    return uvarint(_FRAME_VERSION) + uvarint(key) + uvarint(version), encoder(kind, version)
 
 
 def decode_record(value: Buffer) -> Any:
