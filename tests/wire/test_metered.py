@@ -85,6 +85,18 @@ def test_a_frame_takes_its_size_from_the_promise_until_it_is_done() -> None:
     assert not framer.pending
 
 
+def test_large_buffers_go_round_and_small_ones_are_made_to_measure() -> None:
+    kept = buffers()
+    framer = MeteredFramer(MemoryPool(1 << 30, clock), kept, MOST)
+    for size in (100, SMALL + 1, SMALL):
+        put(framer, framed(bytes(size)))
+        assert framer.held == (LARGE if size > SMALL else size)
+        framer.done()
+
+    assert kept.kept == LARGE
+    assert kept.fresh == 1
+
+
 def test_nothing_is_read_ahead() -> None:
     _, framer = metered()
     assert len(framer.room()) == 4
