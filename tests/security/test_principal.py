@@ -1,8 +1,26 @@
-"""Who asks, as Kafka writes it."""
+from trio.testing import MockClock
 
-from trio_kafka.security.principal import ANONYMOUS, Principal
+from tests.hosting.plugins import EchoRequest, EchoResponse
+from trio_kafka.plugin import Context, api
+from trio_kafka.security.principal import ANONYMOUS
+from trio_kafka.testing.planes import running_plane
+from trio_kafka.testing.scripted_client import connected
+from trio_kafka.testing.simulation import simulated_world
 
 
-def test_a_principal_is_a_type_and_a_name() -> None:
-    assert str(Principal("User", "alice")) == "User:alice"
-    assert str(ANONYMOUS) == "User:ANONYMOUS"
+async def test_who_proves_nothing_is_anonymous(autojump_clock: MockClock) -> None:
+    seen: list[str] = []
+
+    @api(EchoRequest)
+    def echo(request: EchoRequest, context: Context) -> EchoResponse:
+        seen.append(context.principal)
+        return EchoResponse()
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [echo]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.ask(EchoRequest(""), 0)
+
+    assert seen == [ANONYMOUS] == ["User:ANONYMOUS"]

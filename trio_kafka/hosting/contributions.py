@@ -3,6 +3,7 @@ when it is ready, taken back in one step when it goes.
 """
 
 from collections.abc import Callable, Mapping
+from inspect import iscoroutinefunction
 from math import inf
 from typing import Any
 
@@ -71,7 +72,7 @@ class Contributions:
         self.mounts.append(mount)
 
     def intercept(self, wanted: Wanted) -> None:
-        if wanted.kind == "around":
+        if wanted.kind == "around" and iscoroutinefunction(wanted.function):
             wanted.function = count_around(wanted.function, self.owner)
         if self.live:
             self._register(wanted)
@@ -106,8 +107,13 @@ class Contributions:
         old_apis = leaving.apis if leaving else {}
         apis.swap(old_apis, self.apis.values())
         try:
-            mounts.swap(leaving.mounts if leaving else (), self.mounts)
-            self._register_all()
+            old_mounts = leaving.mounts if leaving else []
+            mounts.swap(old_mounts, self.mounts)
+            try:
+                self._register_all()
+            except BaseException:
+                mounts.swap(self.mounts, old_mounts)
+                raise
         except BaseException:
             apis.swap(self.apis, old_apis.values())
             raise

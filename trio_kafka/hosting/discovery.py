@@ -70,7 +70,9 @@ def installed(group: str = GROUP) -> list[Origin]:
     """What is installed, in the order of names; imports nothing."""
     points: Iterable[EntryPoint] = entry_points(group=group)
     return [
-        Origin(point.name, f"entry point {point.name} = {point.value}", point.module, point.attr)
+        Origin(
+            point.name, f"entry point {point.name} = {point.value}", point.module, point.attr or ""
+        )
         for point in sorted(points, key=lambda point: (point.name, point.value))
     ]
 

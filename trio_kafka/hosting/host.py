@@ -133,7 +133,7 @@ class PluginHost:
     def _discover_one(self, origin: Origin) -> None:
         enabled = self.site.given.get(full_name(origin.name, "enabled"))
         if enabled is not None and enabled.text.strip().lower() == "false":
-            self._admit(origin.name, origin)
+            self._admit(origin.name, origin).off = True
             return
         try:
             found, imported = origin.load()

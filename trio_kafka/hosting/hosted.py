@@ -21,7 +21,7 @@ class Hosted:
     its own. current: the generation that serves, or failed last. standing: what the broker has of
     the plugin now, be it that it only refuses. past: generations before the current one, as long as
     they have not ended. failures: of its generations; restarts: in a row; begun: all of them.
-    busy: with a reload.
+    busy: with a reload. off: by its name, before it was imported.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Hosted:
     restarts: int = 0
     begun: int = 0
     busy: bool = False
+    off: bool = False
 
     @property
     def state(self) -> State:
@@ -65,7 +66,7 @@ class Hosted:
 
     @property
     def enabled(self) -> bool:
-        return self.settings is None or self.settings.host.enabled
+        return not self.off and (self.settings is None or self.settings.host.enabled)
 
     @property
     def generation(self) -> int:

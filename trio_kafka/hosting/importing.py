@@ -21,19 +21,19 @@ from typing import Any, Final
 from attrs import define, frozen
 
 _MARK: Final = "@"
+_DOT: Final = ":"  # in the name of a package that lies in a namespace
 _NUMBERS: Final = count(1)  # of this process: two brokers in it share no module
 
 
-def private_name(module: str, number: int) -> str:
-    """Of a module in a generation: the mark is in the first part of its name."""
-    top, dot, rest = module.partition(".")
-    return f"{top}{_MARK}{number}{dot}{rest}"
+def private_name(package: str, number: int) -> str:
+    """Of a package's first module in a generation: one part, also for `company.echo`."""
+    return f"{package.replace('.', _DOT)}{_MARK}{number}"
 
 
 def public_name(module: str) -> str:
     """What a module is called by whoever wrote it."""
     top, dot, rest = module.partition(".")
-    return f"{top.partition(_MARK)[0]}{dot}{rest}"
+    return f"{top.partition(_MARK)[0].replace(_DOT, '.')}{dot}{rest}"
 
 
 @define(eq=False)
@@ -64,11 +64,11 @@ def import_generation(module: str, *, afresh: bool = False) -> tuple[ModuleType,
     afresh: from its source, which may have changed within the second that bytecode is known by.
     Raises ImportError, and whatever the module raises; nothing of it stays then.
     """
-    name = private_name(module, next(_NUMBERS))
-    top = name.partition(".")[0]
+    package, spec = _find_package(module)
+    top = private_name(package, next(_NUMBERS))
     try:
-        _import_top(module.partition(".")[0], top, afresh=afresh)
-        return importlib.import_module(name), Imported(top)
+        _import_top(package, spec, top, afresh=afresh)
+        return importlib.import_module(top + module[len(package) :]), Imported(top)
     except BaseException:
         _forget(top)
         raise
@@ -80,11 +80,21 @@ def _forget(top: str) -> None:
     _FINDER.tops.pop(top, None)
 
 
-def _import_top(public: str, private: str, *, afresh: bool) -> None:
+def _find_package(module: str) -> tuple[str, ModuleSpec]:
+    """The first part of a dotted name that is more than a namespace, and where it is."""
     importlib.invalidate_caches()
-    there = find_spec(public)
-    if there is None or there.origin is None:
-        raise ModuleNotFoundError(f"no module named {public!r} that can be imported again")
+    parts = module.split(".")
+    for length in range(1, len(parts) + 1):
+        name = ".".join(parts[:length])
+        spec = find_spec(name)
+        if spec is None:
+            break
+        if spec.origin is not None:
+            return name, spec
+    raise ModuleNotFoundError(f"no module named {module!r} that can be imported again")
+
+
+def _import_top(public: str, there: ModuleSpec, private: str, *, afresh: bool) -> None:
     spec = spec_from_file_location(
         private, there.origin, submodule_search_locations=there.submodule_search_locations
     )

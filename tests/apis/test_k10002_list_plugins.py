@@ -1,0 +1,39 @@
+from trio.testing import MockClock
+
+from tests.hosting.plugins import echo
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsRequest, PluginSetting
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.simulation import simulated_world
+
+
+async def test_plugins_are_listed_without_their_secrets(autojump_clock: MockClock) -> None:
+    settings = {"plugin.echo.token": "hunter2", "plugin.echo.policy": "restart"}
+    async with served_broker(simulated_world(), settings, plugins=[echo]) as served:
+        [one] = (await served.ask(ListPluginsRequest())).plugins
+
+    assert (one.name, one.doc, one.state) == ("echo", "Answers what it was sent.", "ready")
+    assert (one.policy, one.order, one.generation, one.error) == ("restart", 100, 1, None)
+    assert one.contributions == ["api:Echo(10200)"]
+    assert PluginSetting("token", "(hidden)") in one.settings
+    assert one.since_ms > 0
+
+
+async def test_one_is_listed_alone_and_nobody_is_an_error(autojump_clock: MockClock) -> None:
+    async with served_broker(simulated_world(), plugins=[echo]) as served:
+        found = await served.ask(ListPluginsRequest("echo"))
+        missing = await served.ask(ListPluginsRequest("ecko"))
+
+    assert [one.name for one in found.plugins] == ["echo"]
+    assert missing.error_code == ErrorCode.RESOURCE_NOT_FOUND
+    assert missing.error_message == "no plugin 'ecko'"
+    assert missing.plugins == []
+
+
+async def test_one_that_failed_says_why(autojump_clock: MockClock) -> None:
+    settings = {"plugin.echo.max.length": "0"}
+    async with served_broker(simulated_world(), settings, plugins=[echo]) as served:
+        [one] = (await served.ask(ListPluginsRequest())).plugins
+
+    assert (one.state, one.failures, one.generation) == ("failed", 1, 0)
+    assert "0 is too small" in one.error

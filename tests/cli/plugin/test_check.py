@@ -1,0 +1,21 @@
+"""What `check` says; test_new.py runs it."""
+
+from tests.hosting.plugins import echo
+from trio_kafka.cli.plugin.check import as_text
+from trio_kafka.hosting.examine import Examined
+
+
+def test_each_is_told_with_its_place() -> None:
+    found = [
+        Examined("echo", "entry point echo", echo, []),
+        Examined("bad", "entry point bad", None, ["one", "two"]),
+        Examined("off", "entry point off", None, []),
+    ]
+
+    assert list(as_text(found)) == [
+        "echo: ok (entry point echo)",
+        "bad: error: one (entry point bad)",
+        "bad: error: two (entry point bad)",
+        "off: disabled (entry point off)",
+    ]
+    assert list(as_text([])) == ["no plugins are installed"]

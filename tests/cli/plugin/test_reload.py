@@ -1,0 +1,11 @@
+"""What `reload` says without a broker; test_new.py reloads a plugin of one."""
+
+import pytest
+
+from trio_kafka.cli import main
+
+
+@pytest.mark.parametrize("command", ["list", "reload x"])
+def test_where_nobody_listens_it_says_so(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugin", *command.split(), "--bootstrap", "127.0.0.1:1"]) == 1
+    assert capsys.readouterr().err == "trio-kafka: 127.0.0.1:1: Connection refused\n"

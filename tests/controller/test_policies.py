@@ -1,0 +1,37 @@
+import pytest
+
+from trio_kafka.controller.policies import Policies, TopicToCreate, approved
+from trio_kafka.errors import ErrorCode, KafkaError
+
+TOPIC = TopicToCreate(name="t", partitions=1, replication_factor=1, assignments=None, configs={})
+
+
+def test_nobody_is_asked_where_there_is_nobody() -> None:
+    policies = Policies()
+
+    assert policies.topic_approval("User:a") is approved
+    assert policies.config_approval("User:a") is approved
+    approved(TOPIC)
+
+
+def test_every_one_is_told_of_the_principal_and_must_agree() -> None:
+    policies, seen = Policies(), []
+
+    def refuse(wanted: TopicToCreate, principal: str) -> None:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, "no")
+
+    policies.topics += [lambda wanted, principal: seen.append((wanted, principal)), refuse]
+
+    with pytest.raises(KafkaError, match="no") as caught:
+        policies.topic_approval("User:a")(TOPIC)
+    assert caught.value.code is ErrorCode.POLICY_VIOLATION
+    assert seen == [(TOPIC, "User:a")]
+
+
+def test_one_that_fails_refuses() -> None:
+    policies = Policies()
+    policies.topics.append(lambda wanted, principal: 1 / 0)  # type: ignore[arg-type, return-value]
+
+    with pytest.raises(KafkaError) as caught:
+        policies.topic_approval("User:a")(TOPIC)
+    assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
