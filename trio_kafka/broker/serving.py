@@ -104,13 +104,17 @@ def make_data_plane(
     return plane
 
 
-def make_control_plane(site: Site, parts: Parts, limits: ConnectionLimits) -> Plane | None:
+def make_control_plane(
+    site: Site, parts: Parts, limits: ConnectionLimits, data: Plane
+) -> Plane | None:
     """What `control.plane.listener.name` asks for: sizes are those that Kafka's had (KIP-291)."""
     if site.config.endpoints.control is None:
         return None
-    return _make_plane(
+    plane, _ = _make_plane(
         site, parts, limits, "control", queued=_CONTROL_QUEUED, handlers=_CONTROL_HANDLERS
-    )[0]
+    )
+    data.give_way_to(plane)
+    return plane
 
 
 def _make_plane(

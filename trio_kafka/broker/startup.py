@@ -122,7 +122,7 @@ class Start:
         dynamic.follow(lambda config: logs.resize(config.background_threads))
         limits = await start_limits(site, dynamic)
         plane = make_data_plane(site, parts, dynamic, limits)
-        control = make_control_plane(site, parts, limits)
+        control = make_control_plane(site, parts, limits, plane)
         await start_quotas(parts.quotas.quotas, limits, metadata.loader, scheduler)
         with steps.step("network"):
             host_name = await self._host_name(dynamic.config)

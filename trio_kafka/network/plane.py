@@ -112,6 +112,18 @@ class Plane:
         """Let the acceptors go."""
         self._opened.set()
 
+    def give_way_to(self, other: "Plane") -> None:
+        """Let another plane in between the items of this one, whatever is left of its turn."""
+        self._shared.turn.let_in = other.let_in
+
+    def let_in(self) -> bool:
+        """Serve what has come, in the time of another plane; whether anything had."""
+        came = False
+        for listener in self.listeners.values():
+            for processor in listener.processors:
+                came |= processor.let_in()
+        return came
+
     # --- while it runs
 
     def add(self, bound: BoundListener) -> None:

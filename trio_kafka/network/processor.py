@@ -38,6 +38,7 @@ from trio_kafka.wire.server import HEAD, Segments
 from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
 
 _EDGES_A_TURN: Final = 64
+_LET_IN_S: Final = 0.0005  # of another plane's time
 
 
 class Processor:
@@ -139,9 +140,8 @@ class Processor:
     # --- the reader
 
     async def _read(self) -> NoReturn:
-        selector, ready, turn, elapsed = self._selector, self._ready, self._turn, self._elapsed
-        poll, arrived, waiting = selector.poll, self.arrivals.counts, self._waiting
-        sending, parked = self._sending, self.parked
+        selector, ready, turn, parked = self._selector, self._ready, self._turn, self.parked
+        arrived, waiting = self.arrivals.counts, self._waiting
         while True:
             if ready or waiting.room or arrived.queued:
                 await trio.lowlevel.checkpoint()  # the turn was over
@@ -152,23 +152,44 @@ class Processor:
                 parked.end()
                 self._asleep = False
             self._ends = turn.begin()
-            over = sending.bulky = False
-            while not over:  # to look again costs a thirtieth of what a pass of the loop does
-                edges = poll(0, _EDGES_A_TURN)
-                if not edges and sending.bulky:
-                    edges = self._lingering.edges(_EDGES_A_TURN)
-                for key, mask in edges:
-                    self._note(key, mask)
-                if arrived.queued:
-                    self._adopt()
-                if waiting.room:
-                    waiting.offer_again()
-                if ready:
-                    over = self._serve_ready()
-                elif edges:
-                    over = elapsed() >= self._ends
-                else:
-                    break
+            self._take_turn()
+
+    def _take_turn(self) -> bool:
+        """Serve what has come, until nothing has or the turn is over; whether anything had."""
+        ready, elapsed, sending = self._ready, self._elapsed, self._sending
+        poll, arrived, waiting = self._selector.poll, self.arrivals.counts, self._waiting
+        came = over = sending.bulky = False
+        while not over:  # to look again costs a thirtieth of what a pass of the loop does
+            edges = poll(0, _EDGES_A_TURN)
+            if not edges and sending.bulky:
+                edges = self._lingering.edges(_EDGES_A_TURN)
+            for key, mask in edges:
+                self._note(key, mask)
+            if arrived.queued:
+                self._adopt()
+            if waiting.room:
+                waiting.offer_again()
+            if ready:
+                came, over = True, self._serve_ready()
+            elif edges:
+                over = elapsed() >= self._ends
+            else:
+                break
+        return came
+
+    def let_in(self) -> bool:
+        """Serve what has come in the stead of the reader, while that is parked: another plane lets
+        this one in between two of its items. Whether anything had come.
+        """
+        if not self._asleep or not (self.connections or self.arrivals.counts.queued):
+            return False
+        self._asleep = False
+        self._ends = self._elapsed() + _LET_IN_S
+        came = self._take_turn()
+        self._asleep = True
+        if self._ready or self._waiting.room or self.arrivals.counts.queued:
+            self._ring()
+        return came
 
     def _serve_ready(self) -> bool:
         """Serve those that are ready, in turn; whether the turn is over before all are served."""
@@ -180,6 +201,9 @@ class Processor:
             if request is not None:
                 self._pass_on(connection, request)
             over = elapsed() >= self._ends
+            if over and self._turn.let_in is not None:
+                self._ends = self._turn.go_on()
+                over = elapsed() >= self._ends
             if sending.waiting and (over or not ready):
                 sending.flush()
             if over:

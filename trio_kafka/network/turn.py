@@ -17,6 +17,7 @@ import trio
 from trio_kafka.introspect.tree import Figures
 
 RECENT_S: Final = 60.0
+SLICE_S: Final = 0.00025  # of a part, where another plane is let in between
 
 
 class Waiting(Protocol):
@@ -59,6 +60,9 @@ class Turn(trio.abc.Instrument):
         self.rouse: Callable[[], None] | None = None
         self.over: Callable[[float], None] | None = None
         self._ends = 0.0
+        # Another plane's, which may come between the items of this one; whether anything had come.
+        self.let_in: Callable[[], bool] | None = None
+        self._part_ends = 0.0
         self._waits_since = self.began
         self._sample: tuple[float, Callable[[], None]] | None = None
         self._sample_at = float("inf")
@@ -129,7 +133,16 @@ class Turn(trio.abc.Instrument):
         self.wake_s += wake
         if wake > self.wake_longest_s:  # noqa: PLR1730 - max() costs three times as much
             self.wake_longest_s = wake
-        return min(self._ends, now + self.share_s)
+        if self.let_in is None:
+            return min(self._ends, now + self.share_s)
+        self._part_ends = min(self._ends, now + self.share_s)
+        return self.go_on()
+
+    def go_on(self) -> float:
+        """Let the other plane in; then when to do that again, at the latest the end of the part."""
+        if self.let_in is not None and self.let_in():
+            self.shared = self.time
+        return min(self._part_ends, self.elapsed() + SLICE_S)
 
     def figures(self) -> Figures:
         """busy_s: of all passes. wake_ms: from the return of I/O to the turns of tasks, summed over

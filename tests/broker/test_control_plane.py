@@ -1,0 +1,216 @@
+"""A control plane: every API on a listener of its own, whatever the data plane does."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.configs import BROKER, SET, alter
+from tests.apis.kit import batch, produce
+from trio_kafka.broker.shutdown import PLANES
+from trio_kafka.plugin import Context, api
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
+from trio_kafka.requests.api import api_of
+from trio_kafka.requests.registry import Registry, installed_apis
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.planes import until
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import connect, request_frame
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.protocols import World
+from trio_kafka.world.real import RealWorld
+
+SETTINGS = {
+    "listeners": "PLAINTEXT://127.0.0.1:0,CONTROL://127.0.0.1:0",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROL:PLAINTEXT",
+    "control.plane.listener.name": "CONTROL",
+}
+
+
+@asynccontextmanager
+async def controlled(
+    world: World, settings: Mapping[str, str] | None = None, apis: Registry | None = None
+) -> AsyncIterator[ServedBroker]:
+    async with served_broker(world, {**SETTINGS, **(settings or {})}, apis=apis) as served:
+        yield served
+
+
+async def test_without_the_setting_there_is_one_plane(autojump_clock: MockClock) -> None:
+    async with served_broker(simulated_world()) as served:
+        assert [plane.name for plane in served.broker.planes] == ["data"]
+
+
+async def test_every_api_is_served_there(autojump_clock: MockClock) -> None:
+    async with controlled(simulated_world()) as served, served.connect("CONTROL") as client:
+        answer = await client.ask(ApiVersionsRequest("t", "1"), 3)
+
+        assert {one.api_key for one in answer.api_keys} == set(installed_apis().names)
+        await served.create_topic("t")
+        assert (await produce(client, "t", batch(b"x"))).error_code == 0
+
+
+async def test_its_sizes_and_names_are_those_that_kafkas_had(autojump_clock: MockClock) -> None:
+    async with controlled(simulated_world()) as served:
+        plane = served.broker.planes[1]
+        node = next(node for _, node in served.broker.node.walk() if node.name == "plane control")
+        found = {below.name: below.figures() for _, below in node.walk()}
+
+        assert plane.name == "control"
+        assert len(plane.processors) == 1
+        assert plane.processors[0].name == (
+            "control-plane-kafka-network-thread-1-CONTROL-PLAINTEXT-0"
+        )
+        assert found["request-handlers"]["size"] == 1
+        channels = [below.figures() for _, below in node.walk() if below.kind == "channel"]
+        assert 20 in [channel["bound"] for channel in channels]
+        port = served.broker.endpoints["CONTROL"].port
+        assert f"control-plane-kafka-socket-acceptor-CONTROL-PLAINTEXT-{port}" in found
+
+
+async def test_its_size_does_not_follow_that_of_the_data_plane(autojump_clock: MockClock) -> None:
+    async with controlled(simulated_world()) as served:
+        changes = ("num.network.threads", SET, "6"), ("num.io.threads", SET, "16")
+        assert await alter(served, BROKER, "", *changes) == (0, None)
+
+        data, control = served.broker.planes
+        assert len(data.listeners["PLAINTEXT"].processors) == 6
+        assert len(control.processors) == 1
+
+
+async def test_clients_of_each_listener_are_told_of_that_listener(
+    autojump_clock: MockClock,
+) -> None:
+    async with controlled(simulated_world()) as served, served.connect("CONTROL") as client:
+        endpoints = served.broker.endpoints
+        for who, name in (served.client, "PLAINTEXT"), (client, "CONTROL"):
+            (told,) = (await who.ask(MetadataRequest([]), 12)).brokers
+            assert told.port == endpoints[name].port
+            (told,) = (await who.ask(DescribeClusterRequest(), 0)).brokers
+            assert told.port == endpoints[name].port
+
+
+async def test_it_serves_while_every_handler_of_the_data_plane_is_busy_and_its_channel_full(
+    autojump_clock: MockClock,
+) -> None:
+    gate = trio.Event()
+
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await gate.wait()
+        return WaitResponse(outcome="done")
+
+    apis, made = installed_apis().copy(), api_of(wait)
+    assert made is not None
+    apis.add(made)
+    world = simulated_world()
+    settings = {"num.io.threads": "1", "queued.max.requests": "1"}
+    async with controlled(world, settings, apis) as served, served.connect("CONTROL") as client:
+        processors = served.broker.plane.processors
+        clients = [await connect(world.network, served.broker.endpoint) for _ in range(4)]
+        for one in clients:
+            await one.send(request_frame(WaitRequest(1), 0))
+        await until(lambda: any(one.figures()["waiting_for_room"] for one in processors))
+
+        with trio.fail_after(1):
+            await client.ask(ApiVersionsRequest("t", "1"), 3)
+            await client.ask(DescribeClusterRequest(), 0)
+        gate.set()
+        for one in clients:
+            assert (await one.receive_answer(WaitResponse, 0))[1].outcome == "done"
+            one.close()
+
+
+async def test_what_is_in_hand_there_is_answered_when_the_broker_stops(
+    autojump_clock: MockClock,
+) -> None:
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await trio.sleep(2)
+        return WaitResponse(outcome="done")
+
+    apis, made = installed_apis().copy(), api_of(wait)
+    assert made is not None
+    apis.add(made)
+    world = simulated_world()
+    async with controlled(world, apis=apis) as served:
+        client = await connect(world.network, served.broker.endpoints["CONTROL"])
+        await client.send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(1)
+        tasks = served.broker.tasks
+    assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "done"
+    await client.wait_closed()
+    assert not tasks.runs(PLANES)
+    client.close()
+
+
+async def test_it_is_let_in_between_two_requests_of_the_data_plane(tmp_path: Path) -> None:
+    """Over real sockets: what comes while a turn of the data plane runs is served before that turn
+    is over.
+    """
+    order: list[str] = []
+    world = RealWorld(SkippingClock())
+
+    @api(EchoRequest)
+    def echo(request: EchoRequest, context: Context) -> EchoResponse:
+        order.append(request.text)
+        if request.text == "first":
+            control.socket.send(request_frame(EchoRequest("control", 1), 0))
+        ends = world.clock.elapsed() + 0.0005
+        while world.clock.elapsed() < ends:  # longer than a slice
+            pass
+        return EchoResponse(text=request.text)
+
+    apis, made = installed_apis().copy(), api_of(echo)
+    assert made is not None
+    apis.add(made)
+    settings = {"log.dirs": str(tmp_path), "num.network.threads": "1"}
+    async with (
+        controlled(world, settings, apis) as served,
+        served.connect("CONTROL") as control,
+        served.connect() as one,
+        served.connect() as other,
+    ):
+        await control.ask(ApiVersionsRequest("t", "1"), 3)
+        for client, text in (one, "first"), (other, "second"):
+            client.socket.send(request_frame(EchoRequest(text, 1), 0))
+        for client in one, other, control:
+            await client.receive_answer(EchoResponse, 0)
+
+    assert sorted(order) == ["control", "first", "second"]
+    assert order.index("control") == order.index("first") + 1
+
+
+@pytest.mark.slow
+async def test_fifty_data_connections_do_not_starve_it_nor_it_them(tmp_path: Path) -> None:
+    world = RealWorld(SkippingClock())
+    async with controlled(world, {"log.dirs": str(tmp_path)}) as served:
+        await served.create_topic("t")
+        stop, written, asked = trio.Event(), 0, 0
+
+        async def write() -> None:
+            nonlocal written
+            async with served.connect() as client:
+                while not stop.is_set():
+                    assert (await produce(client, "t", batch(b"x" * 1000))).error_code == 0
+                    written += 1
+
+        async def ask() -> None:
+            nonlocal asked
+            async with served.connect("CONTROL") as client:
+                while not stop.is_set():
+                    await client.ask(ApiVersionsRequest("t", "1"), 3)
+                    asked += 1
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(50):
+                nursery.start_soon(write)
+            for _ in range(5):
+                nursery.start_soon(ask)
+            await until(lambda: written > 500 and asked > 100, 30.0)
+            stop.set()
