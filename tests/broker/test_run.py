@@ -57,10 +57,12 @@ async def test_the_order_of_start_and_stop_is_that_of_the_design(world, autojump
         "upkeep",
         "registration",
         "unfence",
+        "plugins",
     ]
     assert list(broker.stop.durations) == [
         "controlled shutdown",
         "network",
+        "plugins",
         "handlers",
         "scheduler",
         "replication",

@@ -1,6 +1,7 @@
 """A broker as a process: its loop, its world, its exit status."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import trio
@@ -19,6 +20,7 @@ from trio_kafka.log.open_files import budget_of
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.protocols import World
 from trio_kafka.world.real import RealWorld
+from trio_kafka.world.real.ending import end_process
 from trio_kafka.world.real.limits import raise_descriptor_limit
 
 _logger: Final = get_logger(__name__)
@@ -45,6 +47,7 @@ def serve(
                     RealWorld(clock),
                     format_if_empty=format_if_empty,
                     open_files=open_files,
+                    left_behind=partial(end_process, STOPPED),
                 ) as broker:
                     stop.serving = True
                     with (

@@ -1,6 +1,6 @@
 """One broker as a context manager: it serves while the block runs, and stops in order after it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Final
 
@@ -34,6 +34,7 @@ async def running_broker(
     plugins: Sequence[Plugin] | None = None,
     stop_s: float = STOP_S,
     open_files: int = SMALLEST,
+    left_behind: Callable[[], object] | None = None,
 ) -> AsyncIterator[Broker]:
     """A broker that has started. It stops in order, also when the block raises or a part fails.
 
@@ -42,6 +43,8 @@ async def running_broker(
 
     apis, plugins: its own; None: those that are installed. stop_s: the deadline of the stop.
     open_files: how many files of sealed segments are open at most.
+    left_behind: called when all has stopped but plugins that do not end; without it, or when it
+    returns, their end is waited for.
     Raises StartError, KafkaError, and what ends a broker: LogDirError, InvariantError, or whatever
     a part fails with.
     """
@@ -74,6 +77,9 @@ async def running_broker(
                 raised = only_leaf(error) if broker is None else error
             if broker is not None:
                 await stop_broker(broker, stop_s)
+                if broker.plugins.left_behind and left_behind is not None:
+                    start.abandon()
+                    left_behind()
             nursery.cancel_scope.cancel()
     if tasks.failure is not None:
         raise tasks.failure

@@ -16,6 +16,7 @@ from trio_kafka.broker.quorum import LOG, WRITERS, lost_by
 from trio_kafka.broker.request_log import REQUEST_LOG
 from trio_kafka.broker.serving import PLANES
 from trio_kafka.errors import KafkaError, LogDirError
+from trio_kafka.hosting.guard import PluginError
 from trio_kafka.introspect.log import get_logger
 
 _logger: Final = get_logger(__name__)
@@ -37,7 +38,7 @@ _SHARES: Final = {
 async def stop_broker(broker: Broker, deadline_s: float) -> None:
     """Stop in order. Takes `deadline_s` at most, but for a disk that does not answer.
 
-    After a failure of a part, `broker.tasks.failure`: leaders do not move, as nothing can be
+    After a failure of a part (but a plugin), `broker.tasks.failure`: leaders do not move, as nothing can be
     committed; and unless a directory failed, the logs are left as after a crash, for recovery.
     """
     end = trio.current_time() + deadline_s
@@ -62,6 +63,11 @@ async def stop_broker(broker: Broker, deadline_s: float) -> None:
     _logger.info("broker stopped", node=broker.config.node_id, took_ms=broker.stop.total_ms)
 
 
+def _is_broken(broker: Broker) -> bool:
+    """A part has failed that the stop would need; a plugin is none."""
+    return not isinstance(broker.tasks.failure, PluginError | None)
+
+
 def _tell_failure(broker: Broker) -> None:
     failure = broker.tasks.failure
     if failure is not None:
@@ -71,7 +77,7 @@ def _tell_failure(broker: Broker) -> None:
 async def _leave(broker: Broker) -> None:
     """Leaders move, or give up their partitions, while this broker still serves."""
     broker.lifecycle.leave()
-    if not broker.config.controlled_shutdown_enable or broker.tasks.failure is not None:
+    if not broker.config.controlled_shutdown_enable or _is_broken(broker):
         await trio.lowlevel.checkpoint()
         return
     try:
@@ -124,7 +130,7 @@ async def _close_produce(broker: Broker) -> None:
 async def _close_logs(broker: Broker) -> None:
     """The metadata log first: nobody may write to it when the marker of a clean stop is there."""
     await broker.tasks.stop(LOG, "log-manager")
-    if not isinstance(broker.tasks.failure, LogDirError | None):
+    if _is_broken(broker) and not isinstance(broker.tasks.failure, LogDirError):
         return  # what is in memory cannot be trusted: whoever owns the broker abandons the logs
     metadata = broker.storage.metadata
     try:

@@ -6,6 +6,7 @@ from typing import Final
 from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.tasks import leaves
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
+from trio_kafka.hosting.guard import PluginError
 from trio_kafka.introspect.log import get_logger
 
 _logger: Final = get_logger(__name__)
@@ -15,12 +16,14 @@ NOT_STARTED: Final = 1
 BROKEN_INVARIANT: Final = 3
 LOST_STORAGE: Final = 4
 ENDED_AT_ONCE: Final = 5  # by a second signal: the next start recovers
+FAILED_PLUGIN: Final = 6  # whose policy is `fatal`
 NO_START: Final = "the broker did not start"
 # What ends a broker, the gravest first: the kinds of errors, the exit status, the words; None: the
 # words for what was refused.
 _ENDS: Final = (
     (InvariantError, BROKEN_INVARIANT, "a broken invariant stopped the broker"),
     (LogDirError, LOST_STORAGE, "storage is lost"),
+    (PluginError, FAILED_PLUGIN, "a plugin stopped the broker"),
     ((StartError, KafkaError, OSError), NOT_STARTED, None),
 )
 

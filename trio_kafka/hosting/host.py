@@ -12,15 +12,15 @@ from typing import Final
 import trio
 from attrs import define, field
 
-from trio_kafka.config.setting import ConfigError
+from trio_kafka.hosting.admission import admit
 from trio_kafka.hosting.declared import Plugin
-from trio_kafka.hosting.discovery import Origin, given, installed
+from trio_kafka.hosting.discovery import given, installed
 from trio_kafka.hosting.generation import Generation, describe
 from trio_kafka.hosting.guard import PluginError, is_cancelled
 from trio_kafka.hosting.hosted import Hosted
 from trio_kafka.hosting.importing import Imported
-from trio_kafka.hosting.life import Life, State
-from trio_kafka.hosting.settings import Settings, full_name, read_settings, strangers
+from trio_kafka.hosting.life import State
+from trio_kafka.hosting.settings import Settings, read_settings
 from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
@@ -78,7 +78,8 @@ class PluginHost:
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
-                self._discover()
+                origins = installed() if self._plugins is None else given(self._plugins)
+                self._hosted = admit(origins, self.site, self.node)
                 for one in self.plugins:
                     if one.state is State.VALIDATED and one.enabled:
                         await self._begin(one)
@@ -121,66 +122,6 @@ class PluginHost:
         return [one for one in found if one.life.over and not one.ended.is_set()]
 
     # --- start
-
-    def _discover(self) -> None:
-        """Import what is enabled, and read its settings. Raises ConfigError."""
-        origins = installed() if self._plugins is None else given(self._plugins)
-        for origin in origins:
-            self._discover_one(origin)
-        for error in strangers(self.site.given, self._hosted):
-            raise error
-
-    def _discover_one(self, origin: Origin) -> None:
-        enabled = self.site.given.get(full_name(origin.name, "enabled"))
-        if enabled is not None and enabled.text.strip().lower() == "false":
-            self._admit(origin.name, origin).off = True
-            return
-        try:
-            found, imported = origin.load()
-        except BaseException as error:  # noqa: BLE001 - a module may raise what it likes
-            hosted = self._admit(origin.name, origin)
-            self._refused(hosted, error, f"{origin.source} cannot be imported")
-            return
-        for plugin in found:
-            hosted = self._admit(plugin.name, origin)
-            hosted.imported = imported
-            self._validate(hosted, plugin)
-
-    def _admit(self, name: str, origin: Origin) -> Hosted:
-        """A plugin by its name; a second one of that name is kept under another, and fails."""
-        clash = self._hosted.get(name)
-        shown = name if clash is None else f"{name} ({origin.source})"
-        life = Life(self.site.world.clock.wall, partial(self._tell, shown))
-        hosted = Hosted(name=shown, origin=origin, life=life, node=self.node)
-        hosted.node = self.node.add(shown, "plugin", hosted.figures)
-        self._hosted[shown] = hosted
-        if clash is not None:
-            reason = f"{origin.source}: {clash.origin.source} has the name {name} already"
-            self._refused(hosted, PluginError(reason), "")
-        return hosted
-
-    def _validate(self, hosted: Hosted, plugin: Plugin) -> None:
-        if hosted.life.over:
-            return
-        hosted.plugin = plugin
-        try:
-            hosted.settings = read_settings(plugin, self.site.given)
-        except ConfigError as error:
-            self._refused(hosted, error, "")
-        except BaseException as error:  # noqa: BLE001 - a converter of its class may raise anything
-            self._refused(hosted, error, "its settings cannot be made")
-        else:
-            hosted.life.go(State.VALIDATED)
-
-    def _refused(self, hosted: Hosted, error: BaseException, what: str) -> None:
-        """It fails before it was begun, by the policy that can be known."""
-        text = f"{what}: {describe(error)}" if what else describe(error)
-        hosted.failures += 1
-        hosted.life.go(State.FAILED, text)
-        policy = self.site.given.get(full_name(hosted.name, "policy"))
-        named = policy.text.strip() if policy else hosted.plugin.policy if hosted.plugin else ""
-        if named == "fatal" or (hosted.plugin is not None and hosted.plugin.closed):
-            raise PluginError(f"plugin {hosted.name}: {text}") from error
 
     async def _begin(self, hosted: Hosted) -> None:
         """A generation of what was imported, up to ready or failed."""
@@ -357,10 +298,6 @@ class PluginHost:
         _withdraw(hosted)
         if generation is not None:
             await generation.retire(within_s=within_s)
-
-    def _tell(self, name: str, state: State, error: str) -> None:
-        if error:
-            _logger.error("plugin", plugin=name, state=state.value, reason=error)
 
     def _figures(self) -> Figures:
         states = [one.state for one in self._hosted.values()]
