@@ -17,7 +17,7 @@ from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.life import State
 from trio_kafka.plugin import Context, Delayed, Purgatory, api, plugin
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
-from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.broker import DATA, ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 
 UNKNOWN_SERVER_ERROR = -1
@@ -517,11 +517,13 @@ async def test_a_fatal_failure_stops_the_broker_in_order(autojump_clock: MockClo
     async def start(context: Any) -> None:
         context.nursery.start_soon(raises_later, ValueError("fatal"))
 
+    world = simulated_world()
     with pytest.raises(PluginError, match="plugin bad: ValueError: fatal"):
-        async with served_broker(simulated_world(), plugins=[bad(start, policy="fatal"), witness]):
+        async with served_broker(world, plugins=[bad(start, policy="fatal"), witness]):
             await trio.sleep_forever()
 
     assert left == ["in order"]
+    assert world.directory(DATA).exists(".kafka_cleanshutdown")
 
 
 async def test_what_a_closed_plugin_guards_is_refused_when_it_has_failed(

@@ -38,8 +38,9 @@ _SHARES: Final = {
 async def stop_broker(broker: Broker, deadline_s: float) -> None:
     """Stop in order. Takes `deadline_s` at most, but for a disk that does not answer.
 
-    After a failure of a part (but a plugin), `broker.tasks.failure`: leaders do not move, as nothing can be
-    committed; and unless a directory failed, the logs are left as after a crash, for recovery.
+    After a failure of a part other than a plugin, `broker.tasks.failure`: leaders do not move, as
+    nothing can be committed; and unless a directory failed, the logs are left as after a crash, for
+    recovery.
     """
     end = trio.current_time() + deadline_s
     tasks = broker.tasks
