@@ -1,0 +1,174 @@
+"""What interceptors cost, in process, in CPU time of this thread.
+
+    python -m tests.benchmarks.bench_interceptors [repetitions]
+
+A small Produce with acks=1 through the broker's own parts on a real disk: without interceptors,
+then with ten of them (five `before`, five `after`). 500 fetches that park and are woken: without,
+then with one `around`. No network: a share of a request over sockets is smaller. Prints the best of
+the repetitions; they alternate, as a machine is not equally fast for long.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import trio
+
+from trio_kafka.broker.collector import long_lived_frozen
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.requests.interceptors import Kind
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.direct import DirectGroup
+from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.scripted_client import newest, request_frame
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+
+PRODUCES = 4096
+BLOCK = 64  # in one go
+PARKED = 500
+TOPIC = "measured"
+
+
+def nothing_before(request: Any, context: Any) -> None:
+    return None
+
+
+def nothing_after(request: Any, response: Any, context: Any) -> None:
+    return None
+
+
+async def nothing_around(request: Any, context: Any, forward: Any) -> Any:
+    return await forward(request)
+
+
+class Bench:
+    """A broker without its network."""
+
+    def __init__(self, served: ServedBroker, topic_id: bytes) -> None:
+        broker = served.broker
+        self.parts = broker.parts
+        self.direct = DirectGroup(broker.world, self.parts)
+        self.clients = [self.direct.client() for _ in range(PARKED)]
+        batch = encode_batch([Record(value=b"v" * 100)])
+        data = PartitionProduceData(0, memoryview(batch))
+        self.produce = ProduceRequest(
+            acks=1, timeout_ms=1000, topic_data=[TopicProduceData(TOPIC, topic_id, [data])]
+        )
+        wanted = FetchPartition(partition=1, fetch_offset=0, partition_max_bytes=1 << 20)
+        self.fetch = FetchRequest(
+            max_wait_ms=60_000,
+            min_bytes=1 << 30,
+            max_bytes=1 << 30,
+            topics=[FetchTopic(TOPIC, topic_id, [wanted])],
+        )
+
+    async def produces(self) -> float:
+        """CPU seconds of one Produce."""
+        client, perform = self.clients[0], self.direct.group.perform
+        frame, took = request_frame(self.produce, newest(ProduceRequest)), 0.0
+        for _ in range(PRODUCES // BLOCK):
+            began = time.thread_time()
+            for _ in range(BLOCK):
+                perform(client.arrive(frame))
+            took += time.thread_time() - began
+            await trio.lowlevel.checkpoint()
+        return took / PRODUCES
+
+    async def fetches(self) -> float:
+        """CPU seconds of one fetch, from its frame to its answer."""
+        purgatory, perform = self.parts.replicas.fetch, self.direct.group.perform
+        frame = request_frame(self.fetch, newest(FetchRequest))
+        began = time.thread_time()
+        made = [client.arrive(frame) for client in self.clients]
+        for request in made:
+            perform(request)
+        while purgatory.waiting < PARKED:
+            await trio.lowlevel.checkpoint()
+        for delayed in list(purgatory._waiting):
+            delayed.timed_out = True
+            delayed.marked()
+        while not all(request.stamps.answered for request in made):
+            await trio.lowlevel.checkpoint()
+        return (time.thread_time() - began) / PARKED
+
+    def put_on(self, kind: Kind, function: Any, request: type[Any], count: int) -> None:
+        """So many interceptors of a kind."""
+        for order in range(count):
+            self.parts.interceptors.add(kind, request, function, order=order, owner=Blamed())
+
+    def take_off(self) -> None:
+        for one in list(self.parts.interceptors._all):
+            self.parts.interceptors.remove(one)
+
+
+Measure = Callable[[], Awaitable[float]]
+
+
+async def compare(
+    bench: Bench,
+    measure: Measure,
+    put_on: Callable[[], None],
+    repetitions: int,
+) -> tuple[float, float]:
+    """The best without and with interceptors, in µs."""
+    without, behind = [], []
+    for _ in range(repetitions):
+        without.append(await measure())
+        put_on()
+        behind.append(await measure())
+        bench.take_off()
+    return min(without) * 1e6, min(behind) * 1e6
+
+
+def loads(bench: Bench) -> list[tuple[str, Measure, Callable[[], None]]]:
+    def plain(request: type[Any], each: int) -> Callable[[], None]:
+        def put_on() -> None:
+            bench.put_on("before", nothing_before, request, each)
+            bench.put_on("after", nothing_after, request, each)
+
+        return put_on
+
+    def around() -> None:
+        bench.put_on("around", nothing_around, FetchRequest, 1)
+
+    return [
+        ("Produce, 5 before and 5 after", bench.produces, plain(ProduceRequest, 5)),
+        ("Produce, 10 before and 10 after", bench.produces, plain(ProduceRequest, 10)),
+        ("500 parked fetches, a before and an after", bench.fetches, plain(FetchRequest, 1)),
+        ("500 parked fetches, an around", bench.fetches, around),
+    ]
+
+
+async def run(world: RealWorld, repetitions: int) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        async with served_broker(world, {"log.dirs": directory}) as served:
+            bench = Bench(served, await served.create_topic(TOPIC, 2))
+            async with trio.open_nursery() as nursery:
+                await nursery.start(bench.direct.run)
+                with long_lived_frozen(world.clock.elapsed):
+                    for name, measure, put_on in loads(bench):
+                        without, behind = await compare(bench, measure, put_on, repetitions)
+                        more, share = behind - without, (behind / without - 1) * 100
+                        print(
+                            f"{name}: {without:.2f} -> {behind:.2f} µs, +{more:.2f}, {share:.1f} %"
+                        )
+                nursery.cancel_scope.cancel()
+
+
+def main() -> None:
+    repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    clock = SkippingClock()
+    trio.run(run, RealWorld(clock), repetitions, clock=clock)
+
+
+if __name__ == "__main__":
+    main()

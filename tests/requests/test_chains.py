@@ -1,0 +1,90 @@
+"""The chain of a route: what is left as it is, and how shells lie around one another."""
+
+from typing import Any
+
+import pytest
+from trio.testing import MockClock
+
+from trio_kafka.plugin import Context, api
+from trio_kafka.testing.harness import PluginHarness
+from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest
+from trio_kafka.wire.server import code_of
+
+
+@api(EchoRequest)
+def echo(request: EchoRequest, context: Context) -> EchoResponse:
+    return EchoResponse(text=f"{request.text} echo")
+
+
+@api(EchoRequest)
+async def echo_late(request: EchoRequest, context: Context) -> EchoResponse:
+    return echo(request, context)
+
+
+def nothing(*arguments: object) -> None: ...
+
+
+async def test_a_route_without_interceptors_is_what_it_was(autojump_clock: MockClock) -> None:
+    async with PluginHarness(handlers=[echo]) as harness:
+        assert harness._group is not None
+        routes = harness._group.group._routes
+        other = harness.interceptors.add("before", WaitRequest, nothing, order=1, owner=Blamed())
+        route = routes.get(code_of(10100, 0))
+        assert route is not None
+        assert route.handler is echo
+        assert not route.waits
+        one = harness.interceptors.add("before", EchoRequest, nothing, order=1, owner=Blamed())
+        behind = routes.get(code_of(10100, 0))
+        assert behind is not None
+        assert behind.handler is not echo
+        for interception in (one, other):
+            harness.interceptors.remove(interception)
+        again = routes.get(code_of(10100, 0))
+        assert again is not None
+        assert again.handler is echo
+
+
+@pytest.mark.parametrize("handler", [echo, echo_late])
+async def test_shells_lie_around_one_another_in_their_order(
+    autojump_clock: MockClock, handler: Any
+) -> None:
+    def before(name: str) -> Any:
+        def note(request: EchoRequest, context: Context) -> None:
+            request.text += f" <{name}"
+
+        return note
+
+    def after(name: str) -> Any:
+        def note(request: EchoRequest, response: EchoResponse, context: Context) -> None:
+            response.text += f" {name}>"
+
+        return note
+
+    def around(name: str) -> Any:
+        async def note(request: EchoRequest, context: Context, forward: Any) -> EchoResponse:
+            request.text += f" ({name}"
+            answer: EchoResponse = await forward(request)
+            answer.text += f" {name})"
+            return answer
+
+        return note
+
+    async with PluginHarness(handlers=[handler]) as harness:
+        for order, (kind, make) in enumerate(
+            (
+                ("before", before),
+                ("after", after),
+                ("around", around),
+                ("after", after),
+                ("before", before),
+                ("around", around),
+                ("after", after),
+            ),
+            1,
+        ):
+            function = make(str(order))
+            harness.interceptors.add(kind, None, function, order=order, owner=Blamed())
+        text = (await harness.ask(EchoRequest())).text
+
+        assert text == " <1 (3 <5 (6 echo 7> 6) 4> 3) 2>"

@@ -1,0 +1,83 @@
+"""What becomes of an exception in a request."""
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.plugin import Context, api
+from trio_kafka.requests.api import api_of
+from trio_kafka.requests.failures import Failures, split_cancelled
+from trio_kafka.requests.replies import make_route
+from trio_kafka.testing.requests import bare_request
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
+
+
+@api(EchoRequest)
+def echo(request: EchoRequest, context: Context) -> EchoResponse:
+    return EchoResponse()
+
+
+def route() -> Any:
+    made = api_of(echo)
+    assert made is not None
+    return make_route(made, 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (KafkaError(ErrorCode.NOT_COORDINATOR, "elsewhere"), 16, "elsewhere"),
+        (LogDirError("/data", "broken"), 56, None),
+        (ValueError("bug"), -1, None),
+    ],
+)
+def test_an_exception_means_a_code_and_a_text(
+    caplog: pytest.LogCaptureFixture, error: Exception, code: int, text: str | None
+) -> None:
+    assert Failures(Counters()).judge(bare_request(), route(), error) == (code, text)
+    assert ("a handler failed" in caplog.text) is (code == -1)
+
+
+@pytest.mark.parametrize("error", [InvariantError("two leaders"), ProtocolError("not so")])
+def test_what_is_no_matter_of_one_request_goes_on(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        Failures(Counters()).judge(bare_request(), route(), error)
+
+
+def test_an_answer_that_says_an_error_is_counted() -> None:
+    counters, request = Counters(), bare_request()
+    failures = Failures(counters)
+    answer = failures.answer(
+        request, route(), EchoRequest("x", 7), ErrorCode.NOT_COORDINATOR, "elsewhere"
+    )
+
+    assert (answer.error_code, answer.error_message, answer.number) == (16, "elsewhere", 7)
+    assert counters.value("request_errors", api="Echo", error="NOT_COORDINATOR") == 1
+    assert request.stamps.error == 16
+
+
+async def test_cancellation_that_was_asked_for_is_told_from_one_that_was_not(
+    autojump_clock: MockClock,
+) -> None:
+    kept: list[trio.Cancelled] = []
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        try:
+            await trio.sleep_forever()
+        except trio.Cancelled as error:
+            kept.append(error)
+            cancelled, bug = kept[0], ValueError()
+            assert split_cancelled(cancelled) == (cancelled, None)
+            assert split_cancelled(bug) == (None, bug)
+            asked, rest = split_cancelled(BaseExceptionGroup("both", [cancelled, bug]))
+            assert isinstance(asked, BaseExceptionGroup)
+            assert isinstance(rest, ExceptionGroup)
+            assert (asked.exceptions, rest.exceptions) == ((cancelled,), (bug,))
+            del cancelled
+            raise
+    assert split_cancelled(kept[0]) == (None, kept[0])
+    kept.clear()

@@ -1,0 +1,98 @@
+"""Tokens: first come, first served, and none is lost."""
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from trio_kafka.introspect.tree import Node
+from trio_kafka.requests.tokens import Tokens
+
+
+class Named:
+    name = "Fetch"
+
+
+async def test_who_comes_first_is_served_first(autojump_clock: MockClock) -> None:
+    tokens, order = Tokens(1, Node("n", "part"), "tokens"), []
+
+    async def work(n: int) -> None:
+        await tokens.take(n)
+        order.append(n)
+        await trio.sleep(1)
+        tokens.give_back(n)
+
+    async with trio.open_nursery() as nursery:
+        for n in range(5):
+            nursery.start_soon(work, n)
+            await wait_all_tasks_blocked()
+        assert tokens.statistics().tasks_waiting == 4
+
+    assert order == [0, 1, 2, 3, 4]
+    assert (tokens.borrowed_tokens, tokens.statistics().tasks_waiting) == (0, 0)
+
+
+async def test_nobody_overtakes_those_who_wait(autojump_clock: MockClock) -> None:
+    tokens, order = Tokens(1, Node("n", "part"), "tokens"), []
+
+    async def work(name: str) -> None:
+        await tokens.take(name)
+        order.append(name)
+        tokens.give_back(name)
+
+    await tokens.take("holder")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(work, "waits")
+        await wait_all_tasks_blocked()
+        tokens.give_back("holder")
+        await tokens.take("late")
+        order.append("late")
+        tokens.give_back("late")
+
+    assert order == ["waits", "late"]
+
+
+async def test_a_wait_that_is_cancelled_takes_no_token(autojump_clock: MockClock) -> None:
+    tokens = Tokens(1, Node("n", "part"), "tokens")
+    await tokens.take("holder")
+    with trio.move_on_after(1) as scope:
+        await tokens.take("late")
+    assert scope.cancelled_caught
+    tokens.give_back("holder")
+    assert tokens.borrowed_tokens == 0
+    with trio.fail_after(0):
+        await tokens.take("next")
+
+
+async def test_more_tokens_serve_those_who_wait_and_fewer_take_none_away(
+    autojump_clock: MockClock,
+) -> None:
+    tokens = Tokens(2, Node("n", "part"), "tokens")
+    async with trio.open_nursery() as nursery:
+        for n in range(4):
+            nursery.start_soon(tokens.take, n)
+        await wait_all_tasks_blocked()
+        tokens.total_tokens = 3
+        assert (tokens.borrowed_tokens, tokens.statistics().tasks_waiting) == (3, 1)
+        tokens.total_tokens = 1
+        borrowed = list(tokens._borrowers)
+        assert len(borrowed) == 3
+        for n in borrowed[:2]:
+            tokens.give_back(n)
+        await wait_all_tasks_blocked()
+        assert (tokens.borrowed_tokens, tokens.statistics().tasks_waiting) == (1, 1)
+        tokens.give_back(borrowed[2])
+    assert (tokens.total_tokens, tokens.borrowed_tokens) == (1, 1)
+
+
+async def test_a_token_is_given_back_once_and_the_tree_says_who_has_it() -> None:
+    node = Node("n", "part")
+    tokens, named = Tokens(8, node, "num.io.threads"), Named()
+    await tokens.take(named)
+    (limiter,) = node.children
+
+    assert limiter.kind == "limiter"
+    figures = {"tokens": 8, "borrowed": 1, "waiting": 0, "held_by": "Fetch"}
+    assert dict(limiter.figures()) == figures
+    tokens.give_back(named)
+    with pytest.raises(KeyError):
+        tokens.give_back(named)
