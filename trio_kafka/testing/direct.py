@@ -118,6 +118,7 @@ class DirectClient:
         self._segments: Segments | None = None
         self._closed: ClosedError | None = None
         self._correlation = 0
+        self._in_hand = False
 
     async def ask(self, request: object, version: int | None = NEWEST) -> Any:
         """The answer, as its message; None for a request that gets none (acks=0).
@@ -180,6 +181,7 @@ class DirectClient:
             rest = rest[size:]
             frame = framer.received(size)
         self.connection.requests += 1
+        self._in_hand = True
         now = self._elapsed()
         code, correlation, length = HEAD(frame, 0)
         stamps = Stamps(now, now, code, correlation, len(frame), self.connection.origin)
@@ -190,8 +192,9 @@ class DirectClient:
     def answer(self, request: Request, segments: Segments | None) -> None:
         """Keep the answer. Raises RuntimeError for a second one."""
         stamps = request.stamps
-        if self._answered.is_set():
+        if not self._in_hand:
             raise RuntimeError("a request was answered twice")
+        self._in_hand = False
         stamps.answered = stamps.sending = self._elapsed()
         stamps.handled = stamps.handled or stamps.answered
         self.connection.framer.done()
