@@ -116,6 +116,7 @@ def test_reload_lets_it_be_what_it_has_become(
         assert "Says hello." in capsys.readouterr().out
     finally:
         module.write_text(before)
+        assert main(["plugin", "reload", NAME, "--bootstrap", at(broker)]) == 0
 
 
 @pytest.mark.slow
