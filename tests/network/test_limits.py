@@ -213,7 +213,9 @@ async def test_a_broker_is_let_in_at_the_cost_of_who_was_used_least(
         assert at.open == [True, False, False, True, True]
 
         assert (
-            at.plane.counters.value("connections_closed", listener="OUTSIDE", reason=items.EXCEEDED)
+            at.plane.counters.value(
+                "connections_closed", listener="OUTSIDE", reason="max connections"
+            )
             == 2
         )
 
