@@ -8,7 +8,6 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from trio_kafka.network import items
 from trio_kafka.network.gate import TOO_FAST, TOO_MANY
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
