@@ -112,6 +112,8 @@ def _append(
             result = append(partition, data.records, acks=acks, zstd=zstd)
         except KafkaError as error:
             result = error.as_value()
+            if partition is not None:
+                partition.traffic.refuse_produce(error.code)
         parts.append(Produced(partition, result))
 
 

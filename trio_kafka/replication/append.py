@@ -42,6 +42,7 @@ def append(
     queue is full, and INVALID_TXN_STATE for a transaction's batch: nobody would end it. Nothing was
     appended then.
     """
+    partition.traffic.produces += 1
     log = partition.leading or partition.local_log()
     if acks == ACKS_ALL:
         check_enough(len(partition.isr), partition.minimum)
@@ -89,6 +90,7 @@ def append_own(
 
     leader_epoch: that of the coordinator that writes; an older one is refused.
     """
+    partition.traffic.produces += 1
     log = partition.local_log(leader_epoch)
     if acks == ACKS_ALL:
         check_enough(len(partition.isr), partition.minimum)
@@ -113,6 +115,9 @@ def _append(
         appended = log.append_as_leader(records, headers, partition.leader_epoch, now_ms)
     except LogDirError as error:
         raise partition.storage_error(error) from error
+    traffic = partition.traffic
+    traffic.bytes_in += len(records)
+    traffic.records_in += appended.last_offset - appended.first_offset + 1
     partition.advance()
     partition.changed(partition)
     return appended

@@ -15,9 +15,11 @@ from attrs import define, field
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import NodeId
+from trio_kafka.records.file_range import FileRange
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import Isolation, PartitionRead, around, read, visible_end
 from trio_kafka.replication.sessions import NO_SESSION, FetchKey, Session, SessionPartition
+from trio_kafka.replication.traffic import Traffic
 from trio_kafka.steps import Steps, whole
 
 Reads = list[tuple[SessionPartition, PartitionRead]]
@@ -73,6 +75,7 @@ class Fetch:
         "_first",
         "_full",
         "_resolve",
+        "_served",
         "_size",
         "_urgent",
         "cold",
@@ -103,6 +106,8 @@ class Fetch:
         self._epoch = session.epoch
         self._first = True
         self._size = 0  # of the last reads
+        # Of the last reads, what consumers are given, and who counts it when they are.
+        self._served: list[tuple[Traffic, FileRange]] = []
         self._urgent = False  # they hold an error, or what must be truncated
         self._available: dict[SessionPartition, int] = {}
 
@@ -211,6 +216,7 @@ class Fetch:
         urgent = False
         ready = self._take_ready(keep=True) if self.ready else {}
         reads: Reads = []
+        self._served = []
         try:
             for number, asked in enumerate(tuple(self.session.dirty), start=1):
                 if not number % _STEP:
@@ -252,8 +258,13 @@ class Fetch:
             finally:
                 if self.session.id:  # it may be another one than at the last poll
                     self.session.watch(asked, partition)
+            traffic = partition.traffic
+            traffic.fetches += 1
             if ready is not None:
-                return _fit(ready, left, at_least_one=at_least_one)
+                part = _fit(ready, left, at_least_one=at_least_one)
+                if part.range is not None:
+                    self._served.append((traffic, part.range))
+                return part
             follower = limits.follower
             if follower is not None:
                 partition.check_replica(follower)
@@ -267,7 +278,11 @@ class Fetch:
         except KafkaError as error:
             if ready is not None:
                 ready.release()
+            if partition is not None:
+                partition.traffic.refuse_fetch(error.code)
             return PartitionRead(error=error.as_value())
+        if follower is None and part.range is not None:
+            self._served.append((traffic, part.range))
         return part
 
     def _postpone(self, asked: SessionPartition, partition: Partition) -> PartitionRead:
@@ -304,6 +319,8 @@ class Fetch:
                 session.end()
             going_on = NO_SESSION if self._full else session.id
             return FetchAnswer(session_id=going_on, throttled_ms=throttled_ms)
+        for traffic, given in self._served:
+            traffic.bytes_out += given.left
         if not session.id:  # nothing is remembered, everything is told
             return FetchAnswer(session_id=NO_SESSION, parts=reads)
         return FetchAnswer(session_id=session.id, parts=session.answer(reads, full=self._full))

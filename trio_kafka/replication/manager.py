@@ -36,6 +36,7 @@ from trio_kafka.replication.session_cache import SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
 from trio_kafka.replication.settings import log_config, partition_settings
 from trio_kafka.replication.slow_appends import SlowAppends
+from trio_kafka.replication.traffic import TrafficByTopic
 from trio_kafka.steps import Steps
 from trio_kafka.world.protocols import World
 
@@ -57,7 +58,7 @@ class _Made:
 
 class ReplicaManager:
     """`produce`, `fetch`: the purgatories of requests that wait for a Partition. sessions: of
-    fetches.
+    fetches. traffic: what came and went, by topic. logs: those of the broker.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class ReplicaManager:
         """settings_of: what is in force for a topic of an image, with what the broker gives it."""
         self.image = MetadataImage()
         self._broker = broker
-        self._logs = logs
+        self.logs = logs
         self._settings_of = settings_of
         self._full_validation = full_validation
         self._node = node.add("replica-manager", "part", self.figures)
@@ -87,6 +88,7 @@ class ReplicaManager:
         self._node.add("fetch-sessions", "part", self.sessions.figures)
         self.cold = ColdReads(self._node)
         self.slow_appends = SlowAppends(world, self._node)
+        self.traffic = TrafficByTopic()
         self._started = False
         self._first_steps: Iterator[None] = iter(())
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
@@ -252,14 +254,14 @@ class ReplicaManager:
         return self._first_steps
 
     def _take_over(self, image: MetadataImage) -> Iterator[None]:
-        for looked_at, log in enumerate(self._logs.logs, 1):
+        for looked_at, log in enumerate(self.logs.logs, 1):
             if not looked_at % _A_STEP:
                 yield
             topic = image.topics.get(log.partition.topic)
             state = image.partition(log.partition)
             other_id = topic is not None and log.topic_id not in (None, topic.id)
             if state is None or other_id or self._broker not in state.replicas:
-                self._logs.make_stray(log.partition)
+                self.logs.make_stray(log.partition)
                 yield
         opened = 0
         for topic in image.topics.values():
@@ -267,7 +269,7 @@ class ReplicaManager:
             for number, state in topic.partitions.items():
                 if self._broker in state.replicas:
                     at = TopicPartition(topic.name, number)
-                    is_missing = self._logs.get(at) is None
+                    is_missing = self.logs.get(at) is None
                     self._add(topic.id, at, state, made, new=False)
                     opened += 1
                     if is_missing or opened % _A_STEP == 0:
@@ -360,12 +362,13 @@ class ReplicaManager:
             changed=self._changed,
             settings=made.partition,
             join_queue=self.slow_appends.join,
+            traffic=self.traffic.join(at.topic),
         )
         self._partitions[topic_id, at.partition] = partition
         self._partitions[at.topic, at.partition] = partition
         self._nodes[partition] = self._node.add(str(at), "part", partition.figures)
         try:
-            partition.open(log_of(self._logs, partition, state, made.log, new=new))
+            partition.open(log_of(self.logs, partition, state, made.log, new=new))
         except LogDirError as error:
             _logger.warning("replica offline", partition=str(at), reason=str(error))
             partition.fail(error)
@@ -376,8 +379,9 @@ class ReplicaManager:
             return
         del self._partitions[partition.topic_id, at.partition]
         self._nodes.pop(partition).remove()
+        self.traffic.leave(at.topic)
         try:
-            self._logs.delete(at)
+            self.logs.delete(at)
         except LogDirError as error:
             _logger.warning("replica not deleted", partition=str(at), reason=str(error))
         partition.delete()

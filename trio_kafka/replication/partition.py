@@ -20,6 +20,7 @@ from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.validate import DEFAULT_LIMITS, Limits
 from trio_kafka.replication.isr import committed_end, effective_minimum
+from trio_kafka.replication.traffic import Traffic
 
 if TYPE_CHECKING:
     from trio_kafka.replication.slow_appends import JoinQueue
@@ -55,7 +56,8 @@ class Partition:
     leading: the log, while this replica leads and its directory is there; None: `local_log` says
         why.
     changed: called with the Partition after each change of offsets, with its `loss` where whoever
-    waits for anything else of it has waited in vain. join_queue: see `SlowAppends.join`.
+    waits for anything else of it has waited in vain. join_queue: see `SlowAppends.join`. traffic:
+    that of its topic.
     """
 
     __slots__ = (
@@ -77,6 +79,7 @@ class Partition:
         "replicas",
         "settings",
         "topic_id",
+        "traffic",
     )
 
     def __init__(
@@ -89,6 +92,7 @@ class Partition:
         changed: Callable[[object], None],
         settings: PartitionSettings = DEFAULT_SETTINGS,
         join_queue: "JoinQueue | None" = None,
+        traffic: Traffic | None = None,
     ) -> None:
         self.topic_id = topic_id
         self.at = at
@@ -97,6 +101,7 @@ class Partition:
         self.loss = object()
         self.settings = settings
         self.join_queue = join_queue or _no_queue
+        self.traffic = traffic or Traffic()
         self.log: Log | None = None
         self.failed: LogDirError | None = None
         self.deleted = False

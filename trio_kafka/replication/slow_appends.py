@@ -25,6 +25,7 @@ from trio_kafka.replication.append_queue import AppendQueue, Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.refine import Refinement
+from trio_kafka.replication.traffic import Traffic
 from trio_kafka.world.protocols import World
 
 MOST_BYTES: Final = 256 << 20
@@ -134,6 +135,7 @@ class SlowAppends:
             while queue:
                 result = await self._write(partition, queue.first)
                 self._written += isinstance(result, Appended)
+                _count(partition.traffic, queue.first, result)
                 self._end_turn(partition, queue, result)
                 partition.advance()
                 partition.changed(partition)
@@ -192,6 +194,14 @@ class SlowAppends:
             "written": self._written,
             "refused": self._refused,
         }
+
+
+def _count(traffic: Traffic, item: Queued, result: Appended | KafkaError) -> None:
+    if isinstance(result, Appended):
+        traffic.bytes_in += len(item.records)
+        traffic.records_in += result.last_offset - result.first_offset + 1
+    else:
+        traffic.refuse_produce(result.code)
 
 
 def _queue_figures(queue: AppendQueue) -> Figures:
