@@ -1,7 +1,9 @@
 """A connection's place in the tree, and its ways to end."""
 
+from contextlib import suppress
 from typing import Any
 
+import pytest
 import trio
 from trio.testing import MockClock
 
@@ -51,7 +53,9 @@ async def test_a_client_that_leaves_a_slow_request_is_forgotten_with_it(
         assert served.figures["connections"] == served.figures["in_flight"] == 0
 
 
-async def test_an_answer_without_a_deadline_ends_with_its_client(autojump_clock: MockClock) -> None:
+async def test_an_answer_without_a_deadline_ends_with_its_client(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
     ended = []
 
     async def events(scope: Any, receive: Any, send: Any) -> None:
@@ -69,8 +73,34 @@ async def test_an_answer_without_a_deadline_ends_with_its_client(autojump_clock:
             await client.send(b"GET /events HTTP/1.1\r\nhost: localhost\r\n\r\n")
             await trio.sleep(60)
             assert served.figures["in_flight"] == 1
+            await client.receive()
             left = trio.current_time()
-        await trio.sleep(1)
+            client.socket.shutdown_write()
+            await trio.sleep(1)
 
         assert served.figures["connections"] == 0
         assert ended[0] - left < 1
+        assert "took too long" not in caplog.text
+
+
+async def test_a_connection_is_cut_off_with_all_its_tasks(autojump_clock: MockClock) -> None:
+    async def half(scope: Any, receive: Any, send: Any) -> None:
+        """Reads nothing, so that hypercorn's reader waits for somebody who does; and fails."""
+        await start(send)
+        await send({"type": "http.response.body", "body": b"half", "more_body": True})
+        await trio.sleep(1)
+        raise ZeroDivisionError
+
+    world = simulated_world()
+    async with (
+        served_plane(world, {"/half": half}) as served,
+        http_client(world, served.endpoints[0]) as client,
+    ):
+        await client.send(b"POST /half HTTP/1.1\r\nhost: localhost\r\n")
+        await client.send(b"transfer-encoding: chunked\r\n\r\n")
+        with suppress(ConnectionError):
+            for _ in range(1000):
+                await client.send(b"1000\r\n%s\r\n" % bytes(0x1000))
+        await trio.sleep(1)
+
+        assert served.figures["connections"] == 0

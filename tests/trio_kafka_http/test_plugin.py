@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import trio
@@ -15,6 +16,7 @@ from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Plugin, PluginContext, plugin
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.protocols import World
 from trio_kafka_http.plugin import http, unready
 
 
@@ -168,3 +170,33 @@ async def test_clients_that_stopped_reading_do_not_hold_the_brokers_stop(
     assert hosted.state is State.STOPPED
     # Of the 10 s that a plugin has to go, apps that are cut off have theirs; the plane takes 2.
     assert trio.current_time() - began < 15
+
+
+async def test_a_request_in_hand_is_answered_before_the_plane_goes(
+    autojump_clock: MockClock,
+) -> None:
+    """Of a plugin that goes after the plane: those that go before it are drained by the host."""
+    replies, hosts = [], []
+
+    async def patient(scope: Any, receive: Any, send: Any) -> None:
+        while hosts[0].find("http").state is State.READY:
+            await trio.sleep(0.1)
+        await trio.sleep(1)
+        await hello(scope, receive, send)
+
+    @plugin("early", order=5)
+    @asynccontextmanager
+    async def early(context: PluginContext[object]) -> AsyncIterator[None]:
+        """Starts before the plane."""
+        context.mount("/patient", patient)
+        yield
+
+    async def ask(world: World, address: Endpoint) -> None:
+        async with http_client(world, address) as client:
+            replies.append(await client.ask("GET", "/patient"))
+
+    async with trio.open_nursery() as nursery, served((early, http)) as it:
+        hosts.append(it.broker.plugins)
+        nursery.start_soon(ask, it.broker.world, address_of(it.broker))
+        await trio.sleep(0.5)
+    assert [reply.status for reply in replies] == [200]
