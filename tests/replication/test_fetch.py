@@ -368,3 +368,43 @@ async def test_no_order_of_events_hides_bytes_from_a_session(events) -> None:
                 positions[key] = ends[key]
                 moved[key] = want(ends[key])
             answer.release()
+
+
+async def test_what_is_not_admitted_is_given_up_and_asked_for_again(world) -> None:
+    broker = Broker(world, 2)
+    size = broker.produce(0)
+    asked = []
+
+    def admit(reads) -> int:
+        asked.append(sum(read.size for _, read in reads))
+        return 250
+
+    refused = broker.fetch(admit=admit).look()
+
+    assert asked == [size]
+    assert (refused.session_id, refused.parts, refused.throttled_ms) == (7, [], 250)
+    assert not broker.partitions["t", 0].log.segments.active.file._leases
+    assert sizes(broker.fetch().look())[0] == size
+
+
+async def test_a_new_session_that_is_not_admitted_ends(world) -> None:
+    broker = Broker(world, 1)
+    broker.produce(0)
+    ended = []
+    broker.session.end = lambda: ended.append(broker.session.id)
+
+    refused = broker.fetch(full=True, admit=lambda _: 250).look()
+
+    assert (refused.session_id, ended) == (0, [7])
+
+
+async def test_who_was_overtaken_is_told_that_and_not_charged(world) -> None:
+    broker = Broker(world, 1)
+    broker.produce(0)
+    fetch = broker.fetch(admit=lambda _: 250)
+    broker.session.epoch += 1
+
+    answer = fetch.look()
+
+    assert answer.error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert not answer.throttled_ms

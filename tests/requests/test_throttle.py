@@ -15,6 +15,8 @@ from trio.testing import MockClock
 from tests.apis.kit import batch, broker, fetch_request, produce_request
 from tests.apis.test_k49_alter_client_quotas import alter, entry
 from trio_kafka.errors import ErrorCode
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.network.request import Request
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest, FetchResponse
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
@@ -315,6 +317,76 @@ async def test_without_acks_work_is_not_charged(autojump_clock: MockClock) -> No
         assert kinds(served)["Request"].waiting == 0
 
 
+async def test_work_without_a_payer_is_told_to_operators(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, request_percentage=1))
+        throttle = served.broker.parts.quotas
+        request = in_hand(served, begun_s_ago=0.25, now=throttle.quotas.now())
+
+        throttle.exempt(request)
+
+        assert throttle.quotas.figures()["exempt-request-time"] == pytest.approx(25 / 30, rel=0.01)
+        assert throttle.is_charged(request)
+
+
+def in_hand(served: ServedBroker, begun_s_ago: float, now: float, handled: float = 0.0) -> Request:
+    """A request without a client id, as its handler ends."""
+    (plane,) = [one for one in served.broker.parts.planes if one.name == "data"]
+    (connection,) = [one for each in plane.processors for one in each.connections.values()]
+    connection.charged = None
+    stamps = Stamps(now - begun_s_ago, now - begun_s_ago, handled=handled)
+    return Request(None, 0, 1, 0, connection, stamps)
+
+
+async def test_work_is_the_handlers_own_and_the_sending_of_the_answer_before(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await alter(served, entry({"client-id": None}, request_percentage=1000))
+        throttle, accounts = served.broker.parts.quotas, kinds(served)["Request"]
+        now = throttle.quotas.now()
+        parked = in_hand(served, begun_s_ago=5.0, now=now, handled=now - 4.9)  # worked 0.1 s
+
+        throttle.charge(parked)
+        first = accounts.of("ANONYMOUS", "", 0).meter.measure(throttle.quotas.now_ms())
+        parked.stamps.sending, parked.stamps.sent = now, now + 0.001
+        throttle.charge(parked)
+        parked.stamps.sent = now + 60  # its peer read slowly
+        throttle.charge(parked)
+        third = accounts.of("ANONYMOUS", "", 0).meter.measure(throttle.quotas.now_ms())
+
+        assert first == pytest.approx(10 / 10, rel=0.01)
+        assert third == pytest.approx((10 + 10.1 + 10.2) / 10, rel=0.01)
+
+
+async def test_followers_are_not_held_against_quotas(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(
+            served, entry({"client-id": "scripted"}, request_percentage=1, consumer_byte_rate=1)
+        )
+        quotas = served.broker.parts.quotas.quotas
+        quotas.request.note("ANONYMOUS", "scripted", 11.0, quotas.now_ms())
+
+        answer = await served.ask(fetch_request("t", 0, replica_id=1), LATEST)
+
+        assert answer.throttle_time_ms == 0
+        assert kinds(served)["Request"].waiting == 0
+
+
+async def test_the_time_of_throttling_is_among_the_times_of_requests(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1000))
+        wait_ms = (await served.ask(large(), LATEST)).throttle_time_ms
+
+        (node,) = [node for _, node in walk(served) if node.path.endswith("requests/Produce")]
+        assert node.figures()["throttle_max_ms"] == pytest.approx(wait_ms)
+
+
 async def mutate(served: ServedBroker, request: object, version: int) -> tuple[list[int], int]:
     """Error codes, and the throttle time."""
     answer = await served.ask(request, version)
@@ -344,7 +416,7 @@ async def test_who_knows_the_error_is_refused_changes_above_its_quota(
     async with broker() as served:
         await alter(served, entry({"client-id": "scripted"}, controller_mutation_rate=1))
 
-        created = await mutate(served, creation("a", "b", "c", "d"), 7)
+        created = await mutate(served, creation("a", "b", "c", "d"), 6)
         waited = await waited_ms(served)
         again = await mutate(served, creation("d"), 7)
 

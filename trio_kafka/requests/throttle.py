@@ -30,16 +30,16 @@ def unlimited() -> "Throttle":
 
 
 class Throttle:
-    """Charges requests to who made them, and mutes whoever used too much."""
+    """Charges requests to who made them, and mutes whoever used too much.
+
+    active: somebody is limited; if not, nobody needs to be charged.
+    """
 
     def __init__(self, quotas: Quotas, timers: Timers) -> None:
         self.quotas = quotas
+        self.active = quotas.active
         self._timers = timers
-
-    @property
-    def active(self) -> bool:
-        """Somebody is limited; if not, nobody needs to be charged."""
-        return self.quotas.active
+        quotas.on_toggle(self._toggled)
 
     # --- what handlers charge themselves
 
@@ -95,8 +95,8 @@ class Throttle:
 
     def exempt(self, request: Request) -> None:
         """Measure the work on a request that nobody pays for."""
+        request.connection.charged = request.stamps
         if self.quotas.request.accounts.active:
-            request.connection.charged = request.stamps
             worked = PERCENT * _worked_s(request, self.quotas.now())
             self.quotas.exempt.record(worked, self.quotas.now_ms())
 
@@ -115,6 +115,9 @@ class Throttle:
             worked_s += min(before.sent - before.sending, _SEND_S)
         user, client_id = connection.principal.name, request.client_id
         return quota.charge(user, client_id, PERCENT * worked_s, now_ms)
+
+    def _toggled(self) -> None:
+        self.active = self.quotas.active
 
     # --- muting
 
