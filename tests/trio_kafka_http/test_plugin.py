@@ -200,3 +200,13 @@ async def test_a_request_in_hand_is_answered_before_the_plane_goes(
         nursery.start_soon(ask, it.broker.world, address_of(it.broker))
         await trio.sleep(0.5)
     assert [reply.status for reply in replies] == [200]
+
+
+async def test_it_can_be_loaded_again_and_serves_the_same_apps(autojump_clock: MockClock) -> None:
+    async with served() as it:
+        await it.broker.plugins.reload("http")
+
+        async with http_client(it.broker.world, address_of(it.broker)) as client:
+            assert (await client.ask("GET", "/hello")).status == 200
+        hosted = it.broker.plugins.find("http")
+        assert (hosted.state, hosted.generation) == (State.READY, 2)
