@@ -357,7 +357,7 @@ async def test_work_is_the_handlers_own_and_the_sending_of_the_answer_before(
         third = accounts.of("ANONYMOUS", "", 0).meter.measure(throttle.quotas.now_ms())
 
         assert first == pytest.approx(10 / 10, rel=0.01)
-        assert third == pytest.approx((10 + 10.1 + 10.2) / 10, rel=0.01)
+        assert third == pytest.approx((10 + 10.1 + 10.2) / 10, rel=0.001)
 
 
 async def test_followers_are_not_held_against_quotas(autojump_clock: MockClock) -> None:
