@@ -28,6 +28,7 @@ from trio_kafka.hosting.context import PluginContext
 from trio_kafka.hosting.declared import Plugin, plugin
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.mounts import Mount, Mounts
+from trio_kafka.introspect.families import Family, Kind, MetricsReporter
 from trio_kafka.introspect.levels import logger_levels
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figure, Node
@@ -98,6 +99,7 @@ __all__ = [
     "Encoded",
     "Endpoint",
     "ErrorCode",
+    "Family",
     "FeatureChange",
     "FetchAnswer",
     "FetchKey",
@@ -106,8 +108,10 @@ __all__ = [
     "Isolation",
     "KafkaError",
     "Kept",
+    "Kind",
     "ListedOffset",
     "MetadataImage",
+    "MetricsReporter",
     "Mount",
     "Mounts",
     "NewTopic",

@@ -17,10 +17,10 @@ LIMITS: Final = "connection-limits"
 _OF_LISTENERS: Final = ("max.connections", "max.connection.creation.rate")
 
 
-async def start_limits(site: Site, dynamic: DynamicSettings) -> ConnectionLimits:
-    """The limits of all planes, which follow the settings; their task runs."""
+def make_limits(site: Site) -> ConnectionLimits:
+    """The limits of all planes; they allow everything before `start_limits`."""
     config = site.config
-    limits = ConnectionLimits(
+    return ConnectionLimits(
         site.world.network,
         site.counters,
         site.node,
@@ -28,9 +28,12 @@ async def start_limits(site: Site, dynamic: DynamicSettings) -> ConnectionLimits
         windows=config.quota_window_num,
         window_ms=config.quota_window_size_seconds * 1000,
     )
+
+
+async def start_limits(site: Site, limits: ConnectionLimits, dynamic: DynamicSettings) -> None:
+    """Let them follow the settings; their task runs."""
     dynamic.follow(lambda current: limits.obey(bounds_of(current)))
     await site.tasks.start(LIMITS, limits.run)
-    return limits
 
 
 def request_memory(config: BrokerConfig, elapsed: Callable[[], float]) -> MemoryPool | None:

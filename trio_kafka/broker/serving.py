@@ -17,12 +17,12 @@ from trio_kafka.controller.controller import Controller
 from trio_kafka.log.manager import LogManager
 from trio_kafka.metadata.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache
-from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
 from trio_kafka.network.turn import Turn
 from trio_kafka.purgatory import Timers
+from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.interceptors import Interceptors
 from trio_kafka.requests.parts import Parts
@@ -57,7 +57,7 @@ def make_parts(
     *,
     apis: Registry,
     controller: Controller,
-    source: MetadataSource,
+    source: RaftDriver,
     metadata: MetadataCache,
     replicas: ReplicaManager,
     lifecycle: Lifecycle,
@@ -65,6 +65,7 @@ def make_parts(
     effective: EffectiveConfig,
     listening: Listening,
     throttle: Throttle,
+    limits: ConnectionLimits,
 ) -> Parts:
     """What handlers reach as `context.<part>`."""
     return Parts(
@@ -81,10 +82,13 @@ def make_parts(
             prepare=listening.prepared,
         ),
         controller=controller,
+        counters=site.counters,
         lifecycle=lifecycle,
+        limits=limits,
         metadata=metadata,
         producer_ids=ProducerIds(lifecycle.allocate_producer_ids, site.node),
         quotas=throttle,
+        raft=source,
         replicas=replicas,
         settings=effective,
         topic_creation=topic_creation,

@@ -6,7 +6,7 @@ import trio
 from attrs import define, field
 
 from trio_kafka.broker.broker import Broker
-from trio_kafka.broker.connections import start_limits
+from trio_kafka.broker.connections import make_limits, start_limits
 from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
@@ -115,15 +115,16 @@ class Start:
             effective=effective,
             listening=listening,
             throttle=make_throttle(site, timers),
+            limits=make_limits(site),
         )
         # No checkpoint between these two: no image may come between.
         dynamic = DynamicSettings(effective, metadata.cache.image)
         metadata.loader.add(dynamic)
         dynamic.follow(lambda config: logs.resize(config.background_threads))
-        limits = await start_limits(site, dynamic)
-        plane = make_data_plane(site, parts, dynamic, limits)
-        control = make_control_plane(site, parts, limits, plane)
-        await start_quotas(parts.quotas.quotas, limits, metadata.loader, scheduler)
+        await start_limits(site, parts.limits, dynamic)
+        plane = make_data_plane(site, parts, dynamic, parts.limits)
+        control = make_control_plane(site, parts, parts.limits, plane)
+        await start_quotas(parts.quotas.quotas, parts.limits, metadata.loader, scheduler)
         with steps.step("network"):
             host_name = await self._host_name(dynamic.config)
             await bind_planes(site, listening, plane, control, dynamic)
@@ -161,7 +162,7 @@ class Start:
             replicas=replicas,
             planes=tuple(parts.planes),
             listening=listening,
-            limits=limits,
+            limits=parts.limits,
             plugins=host,
             request_log=request_log,
             parts=parts,

@@ -11,6 +11,7 @@ from trio_kafka.controller.policies import ConfigPolicy, TopicPolicy
 from trio_kafka.hosting.contributions import Contributions, Wanted
 from trio_kafka.hosting.mounts import App, Mounts
 from trio_kafka.hosting.site import Reporters
+from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Kind, Node
@@ -145,8 +146,10 @@ class PluginContext(_Of[S]):
         """Look at settings before they are changed; as `add_create_topic_policy`."""
         self._contributions.check_configs(policy)
 
-    def add_metrics_reporter(self, reporter: Any) -> None:
-        """Be told of metrics."""
+    def add_metrics_reporter(self, reporter: MetricsReporter) -> None:
+        """Be told of metrics: `reporter.report(families)` is called every
+        `plugin.metrics.report.interval.ms`, by the plugin `metrics`.
+        """
         self._contributions.report(reporter)
 
     async def start(

@@ -11,6 +11,7 @@ from attrs import define, evolve, field
 
 from trio_kafka.controller.policies import ConfigPolicy, Policies, TopicPolicy
 from trio_kafka.hosting.guard import (
+    GuardedReporter,
     Owner,
     count_around,
     guard_api,
@@ -21,6 +22,7 @@ from trio_kafka.hosting.guard import (
 )
 from trio_kafka.hosting.mounts import App, Mount, check_path
 from trio_kafka.hosting.site import HostSite
+from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.requests.api import Api
 
 
@@ -49,7 +51,7 @@ class Contributions:
     apis: dict[int, Api] = field(factory=dict, init=False)
     mounts: list[Mount] = field(factory=list, init=False)
     wanted: list[Wanted] = field(factory=list, init=False)
-    reporters: list[Any] = field(factory=list, init=False)
+    reporters: list[GuardedReporter] = field(factory=list, init=False)
     topic_policies: list[TopicPolicy] = field(factory=list, init=False)
     config_policies: list[ConfigPolicy] = field(factory=list, init=False)
     live: bool = field(default=False, init=False)
@@ -78,10 +80,11 @@ class Contributions:
             self._register(wanted)
         self.wanted.append(wanted)
 
-    def report(self, reporter: Any) -> None:
+    def report(self, reporter: MetricsReporter) -> None:
+        guarded = GuardedReporter(reporter, self.owner)
         if self.live:
-            self.site.reporters.add(reporter)
-        self.reporters.append(reporter)
+            self.site.reporters.add(guarded)
+        self.reporters.append(guarded)
 
     def check_topics(self, policy: TopicPolicy) -> None:
         """A policy for topics that are to be created."""
@@ -174,7 +177,7 @@ class Contributions:
             *(f"{one.kind}:{getattr(one.request, '__name__', '*')}" for one in self.wanted),
             *("create-topic-policy" for _ in self.topic_policies),
             *("alter-config-policy" for _ in self.config_policies),
-            *(f"reporter:{type(reporter).__name__}" for reporter in self.reporters),
+            *(f"reporter:{reporter.name}" for reporter in self.reporters),
         ]
 
     def _refuse(self, wanted: Wanted, reason: str) -> None:

@@ -6,7 +6,7 @@ that nobody asked for) ends the plugin instead.
 """
 
 import weakref
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from types import GeneratorType
 from typing import Any, Final, Protocol
 
@@ -14,6 +14,7 @@ import trio
 from attrs import evolve
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
+from trio_kafka.introspect.families import Family, MetricsReporter
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.api import Api
 
@@ -152,6 +153,22 @@ def guard_policy(policy: Callable[[Any, str], None], owner: Owner, where: str) -
             raise contained(error, owner, where) from error
 
     return ask
+
+
+class GuardedReporter:
+    """Who wants to be told of metrics: what it raises is its plugin's failure."""
+
+    def __init__(self, reporter: MetricsReporter, owner: Owner) -> None:
+        self.name = type(reporter).__name__
+        self._reporter = reporter
+        self._owner = owner
+
+    def report(self, families: Sequence[Family]) -> None:
+        """Raises an Exception, of which the plugin was told, and nothing else."""
+        try:
+            self._reporter.report(families)
+        except BaseException as error:
+            raise contained(error, self._owner, "metrics reporter") from error
 
 
 def _guard_plain(handler: Callable[..., Any], owner: Owner, where: str) -> Callable[..., Any]:

@@ -1,12 +1,12 @@
 """What the host is given by who runs it, and what all plugins share."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from attrs import Factory, define, field
 
 from trio_kafka.config.load import Layer
 from trio_kafka.hosting.mounts import Mounts
+from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.requests.parts import Parts
@@ -17,16 +17,16 @@ from trio_kafka.world.protocols import World
 class Reporters:
     """Who wants to be told of metrics; whoever reports goes through them."""
 
-    _reporters: dict[int, Any] = field(factory=dict, init=False)
+    _reporters: dict[int, MetricsReporter] = field(factory=dict, init=False)
 
-    def add(self, reporter: Any) -> None:
+    def add(self, reporter: MetricsReporter) -> None:
         self._reporters[id(reporter)] = reporter
 
-    def remove(self, reporter: Any) -> None:
+    def remove(self, reporter: MetricsReporter) -> None:
         """Idempotent."""
         self._reporters.pop(id(reporter), None)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[MetricsReporter]:
         return iter(list(self._reporters.values()))
 
 

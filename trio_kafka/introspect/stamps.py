@@ -147,7 +147,8 @@ class Times:
     _names: Callable[[], Mapping[int, str]] = field(default=dict)
     _lives: int = LIVES
     elapsed: Callable[[], float] = field(kw_only=True)
-    log: Callable[[Stamps], None] | None = field(default=None, init=False)  # of what is over
+    log: Callable[[Stamps], None] | None = field(default=None, init=False)  # see `follow`
+    _followers: tuple[Callable[[Stamps], None], ...] = field(default=(), init=False)
     known: dict[int, Sums] = field(factory=dict, init=False)  # by key of the API
     _named: dict[int, str] = field(factory=dict, init=False)
 
@@ -158,6 +159,25 @@ class Times:
             sums = self.known[key] = Sums(Lives(self._lives))
             self._node.add(self.name_of(key), "part", sums.figures)
         return sums
+
+    def follow(self, call: Callable[[Stamps], None]) -> None:
+        """Call it with each request that is over, from now on; it never raises. While nobody
+        follows, that costs a comparison. Idempotent.
+        """
+        if call not in self._followers:
+            self._tell((*self._followers, call))
+
+    def unfollow(self, call: Callable[[Stamps], None]) -> None:
+        """Call it no more. Idempotent."""
+        self._tell(tuple(one for one in self._followers if one != call))
+
+    def _tell(self, followers: tuple[Callable[[Stamps], None], ...]) -> None:
+        def tell_all(stamps: Stamps) -> None:
+            for one in followers:
+                one(stamps)
+
+        self._followers = followers
+        self.log = tell_all if len(followers) > 1 else followers[0] if followers else None
 
     def name_of(self, key: int) -> str:
         """What an API is called, or was when it was last served."""

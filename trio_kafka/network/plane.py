@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 import trio
 
+from trio_kafka.introspect.channels import Counts
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.stamps import LIVES, Times
 from trio_kafka.introspect.tree import Node
@@ -77,6 +78,16 @@ class Plane:
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[str, ServedListener] = {}
         self._retiring: list[ServedListener] = []
+
+    @property
+    def requests(self) -> Counts:
+        """Of the request channel."""
+        return self._shared.channel.counts
+
+    @property
+    def memory(self) -> MemoryPool | None:
+        """Of requests that are received or in hand; None: without a bound."""
+        return self._shared.memory
 
     @property
     def processors(self) -> list[Processor]:

@@ -63,7 +63,7 @@ class Processor:
         self._responses: Sender[items.Item]
         self._take: Receiver[items.Item]
         self._responses, self._take = open_channel(UNBOUNDED, self._node, "responses", self._age_s)
-        self._responding = self._responses.counts
+        self.responding = self._responding = self._responses.counts
         self._ready: deque[Connection] = deque()
         self._waiting = WaitingRoom(shared.channel, self._ring)
         self._sending = Sending(

@@ -87,6 +87,11 @@ class RaftDriver:
         self._unsynced = trio.Event()
         self._recent: deque[tuple[int, Committed]] = deque()  # with base offsets
 
+    @property
+    def voters(self) -> VoterSet:
+        """Who may lead the metadata log."""
+        return self._voters
+
     # MetadataSource.
 
     @property

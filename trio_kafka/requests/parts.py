@@ -14,11 +14,14 @@ from attrs import Factory, define, field, frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
+from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import NO_NODE, NodeId
+from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
+from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.interceptors import Interceptors
 from trio_kafka.requests.plugins import Plugins
@@ -104,12 +107,15 @@ class Parts:
     config: BrokerConfig = missing("config")
     configs: ConfigAdmin = missing("changes of settings")
     controller: Controller = missing("controller")
+    counters: Counters = missing("counters")
     lifecycle: Lifecycle = missing("lifecycle")
+    limits: ConnectionLimits = missing("limits of connections")
     metadata: MetadataCache = missing("metadata")
     planes: list[Plane] = field(factory=list)
     plugins: Plugins = missing("plugins")
     producer_ids: ProducerIds = missing("producer ids")
     quotas: Throttle = field(factory=unlimited)
+    raft: RaftDriver = missing("metadata log")
     replicas: ReplicaManager = missing("replicas")
     settings: EffectiveConfig = missing("settings")
     topic_creation: TopicCreation = missing("topic creation")
