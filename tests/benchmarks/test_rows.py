@@ -11,7 +11,7 @@ from tests.benchmarks import protocol
 from tests.benchmarks.bounds import Bound
 from tests.benchmarks.brokers import started
 from tests.benchmarks.connection import connect
-from tests.benchmarks.rows import beside, create, idle, memory, sessions, small
+from tests.benchmarks.rows import beside, control_plane, create, idle, memory, sessions, small
 from tests.benchmarks.rows.registry import NotApplicableError, Target, all_rows
 from tests.benchmarks.topics import temporary_topic, watermarks
 from tests.benchmarks.tree import figures_of, longest_turn_ms, rows_of
@@ -42,6 +42,16 @@ def test_topics_are_created_beside_another_client(target: Target) -> None:
 
     assert all(figure.value > 0 for figure in figures.values())
     assert {bound.figure for bound in bounds("create-topics")} <= set(figures)
+
+
+def test_a_control_plane_is_asked_beside_a_load_and_without_one(target: Target) -> None:
+    load = control_plane.Load(producing=2, fetching=1, asking=1, topics=3)
+
+    figures = control_plane.control_plane(target, load)
+
+    assert all(figure.value > 0 for figure in figures.values())
+    for name in "control-plane", "control-plane-long":
+        assert {bound.figure for bound in bounds(name)} <= set(figures)
 
 
 def test_polls_of_sessions_are_measured_by_size(target: Target) -> None:

@@ -48,6 +48,7 @@ from trio_kafka.testing.scripted_client import request_frame
 _EVERY_S: Final = 0.002
 _LEAST: Final = 5
 _WITHIN_S: Final = 60
+_STOP_S: Final = 300  # of a broker with 10,000 logs
 _AT_ONCE: Final = 1000  # topics in one CreateTopics
 _BATCH: Final = 1 << 20
 _PARTITIONS: Final = 100
@@ -147,7 +148,7 @@ def _broker(directory: Path, *, control: bool) -> Iterator[tuple[Address, Addres
 
     with (
         TemporaryDirectory(dir=directory) as where,
-        broker_process(Path(where), command=command) as broker,
+        broker_process(Path(where), command=command, stop_timeout_s=_STOP_S) as broker,
     ):
         yield broker.address, ((LOOPBACK, second) if control else broker.address)
 
