@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.network import items
 from trio_kafka.network.settings import ListenerSettings
@@ -366,3 +366,52 @@ async def test_a_broken_peer_among_many_harms_no_other(autojump_clock: MockClock
             for number in range(30):
                 nursery.start_soon(good, number)
                 nursery.start_soon(bad, number)
+
+
+async def test_what_is_let_in_is_served_at_once_and_the_rest_by_its_own_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trio_kafka.network.processor._LET_IN_S", 0.0)  # one item at a time
+    world = RealWorld()  # a loopback delivers at once, which no simulated network does
+    async with (
+        running_plane(world, [echo]) as plane,
+        connected(world, plane.endpoint) as one,
+        connected(world, plane.endpoint) as other,
+    ):
+        for client in one, other:
+            await client.ask(EchoRequest("x", 0), 0)
+        await wait_all_tasks_blocked()
+        assert not plane.plane.let_in()
+        served = plane.processor.figures()["served"]
+        for client in one, other:
+            client.socket.send(request_frame(EchoRequest("x", 1), 0))
+
+        assert plane.plane.let_in()
+        assert plane.processor.figures()["served"] == int(str(served)) + 1
+        for client in one, other:
+            assert (await client.receive_answer(EchoResponse, 0))[1].number == 1
+
+
+async def test_a_plane_whose_reader_runs_is_not_let_in(autojump_clock: MockClock) -> None:
+    """It would be served within its own turn."""
+    seen: list[bool] = []
+
+    @api(EchoRequest)
+    def asking(request: EchoRequest, context: Context) -> EchoResponse:
+        seen.append(planes[0].plane.let_in())
+        return EchoResponse(text=request.text)
+
+    planes: list[RunningPlane] = []
+    world = simulated_world()
+    async with (
+        running_plane(world, [asking]) as plane,
+        connected(world, plane.endpoint) as one,
+        connected(world, plane.endpoint) as other,
+    ):
+        planes.append(plane)
+        for client in one, other:
+            client.socket.send(request_frame(EchoRequest("x", 1), 0))
+        for client in one, other:
+            await client.receive_answer(EchoResponse, 0)
+
+    assert seen == [False, False]

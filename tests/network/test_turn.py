@@ -3,7 +3,7 @@
 import trio
 import trio.testing
 
-from trio_kafka.network.turn import Turn
+from trio_kafka.network.turn import SLICE_S, Turn
 
 
 class Hand:
@@ -135,3 +135,46 @@ async def test_tasks_are_counted() -> None:
         await trio.testing.wait_all_tasks_blocked()
         assert turn.figures()["tasks"] == int(before or 0) + 1
         nursery.cancel_scope.cancel()
+
+
+async def test_another_plane_is_let_in_before_a_part_begins_and_each_slice_of_it() -> None:
+    now, asked = 0.0, []
+    turn = Turn(lambda: now)
+    turn.let_in = lambda: bool(asked.append(now))
+    turn.after_io_wait(0)
+
+    assert turn.begin() == SLICE_S
+    now = SLICE_S
+    assert turn.go_on() == 2 * SLICE_S
+    now = turn.limit_s - SLICE_S / 2
+    assert turn.go_on() == turn.limit_s
+    now = turn.limit_s
+    assert turn.go_on() == turn.limit_s  # over
+    assert len(asked) == 4
+
+
+async def test_a_part_is_no_longer_for_what_the_other_plane_took() -> None:
+    now = 0.0
+    turn = Turn(lambda: now)
+
+    def let_in() -> bool:
+        nonlocal now
+        now += turn.limit_s
+        return True
+
+    turn.let_in = let_in
+    turn.after_io_wait(0)
+
+    assert turn.begin() == turn.limit_s
+
+
+async def test_who_was_let_in_is_company() -> None:
+    """Nobody waits in place beside it."""
+    turn = Turn(trio.current_time)
+    turn.let_in = lambda: True
+    turn.after_io_wait(0)
+    assert turn.shared < turn.time
+
+    turn.begin()
+
+    assert turn.shared == turn.time
