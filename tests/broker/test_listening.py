@@ -90,7 +90,12 @@ async def test_an_address_that_is_taken_refuses_the_change_and_changes_nothing(
         (figures,) = (
             node.figures() for _, node in served.broker.node.walk() if node.name == "listening"
         )
-        assert figures == {"wanted": "PLAINTEXT", "bound_ahead": 0, "failed": 0}
+        assert figures == {
+            "wanted": "PLAINTEXT",
+            "bound_ahead": 0,
+            "bound_late": 0,
+            "failed": 0,
+        }
         assert await listen(served, TWO) == OK
 
 
@@ -226,6 +231,7 @@ async def test_two_changes_at_once_come_one_after_the_other(autojump_clock: Mock
             nursery.start_soon(change, other, f"{ONE},OUT://127.0.0.1:9098")
 
         assert outcomes == [OK, OK]
+        assert served.broker.listening.figures()["bound_late"] == 0
         (last,) = set(served.broker.endpoints) - {"PLAINTEXT"}
         port = {"IN": 9099, "OUT": 9098}
         async with connected(world, Endpoint("127.0.0.1", port.pop(last))) as found:
@@ -273,7 +279,7 @@ async def test_a_listener_that_nobody_had_bound_before_it_was_in_force_is_bound_
         follow(f"{ONE},IN://127.0.0.1:9099,OUT://127.0.0.1:9098")
         await until(lambda: "OUT" in served.broker.endpoints)
         assert "IN" not in served.broker.endpoints
-        assert listening.figures()["failed"] == 1
+        assert (listening.figures()["bound_late"], listening.figures()["failed"]) == (1, 1)
 
         taken.close()
         follow(f"{ONE},IN://127.0.0.1:9099,OUT://127.0.0.1:9098")

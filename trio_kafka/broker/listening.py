@@ -45,7 +45,7 @@ class Listening:
         self._wanted: Mapping[str, ListenerSettings] = {}
         self._ready: dict[str, BoundListener] = {}
         self._changed = trio.Event()
-        self._failed = 0
+        self._late = self._failed = 0
         node.add("listening", "part", self.figures)
 
     @property
@@ -139,6 +139,7 @@ class Listening:
             if now is None or settings.name in self._data.listeners:
                 bound.socket.close()  # it changed meanwhile
             else:
+                self._late += 1
                 self._data.add(bound)
                 self._data.resize(settings.name, now.processors)
 
@@ -146,5 +147,6 @@ class Listening:
         return {
             "wanted": ",".join(self._wanted),
             "bound_ahead": len(self._ready),
+            "bound_late": self._late,
             "failed": self._failed,
         }

@@ -143,12 +143,11 @@ class Plane:
         self._tasks.start_soon(served.run, self._opened, name=served.name)
 
     def remove(self, name: str) -> None:
-        """Serve a listener no more: its socket is closed at once, its connections as soon as what
-        they have asked is answered.
+        """Serve a listener no more: its socket is closed, and its connections as soon as what they
+        have asked is answered.
         """
         served = self.listeners.pop(name)
         self._retiring.append(served)
-        served.stop_accepting()
         self._tasks.start_soon(self._retire, served, name=f"{served.name}-retire")
 
     def resize(self, name: str, processors: int) -> None:
