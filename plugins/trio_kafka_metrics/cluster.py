@@ -1,0 +1,140 @@
+"""What the metadata say: of the cluster, its controller, the metadata log and this broker."""
+
+from typing import Final
+
+from attrs import define
+
+from trio_kafka.metadata.features import METADATA_VERSION
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.plugin import NO_NODE, Steps
+from trio_kafka.requests.parts import Parts
+from trio_kafka_metrics.readings import Readings, of_bean
+
+_A_STEP: Final = 256  # partitions: about 0.2 ms
+_CONTROLLER: Final = "kafka.controller:type=KafkaController,name="
+_RAFT: Final = "kafka.server:type=raft-metrics"
+_LOADER: Final = "kafka.server:type=MetadataLoader,name="
+
+STATE = of_bean(
+    "kafka.server:type=KafkaServer,name=BrokerState",
+    "1 starting, 2 catching up, 3 running, 6 leaves in order, 7 shutting down.",
+)
+_STATES: Final = {
+    "starting": 1,
+    "registered": 2,
+    "unfenced": 2,
+    "running": 3,
+    "shutting down": 6,
+    "fenced": 7,
+}
+
+ACTIVE = of_bean(f"{_CONTROLLER}ActiveControllerCount", "1: this node decides.")
+TOPICS = of_bean(f"{_CONTROLLER}GlobalTopicCount", "Topics of the cluster.")
+PARTITIONS = of_bean(f"{_CONTROLLER}GlobalPartitionCount", "Partitions of the cluster.")
+OFFLINE = of_bean(f"{_CONTROLLER}OfflinePartitionsCount", "Partitions without a leader.")
+IMBALANCE = of_bean(
+    f"{_CONTROLLER}PreferredReplicaImbalanceCount",
+    "Partitions whose leader is not their first replica.",
+)
+BROKERS = of_bean(f"{_CONTROLLER}ActiveBrokerCount", "Brokers that serve.")
+FENCED = of_bean(f"{_CONTROLLER}FencedBrokerCount", "Brokers that are fenced.")
+LEAVING = of_bean(f"{_CONTROLLER}ControlledShutdownBrokerCount", "Brokers that are about to leave.")
+REGISTRATION = of_bean(
+    f"{_CONTROLLER}BrokerRegistrationState,broker={{broker}}",
+    "10 fenced, 20 about to leave, 30 active.",
+)
+APPLIED = of_bean(f"{_CONTROLLER}LastAppliedRecordOffset", "The last record that was applied.")
+APPLIED_AT = of_bean(
+    f"{_CONTROLLER}LastAppliedRecordTimestamp", "Its time, ms since 1970; -1: there is none."
+)
+COMMITTED = of_bean(f"{_CONTROLLER}LastCommittedRecordOffset", "The last record that is durable.")
+
+LEADER = of_bean(_RAFT, "Who leads the metadata log; -1: nobody.", "current-leader")
+EPOCH = of_bean(_RAFT, "The epoch of the metadata log.", "current-epoch")
+ROLE = of_bean(_RAFT, "What this node is to the metadata log.", "current-state")
+HIGH_WATERMARK = of_bean(_RAFT, "Committed below.", "high-watermark")
+END = of_bean(_RAFT, "The offset of the next record.", "log-end-offset")
+END_EPOCH = of_bean(_RAFT, "The epoch of the last record.", "log-end-epoch")
+VOTERS = of_bean(_RAFT, "Voters of the metadata log.", "number-of-voters")
+
+VERSION = of_bean(f"{_LOADER}CurrentMetadataVersion", "The level of metadata.version.")
+CONTROLLER_ID = of_bean(f"{_LOADER}CurrentControllerId", "Who decides; -1: nobody is known.")
+LEVELS = of_bean(
+    f"{_LOADER}FinalizedLevel,featureName={{featureName}}", "The cluster's level of a feature."
+)
+_BROKER: Final = "kafka.server:type=broker-metadata-metrics"
+SEEN = of_bean(_BROKER, "The last record that this broker follows.", "last-applied-record-offset")
+SEEN_AT = of_bean(
+    _BROKER, "Its time, ms since 1970; -1: there is none.", "last-applied-record-timestamp"
+)
+
+
+@define
+class _Sums:
+    partitions: int = 0
+    offline: int = 0
+    imbalanced: int = 0
+
+
+def read_cluster(parts: Parts, readings: Readings) -> Steps[None]:
+    """In steps of some partitions."""
+    image = parts.metadata.image
+    readings.set(STATE, _STATES.get(parts.lifecycle.state, 0))
+    active = parts.controller.epoch >= 0
+    readings.set(ACTIVE, active)
+    if active:  # as in Kafka, others only stand by
+        yield from _read_partitions(image, readings)
+        _read_brokers(image, readings)
+        readings.set(APPLIED, image.offset - 1)
+        readings.set(APPLIED_AT, image.timestamp_ms)
+        readings.set(COMMITTED, parts.raft.committed_offset - 1)
+    _read_raft(parts, readings)
+    readings.set(CONTROLLER_ID, image.leader_id)
+    readings.set(VERSION, image.features.get(METADATA_VERSION, 0))
+    for feature, level in parts.features.finalized.items():
+        readings.set(LEVELS, level, feature)
+    readings.set(SEEN, image.offset - 1)
+    readings.set(SEEN_AT, image.timestamp_ms)
+    yield
+
+
+def _read_partitions(image: MetadataImage, readings: Readings) -> Steps[None]:
+    sums = _Sums()
+    for topic in image.topics.values():
+        for state in topic.partitions.values():
+            sums.partitions += 1
+            sums.offline += state.leader == NO_NODE
+            sums.imbalanced += state.leader != state.replicas[0]
+            if not sums.partitions % _A_STEP:
+                yield
+    readings.set(TOPICS, len(image.topics))
+    readings.set(PARTITIONS, sums.partitions)
+    readings.set(OFFLINE, sums.offline)
+    readings.set(IMBALANCE, sums.imbalanced)
+
+
+def _read_brokers(image: MetadataImage, readings: Readings) -> None:
+    states = {
+        broker.id: 10 if broker.fenced else 20 if broker.in_controlled_shutdown else 30
+        for broker in image.brokers.values()
+    }
+    counted = list(states.values())
+    readings.set(BROKERS, counted.count(30))
+    readings.set(FENCED, counted.count(10))
+    readings.set(LEAVING, counted.count(20))
+    for broker, state in states.items():
+        readings.set(REGISTRATION, state, str(broker))
+
+
+def _read_raft(parts: Parts, readings: Readings) -> None:
+    raft = parts.raft
+    log = raft.store.log
+    leads = raft.epoch >= 0
+    readings.set(LEADER, parts.node_id if leads else NO_NODE)
+    readings.set(EPOCH, raft.epoch)
+    if leads:  # what else it may be is not told by a quorum of one
+        readings.set(ROLE, 1, "leader")
+    readings.set(HIGH_WATERMARK, raft.committed_offset)
+    readings.set(END, log.end_offset)
+    readings.set(END_EPOCH, log.leader_epoch)
+    readings.set(VOTERS, len(raft.voters.ids))

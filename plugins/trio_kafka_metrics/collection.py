@@ -1,0 +1,107 @@
+"""One look at all that is measured, in slices that disturb nobody."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import trio
+
+from trio_kafka.introspect.log import Logger
+from trio_kafka.plugin import Family, Kind, Steps
+from trio_kafka.requests.parts import Parts
+from trio_kafka.steps import advance
+from trio_kafka_metrics import cluster, network, own, replicas, requests, traffic
+from trio_kafka_metrics.readings import Metric, Readings
+from trio_kafka_metrics.readings import own as of_ours
+from trio_kafka_metrics.requests import RequestMetrics
+
+T = TypeVar("T")
+SLICE_S: Final = 0.002
+
+SERIES = of_ours("metrics_series", Kind.GAUGE, "Series of this look, but for these last ones.")
+DROPPED = of_ours(
+    "metrics_series_dropped", Kind.GAUGE, "Series above plugin.metrics.max.series, left out."
+)
+SLICE = of_ours(
+    "metrics_slice_seconds_max", Kind.GAUGE, "The longest slice of a look, in this life."
+)
+LOOKS = of_ours("metrics_looks_total", Kind.COUNTER, "Looks, for scrapes and reports.")
+
+_SOURCES: Final = (
+    (traffic, traffic.read_traffic),
+    (network, network.read_network),
+    (cluster, cluster.read_cluster),
+    (own, own.read_own),
+    (replicas, replicas.read_replicas),
+)
+
+
+def catalogue() -> list[Metric]:
+    """Every metric that is declared, in the order of the sources; not those of counters."""
+    found: dict[str, Metric] = {}
+    own_ones = (SERIES, DROPPED, SLICE, LOOKS)
+    for module in (*(module for module, _ in _SOURCES), requests):
+        for value in vars(module).values():
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, Metric):
+                    found.setdefault(f"{one.bean} {one.attribute} {one.name}", one)
+    return [*found.values(), *own_ones]
+
+
+class Collection:
+    """Looks, one at a time or several side by side. most: series of topics, partitions, counters
+    and clients that one look may have; those above are left out, counted and told once.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        request_metrics: RequestMetrics | None,
+        *,
+        most: int,
+        elapsed: Callable[[], float],
+        logger: Logger,
+    ) -> None:
+        self.longest_s = 0.0
+        self.looks = 0
+        self._parts = parts
+        self._request_metrics = request_metrics
+        self._most = most
+        self._elapsed = elapsed
+        self._logger = logger
+        self._told = False
+
+    async def look(self) -> list[Family]:
+        """All families, each once."""
+        return await self.in_slices(self._read())
+
+    async def in_slices(self, steps: Steps[T]) -> T:
+        """The result of steps; others run every two milliseconds."""
+        elapsed = self._elapsed
+        while True:
+            began = elapsed()
+            done = advance(steps, elapsed, began + SLICE_S)
+            self.longest_s = max(self.longest_s, elapsed() - began)
+            await trio.lowlevel.checkpoint()
+            if done is not None:
+                return done.value
+
+    def _read(self) -> Steps[list[Family]]:
+        readings = Readings(self._most)
+        if self._request_metrics is not None:
+            yield from self._request_metrics.read(readings)
+        for _, read in _SOURCES:
+            yield from read(self._parts, readings)
+        self.looks += 1
+        readings.set(SERIES, sum(map(len, readings.families.values())))
+        readings.set(DROPPED, readings.dropped)
+        readings.set(SLICE, self.longest_s)
+        readings.set(LOOKS, self.looks)
+        if readings.dropped and not self._told:
+            self._told = True
+            self._logger.warning(
+                "series left out of the metrics",
+                dropped=readings.dropped,
+                setting="plugin.metrics.max.series",
+                most=self._most,
+            )
+        return list(readings.families.values())

@@ -1,0 +1,145 @@
+"""The page docs/metrics.md, from what is declared: `python -m trio_kafka_metrics.document`.
+
+Also what Kafka has and this broker does not, each with its reason: a test holds both lists to
+Kafka's beans.
+"""
+
+import re
+import sys
+from typing import Final
+
+from trio_kafka_metrics.collection import catalogue
+from trio_kafka_metrics.readings import Metric
+
+_SHARES: Final = "share groups are not served yet"
+_CLEANER: Final = "compaction is not there yet"
+_ONE_BROKER: Final = "there is one broker: nothing is replicated, and the in-sync set never changes"
+_REJECTED: Final = "refused batches are counted as requests and errors, not by reason"
+_ONE_VOTER: Final = "there is one voter: nothing is sent to, or fetched by, another"
+_QUEUE: Final = "the controller has no queue of events: decisions are made in turn, under a lock"
+_NO_OPS: Final = "an idle controller writes nothing: it would be the time since the last change"
+_STOPS: Final = "an error there ends the broker"
+_TIMES: Final = "not measured yet"
+_CONVERSIONS: Final = "nothing is ever converted"
+_FORMATS: Final = "is a text or of no use without Java's metrics library"
+
+# The beginning of names that Strimzi's rules make of Kafka's beans, and why there is none here.
+ABSENT: Final = {
+    "kafka_controller_controllereventmanager_": _QUEUE,
+    "kafka_controller_controllerstats_": _ONE_BROKER,
+    "kafka_controller_kafkacontroller_eventqueue": _QUEUE,
+    "kafka_controller_kafkacontroller_ignoredstaticvoters": _ONE_VOTER,
+    "kafka_controller_kafkacontroller_lastappliedrecordlagms": _NO_OPS,
+    "kafka_controller_kafkacontroller_metadataerrorcount": _STOPS,
+    "kafka_controller_kafkacontroller_newactivecontrollerscount": _ONE_VOTER,
+    "kafka_controller_kafkacontroller_time": "the controller is in this process: no heartbeats",
+    "kafka_log_log_retentionsizein_percent": "the rules make an unusable label of its keys",
+    "kafka_log_logcleaner": _CLEANER,
+    "kafka_log_logflushstats_": _TIMES,
+    "kafka_log_logmanager_cordonedlogdirectorycount": "directories cannot be cordoned yet",
+    "kafka_log_logmanager_logdirectorycordoned": "directories cannot be cordoned yet",
+    "kafka_network_requestmetrics_messageconversionstimems": _CONVERSIONS,
+    "kafka_network_requestmetrics_temporarymemorybytes": _CONVERSIONS,
+    "kafka_network_socketserver_expiredconnectionskilledcount": "SASL is not served yet",
+    "kafka_server_addpartitionstotxnmanager_": "transactions are not served yet",
+    "kafka_server_assignmentsmanager_": "replicas do not move between directories yet",
+    "kafka_server_brokermetadatalistener_": _TIMES,
+    "kafka_server_brokermetadatametrics_ignored_static_voters": _ONE_VOTER,
+    "kafka_server_brokermetadatametrics_last_applied_record_lag_ms": _NO_OPS,
+    "kafka_server_brokermetadatametrics_metadata_": _STOPS,
+    "kafka_server_brokertopicmetrics_bytesrejected_total": _REJECTED,
+    "kafka_server_brokertopicmetrics_failedshare": _SHARES,
+    "kafka_server_brokertopicmetrics_invalid": _REJECTED,
+    "kafka_server_brokertopicmetrics_nokeycompactedtopicrecords_total": _REJECTED,
+    "kafka_server_brokertopicmetrics_reassignment": _ONE_BROKER,
+    "kafka_server_brokertopicmetrics_replication": _ONE_BROKER,
+    "kafka_server_brokertopicmetrics_totalshare": _SHARES,
+    "kafka_server_controllerserver_": "one process is both: see the broker's",
+    "kafka_server_delayeddeleterecordsmetrics_": "DeleteRecords is not served yet",
+    "kafka_server_delayedremotelistoffsetsmetrics_": "remote storage is not there",
+    "kafka_server_fetcher": _ONE_BROKER,
+    "kafka_server_kafkarequesthandlerpool_brokerrequesthandleravgidlepercent_count": _FORMATS,
+    "kafka_server_kafkarequesthandlerpool_controllerrequesthandleravgidle": (
+        "the controller has no handlers of its own"
+    ),
+    "kafka_server_kafkarequesthandlerpool_requesthandleravgidlepercent_count": _FORMATS,
+    "kafka_server_kafkaserver_clusterid": _FORMATS,
+    "kafka_server_kafkaserver_linux_disk_": "the system is asked for `process_…` alone",
+    "kafka_server_kafkaserver_yammer_metrics_count": _FORMATS,
+    "kafka_server_metadataloader_avgidleratio": _TIMES,
+    "kafka_server_metadataloader_handleloadsnapshotcount": _TIMES,
+    "kafka_server_raftchannelmetrics_": _ONE_VOTER,
+    "kafka_server_raftmetrics_append_records_rate": _TIMES,
+    "kafka_server_raftmetrics_commit_latency_": _TIMES,
+    "kafka_server_raftmetrics_current_vote": _ONE_VOTER,
+    "kafka_server_raftmetrics_election_latency_": _ONE_VOTER,
+    "kafka_server_raftmetrics_fetch_records_rate": _ONE_VOTER,
+    "kafka_server_raftmetrics_number_of_observers": _ONE_VOTER,
+    "kafka_server_raftmetrics_number_unknown_voter_connections": _ONE_VOTER,
+    "kafka_server_raftmetrics_poll_idle_ratio_avg": _TIMES,
+    "kafka_server_raftmetrics_uncommitted_voter_change": _ONE_VOTER,
+    "kafka_server_replicaalterlogdirsmanager_": "replicas do not move between directories yet",
+    "kafka_server_replicafetchermanager_": _ONE_BROKER,
+    "kafka_server_replicamanager_failedisrupdates_total": _ONE_BROKER,
+    "kafka_server_replicamanager_isr": _ONE_BROKER,
+    "kafka_server_replicamanager_partitionswithlatetransactionscount": (
+        "transactions are not served yet"
+    ),
+    "kafka_server_share": _SHARES,
+    "kafka_server_snapshotemitter_": _TIMES,
+    "kafka_utils_throttler_cleaner_io_count": _CLEANER,
+}
+
+_HEAD: Final = """\
+# Metrics
+
+What `/metrics` shows; [how to use it](how-to/metrics.md). This page is written by
+`python -m trio_kafka_metrics.document`.
+
+Names of Kafka's beans are those that Strimzi's rules for the JMX exporter make of them, so that its
+dashboards work. A summary has `_count`, and `_sum` or samples with the label `quantile` where they
+are measured; Kafka's `Count` of what is neither a rate nor a histogram is one with a `_count`
+alone. What the rules have no name for begins with `trio_kafka_`.
+"""
+
+
+def page() -> str:
+    """The whole of it."""
+    metrics = catalogue()
+    theirs = sorted((one for one in metrics if one.bean), key=lambda one: (one.name, one.labels))
+    ours = [one for one in metrics if not one.bean]
+    lines = [_HEAD, "## Kafka's", "", "| name | kind | labels | bean, attribute | |"]
+    lines += ["| --- | --- | --- | --- | --- |", *map(_row, theirs), "", "## Ours", ""]
+    lines += ["| name | kind | labels | |", "| --- | --- | --- | --- |", *map(_row, ours)]
+    lines += [
+        "| `trio_kafka_…_total` | counter | its own | Each counter of the broker. |",
+        "| `trio_kafka_plugin_…_total` | counter | its own, `plugin` | Each counter of a plugin. |",
+        "| `process_…` | | | CPU time, memory, descriptors and the start of this process. |",
+        "",
+        "`kafka_network_requestmetrics_…` are there with `plugin.metrics.requests=true`.",
+        "",
+        "## Not here",
+        "",
+        "Kafka's, by the beginning of the name, and why. Beans that the rules drop are not listed.",
+        "",
+        "| name | why |",
+        "| --- | --- |",
+        *(
+            f"| `{name}{'…' if name.endswith('_') else ''}` | {why} |"
+            for name, why in ABSENT.items()
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(metric: Metric) -> str:
+    labels = ", ".join(f"`{one}`" for one in metric.labels)
+    cells = [f"`{metric.name}`", metric.kind.value, labels]
+    if metric.bean:
+        cells.append(f"`{metric.bean}`, {metric.attribute}")
+    cells.append(re.sub(r"\|", "\\|", metric.help))
+    return "| " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,76 @@
+"""How a JMX bean of Kafka's is called in Prometheus: the names by which dashboards ask.
+
+They are those that the rules of Strimzi's example for the JMX exporter make of the beans; a test
+holds this module to the rules. Beans that no rule takes have no name.
+"""
+
+import re
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.plugin import Kind
+
+PERCENTILES: Final = "Percentiles"  # of a histogram: its quantiles and its count, together
+QUANTILES: Final = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
+
+_ILLEGAL: Final = re.compile(r"[^a-z0-9_]")
+_BARE: Final = {
+    "raft-metrics": "kafka_server_raftmetrics",
+    "broker-metadata-metrics": "kafka_server_brokermetadatametrics",
+    "socket-server-metrics": "kafka_server_socket_server_metrics",
+}
+_ATTRIBUTES: Final = {"connections": "connections_software"}
+_STATE: Final = "current-state"
+
+
+class UnnamedError(ValueError):
+    """No rule takes this bean."""
+
+
+@frozen
+class Exposed:
+    """labels: their names, in the order of the bean's keys."""
+
+    name: str
+    kind: Kind
+    labels: tuple[str, ...]
+
+
+def exposed(bean: str, attribute: str = "Value") -> Exposed:
+    """The name of an attribute of a bean, `domain:type=…,name=…,key={key}`. Raises UnnamedError."""
+    domain, _, listed = bean.partition(":")
+    keys = dict(one.split("=", 1) for one in listed.split(","))
+    kind, name = keys.pop("type"), keys.pop("name", None)
+    labels = tuple(keys)
+    if name is None:
+        return _bare(bean, kind, attribute, labels)
+    stem = f"{domain}_{kind}_{name}"
+    if attribute in ("Value", "MeanRate") and name.endswith("Percent"):
+        return Exposed(_plain(f"{stem.removesuffix('Percent')}_percent"), Kind.GAUGE, labels)
+    if attribute == "Value":
+        return Exposed(_plain(stem), Kind.GAUGE, labels)
+    if attribute == "Count" and name.endswith("PerSec"):
+        return Exposed(_plain(f"{stem.removesuffix('PerSec')}_total"), Kind.COUNTER, labels)
+    if attribute in ("Count", PERCENTILES):
+        return Exposed(_plain(stem), Kind.SUMMARY, labels)
+    raise UnnamedError(f"{bean}, {attribute}")
+
+
+def _bare(bean: str, kind: str, attribute: str, labels: tuple[str, ...]) -> Exposed:
+    """Of a bean without a name, whose attributes are many."""
+    if kind not in _BARE:
+        raise UnnamedError(bean)
+    name = _plain(f"{_BARE[kind]}_{_ATTRIBUTES.get(attribute, attribute)}")
+    if attribute == _STATE:
+        labels = (_plain(_STATE),)
+    return Exposed(name, Kind.GAUGE, labels)
+
+
+def quantile_label(quantile: float) -> str:
+    """As the rules have it: 0.50, 0.999."""
+    return f"{quantile:.2f}" if quantile < 0.995 else f"{quantile:.3f}"
+
+
+def _plain(name: str) -> str:
+    return _ILLEGAL.sub("_", name.lower())

@@ -1,0 +1,117 @@
+"""What Kafka has no name for: the loop, every request's hops in sum, quotas, and all counters."""
+
+import re
+from typing import Any, Final
+
+import trio
+
+from trio_kafka.introspect.stamps import HOPS
+from trio_kafka.network.turn import Turn
+from trio_kafka.plugin import Kind, Steps
+from trio_kafka.quotas.accounts import Accounts
+from trio_kafka.requests.parts import Parts
+from trio_kafka_metrics.readings import Metric, Readings, own
+
+_A_STEP: Final = 64
+_ILLEGAL: Final = re.compile(r"[^a-zA-Z0-9_]")
+
+LAG = own(
+    "loop_lag_seconds",
+    Kind.GAUGE,
+    "How late what becomes ready is at most: the longest pass of the last minute or two.",
+    "plane",
+)
+PASSES = own("loop_passes_total", Kind.COUNTER, "Passes of the loop.", "plane")
+BUSY = own("loop_busy_seconds_total", Kind.COUNTER, "Time in which the loop worked.", "plane")
+IDLE = own("loop_idle_seconds_total", Kind.COUNTER, "Time in which the loop waited.", "plane")
+WAKES = own(
+    "task_scheduled_seconds",
+    Kind.SUMMARY,
+    "From the moment that the loop wakes to the turn of a plane's task.",
+    "plane",
+)
+WAKE_LONGEST = own(
+    "task_scheduled_seconds_max", Kind.GAUGE, "The longest of them in this life.", "plane"
+)
+TASKS = own("tasks", Kind.GAUGE, "Tasks.")
+RUNNABLE = own("tasks_runnable", Kind.GAUGE, "Tasks that could run now.")
+HOPS_TAKEN = own(
+    "request_hop_seconds",
+    Kind.SUMMARY,
+    "Time that requests took in each hop; hop=total: in all.",
+    *("plane", "api", "hop"),
+)
+HOP_LONGEST = own(
+    "request_hop_seconds_max",
+    Kind.GAUGE,
+    "The longest of them in this life.",
+    *("plane", "api", "hop"),
+)
+THROTTLED = own("throttled_connections", Kind.GAUGE, "Connections that wait for a quota.", "quota")
+THROTTLE_TIME = own(
+    "throttle_time_seconds_max",
+    Kind.GAUGE,
+    "The mean wait of the client that waits longest, of the last minute.",
+    "quota",
+)
+ACCOUNTS = own("quota_accounts", Kind.GAUGE, "Clients that are charged by themselves.", "quota")
+
+
+def read_own(parts: Parts, readings: Readings) -> Steps[None]:
+    """All of it."""
+    for plane in parts.planes:
+        _read_loop(plane.turn, plane.name, readings)
+        for key, sums in tuple(plane.times.known.items()):
+            at = (plane.name, plane.times.name_of(key))
+            for hop in HOPS:
+                labels = HOPS_TAKEN.with_values(*at, hop)
+                readings.summary(HOPS_TAKEN, labels, sums.count, total=getattr(sums, hop))
+                readings.set(HOP_LONGEST, getattr(sums, f"{hop}_max"), *at, hop)
+            yield
+    tasks = trio.lowlevel.current_statistics()
+    readings.set(TASKS, tasks.tasks_living)
+    readings.set(RUNNABLE, tasks.tasks_runnable)
+    quotas = parts.quotas.quotas
+    for one in (quotas.produce, quotas.fetch, quotas.request, quotas.mutation):
+        yield from _read_quota(one.accounts, quotas.now_ms(), readings)
+    yield from _read_counters(parts, readings)
+
+
+def _read_loop(turn: Turn, plane: str, readings: Readings) -> None:
+    readings.set(LAG, float(turn.figures()["lag_ms"] or 0) / 1e3, plane)
+    readings.set(PASSES, turn.passes, plane)
+    readings.set(BUSY, turn.busy_s, plane)
+    readings.set(IDLE, turn.idle_s, plane)
+    readings.summary(WAKES, WAKES.with_values(plane), turn.wakes, total=turn.wake_s)
+    readings.set(WAKE_LONGEST, turn.wake_longest_s, plane)
+
+
+def _read_quota(accounts: Accounts[Any], now_ms: int, readings: Readings) -> Steps[None]:
+    longest_ms = 0.0
+    for number, account in enumerate(accounts, 1):
+        longest_ms = max(longest_ms, account.waited.measure(now_ms) or 0.0)
+        if not number % _A_STEP:
+            yield
+    readings.set(THROTTLED, accounts.waiting, accounts.name)
+    readings.set(THROTTLE_TIME, longest_ms / 1e3, accounts.name)
+    readings.set(ACCOUNTS, len(accounts), accounts.name)
+
+
+def _read_counters(parts: Parts, readings: Readings) -> Steps[None]:
+    """Whatever is counted anywhere. What plugins count has a name of its own, so that it is never
+    taken for the broker's.
+    """
+    metrics: dict[tuple[str, tuple[str, ...]], Metric] = {}
+    for number, counted in enumerate(tuple(parts.counters), 1):
+        names = tuple(_ILLEGAL.sub("_", name) for name, _ in counted.labels)
+        stem = f"plugin_{counted.name}" if "plugin" in names else counted.name
+        known = metrics.get((stem, names))
+        if known is None:
+            name = _ILLEGAL.sub("_", f"{stem}_total")
+            known = own(name, Kind.COUNTER, f"The broker's counter {counted.name}.", *names)
+            metrics[stem, names] = known
+        if readings.take(1):
+            readings.set(known, counted.value, *(value for _, value in counted.labels))
+        if not number % _A_STEP:
+            yield
+    yield

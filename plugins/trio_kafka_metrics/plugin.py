@@ -1,0 +1,80 @@
+"""The plugin `metrics`: `/metrics` on the HTTP plane, and reports to whoever wants them."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import Final
+
+import trio
+from attrs import frozen
+
+from trio_kafka.config.setting import boolean, int32
+from trio_kafka.plugin import MetricsReporter, PluginContext, plugin
+from trio_kafka_metrics.collection import Collection
+from trio_kafka_metrics.requests import RequestMetrics
+from trio_kafka_metrics.scrape import Scrapes
+
+PATH: Final = "/metrics"
+_CLIENT: Final = "prometheus_client"
+
+
+@frozen(kw_only=True)
+class MetricsSettings:
+    """Of the plugin `metrics`."""
+
+    max_series: int = int32(
+        100_000,
+        "The most series of topics, partitions, APIs, clients and counters; others are left out.",
+        low=0,
+    )
+    requests: bool = boolean(
+        False, "Kafka's RequestMetrics: the times of each hop of each request, by API."
+    )
+    report_interval_ms: int = int32(30_000, "How often metrics reporters are told.", low=100)
+
+
+@plugin("metrics", settings=MetricsSettings)
+@asynccontextmanager
+async def metrics(context: PluginContext[MetricsSettings]) -> AsyncIterator[None]:
+    """Serves `/metrics` for Prometheus, and tells the metrics reporters of plugins."""
+    settings, world = context.settings, context.world
+    requests = RequestMetrics(context.parts) if settings.requests else None
+    collection = Collection(
+        context.parts,
+        requests,
+        most=settings.max_series,
+        elapsed=world.clock.elapsed,
+        logger=context.logger,
+    )
+    if find_spec(_CLIENT) is None:
+        context.logger.info("no /metrics: install trio-kafka[http] to have them")
+    else:
+        scrapes = Scrapes(collection, world.run_in_thread, process=not world.simulated)
+        context.mount(PATH, scrapes.app)
+    interval_s = settings.report_interval_ms / 1000
+    context.nursery.start_soon(report, context.reporters, collection, interval_s, name="reports")
+    if requests is not None:
+        requests.begin()
+    try:
+        yield
+    finally:
+        if requests is not None:
+            requests.end()
+
+
+async def report(
+    reporters: Iterable[MetricsReporter], collection: Collection, interval_s: float
+) -> None:
+    """Tell whoever wants to be told, until cancelled. Nobody is there: nothing is looked at."""
+    while True:
+        await trio.sleep(interval_s)
+        told = list(reporters)
+        if not told:
+            continue
+        families = await collection.look()
+        for reporter in told:
+            try:
+                reporter.report(families)
+            except Exception:  # noqa: BLE001, S112 - its plugin was told of it, by the guard
+                continue
+            await trio.lowlevel.checkpoint()

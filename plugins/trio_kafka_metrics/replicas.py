@@ -1,0 +1,224 @@
+"""What replicas, their logs and the requests that wait for them are like."""
+
+from typing import Final
+
+from attrs import define
+
+from trio_kafka.introspect.metrics import Labels
+from trio_kafka.plugin import Steps
+from trio_kafka.purgatory import Purgatory
+from trio_kafka.replication.partition import Partition
+from trio_kafka.requests.parts import Parts
+from trio_kafka_metrics.readings import Metric, Readings, of_bean
+
+_A_STEP: Final = 64  # partitions: about 0.4 ms
+_MANAGER: Final = "kafka.server:type=ReplicaManager,name="
+_AT: Final = ",topic={topic},partition={partition}"
+_PARTITION: Final = "kafka.cluster:type=Partition,name="
+_LOG: Final = "kafka.log:type=Log,name="
+_DIRECTORY: Final = "logDirectory={logDirectory}"
+
+PARTITIONS = of_bean(f"{_MANAGER}PartitionCount", "Replicas on this broker.")
+LEADERS = of_bean(f"{_MANAGER}LeaderCount", "Partitions that this broker leads.")
+OFFLINE = of_bean(f"{_MANAGER}OfflineReplicaCount", "Replicas whose directory is offline.")
+UNDER_REPLICATED = of_bean(
+    f"{_MANAGER}UnderReplicatedPartitions", "Led here, with replicas that are not in sync."
+)
+UNDER_MINIMUM = of_bean(
+    f"{_MANAGER}UnderMinIsrPartitionCount", "Led here, with fewer in sync than acks=all needs."
+)
+AT_MINIMUM = of_bean(
+    f"{_MANAGER}AtMinIsrPartitionCount", "Led here, with as many in sync as acks=all needs."
+)
+REASSIGNING = of_bean(f"{_MANAGER}ReassigningPartitions", "Led here, and changing replicas.")
+PRODUCERS = of_bean(f"{_MANAGER}ProducerIdCount", "Producers whose sequences are known here.")
+
+OF_UNDER_REPLICATED = of_bean(
+    f"{_PARTITION}UnderReplicated{_AT}", "1: led here, with replicas that are not in sync."
+)
+OF_IN_SYNC = of_bean(
+    f"{_PARTITION}InSyncReplicasCount{_AT}", "Replicas in sync; 0 where another broker leads."
+)
+OF_REPLICAS = of_bean(f"{_PARTITION}ReplicasCount{_AT}", "Replicas; 0 where another broker leads.")
+OF_UNDER_MINIMUM = of_bean(
+    f"{_PARTITION}UnderMinIsr{_AT}", "1: led here, with fewer in sync than acks=all needs."
+)
+OF_AT_MINIMUM = of_bean(
+    f"{_PARTITION}AtMinIsr{_AT}", "1: led here, with as many in sync as acks=all needs."
+)
+OF_STABLE_LAG = of_bean(
+    f"{_PARTITION}LastStableOffsetLag{_AT}", "From the last stable offset to the high watermark."
+)
+LOG_START = of_bean(f"{_LOG}LogStartOffset{_AT}", "The first offset that can be read.")
+LOG_END = of_bean(f"{_LOG}LogEndOffset{_AT}", "The offset of the next record.")
+LOG_SEGMENTS = of_bean(f"{_LOG}NumLogSegments{_AT}", "Segments.")
+LOG_SIZE = of_bean(f"{_LOG}Size{_AT}", "Bytes of all batches.")
+DIRECTORIES_OFFLINE = of_bean(
+    "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", "Log directories that failed."
+)
+DIRECTORY_OFFLINE = of_bean(
+    f"kafka.log:type=LogManager,name=LogDirectoryOffline,{_DIRECTORY}",
+    "1: this log directory failed.",
+)
+
+_PURGATORY: Final = "kafka.server:type=DelayedOperationPurgatory,name="
+PURGATORY_SIZE = of_bean(
+    f"{_PURGATORY}PurgatorySize,delayedOperation={{delayedOperation}}",
+    "Requests that wait, once for each partition that they watch.",
+)
+DELAYED = of_bean(
+    f"{_PURGATORY}NumDelayedOperations,delayedOperation={{delayedOperation}}",
+    "Requests that wait.",
+)
+EXPIRED_PRODUCES = of_bean(
+    "kafka.server:type=DelayedProduceMetrics,name=ExpiresPerSec",
+    "Produce requests that waited until their timeout.",
+    "Count",
+)
+EXPIRED_FETCHES = of_bean(
+    "kafka.server:type=DelayedFetchMetrics,name=ExpiresPerSec,fetcherType={fetcherType}",
+    "Fetch requests that waited until their timeout.",
+    "Count",
+)
+_SESSIONS: Final = "kafka.server:type=FetchSessionCache,name="
+SESSIONS = of_bean(f"{_SESSIONS}NumIncrementalFetchSessions", "Fetch sessions (KIP-227).")
+SESSION_PARTITIONS = of_bean(
+    f"{_SESSIONS}NumIncrementalFetchPartitionsCached", "Partitions in fetch sessions."
+)
+EVICTIONS = of_bean(
+    f"{_SESSIONS}IncrementalFetchSessionEvictionsPerSec",
+    "Fetch sessions whose place was given to another.",
+    "Count",
+)
+
+
+@define
+class _Sums:
+    leaders: int = 0
+    offline: int = 0
+    under_replicated: int = 0
+    under_minimum: int = 0
+    at_minimum: int = 0
+    reassigning: int = 0
+    producers: int = 0
+
+
+def read_replicas(parts: Parts, readings: Readings) -> Steps[None]:
+    """All of it, in steps of some partitions."""
+    replicas = parts.replicas
+    for purgatory in (replicas.produce, replicas.fetch):
+        _read_purgatory(purgatory, readings)
+    readings.set(EXPIRED_PRODUCES, _expired(replicas.produce))
+    readings.set(EXPIRED_FETCHES, _expired(replicas.fetch), "consumer")
+    yield
+    sessions = replicas.sessions.figures()
+    readings.set(SESSIONS, len(replicas.sessions))
+    readings.set(SESSION_PARTITIONS, float(sessions["partitions"] or 0))
+    readings.set(EVICTIONS, replicas.sessions.evictions)
+    _read_directories(parts, readings)
+    yield
+    yield from _read_partitions(parts, readings)
+
+
+def _expired(purgatory: Purgatory) -> float:
+    return float(purgatory.figures()["expired"] or 0)
+
+
+def _read_purgatory(purgatory: Purgatory, readings: Readings) -> None:
+    watching = sum(map(len, purgatory.watchers.values()))
+    readings.set(PURGATORY_SIZE, watching, purgatory.name)
+    readings.set(DELAYED, purgatory.waiting, purgatory.name)
+
+
+def _read_directories(parts: Parts, readings: Readings) -> None:
+    logs = parts.replicas.logs
+    states = {one.path: one.offline is not None for one in logs.directories}
+    states.update(dict.fromkeys(logs.offline_paths, True))
+    readings.set(DIRECTORIES_OFFLINE, sum(states.values()))
+    for path, offline in states.items():
+        readings.set(DIRECTORY_OFFLINE, offline, path)
+
+
+def _read_partitions(parts: Parts, readings: Readings) -> Steps[None]:
+    sums, image = _Sums(), parts.metadata.image
+    of_partitions, of_logs = _Columns(readings, _BY_PARTITION), _Columns(readings, _BY_LOG)
+    partitions = parts.replicas.partitions
+    for number, partition in enumerate(partitions, 1):
+        state = _state_of(partition)
+        _sum_up(sums, partition, state)
+        if partition.is_leader:
+            known = image.partition(partition.at)
+            sums.reassigning += known is not None and bool(known.adding or known.removing)
+        log = partition.log
+        if readings.take(len(_BY_PARTITION) + (0 if log is None else len(_BY_LOG))):
+            labels = (("topic", partition.at.topic), ("partition", str(partition.at.partition)))
+            of_partitions.add(labels, state)
+            if log is not None:
+                values = (log.start_offset, log.end_offset, len(log.segments), log.size)
+                of_logs.add(labels, values)
+        if not number % _A_STEP:
+            yield
+    metadata_log = parts.raft.store.log
+    if readings.take(len(_BY_LOG)):
+        at = metadata_log.partition
+        of_logs.add(
+            (("topic", at.topic), ("partition", str(at.partition))),
+            (
+                metadata_log.start_offset,
+                metadata_log.end_offset,
+                len(metadata_log.segments),
+                metadata_log.size,
+            ),
+        )
+    readings.set(PARTITIONS, len(partitions))
+    readings.set(LEADERS, sums.leaders)
+    readings.set(OFFLINE, sums.offline)
+    readings.set(UNDER_REPLICATED, sums.under_replicated)
+    readings.set(UNDER_MINIMUM, sums.under_minimum)
+    readings.set(AT_MINIMUM, sums.at_minimum)
+    readings.set(REASSIGNING, sums.reassigning)
+    readings.set(PRODUCERS, sums.producers)
+
+
+_BY_PARTITION: Final = (
+    OF_UNDER_REPLICATED,
+    OF_IN_SYNC,
+    OF_REPLICAS,
+    OF_UNDER_MINIMUM,
+    OF_AT_MINIMUM,
+    OF_STABLE_LAG,
+)
+_BY_LOG: Final = (LOG_START, LOG_END, LOG_SEGMENTS, LOG_SIZE)
+
+
+def _state_of(partition: Partition) -> tuple[int, ...]:
+    """Values of `_BY_PARTITION`."""
+    log = partition.log
+    lag = 0 if log is None else log.high_watermark - log.last_stable_offset
+    if not partition.is_leader:
+        return (0, 0, 0, 0, 0, lag)
+    in_sync, replicas, minimum = len(partition.isr), len(partition.replicas), partition.minimum
+    return (in_sync < replicas, in_sync, replicas, in_sync < minimum, in_sync == minimum, lag)
+
+
+def _sum_up(sums: _Sums, partition: Partition, state: tuple[int, ...]) -> None:
+    sums.leaders += partition.is_leader
+    sums.offline += partition.failed is not None
+    sums.under_replicated += state[0]
+    sums.under_minimum += state[3]
+    sums.at_minimum += state[4]
+    if partition.log is not None:
+        sums.producers += len(partition.log.producers)
+
+
+class _Columns:
+    """Families of the same things, which share their labels."""
+
+    def __init__(self, readings: Readings, metrics: tuple[Metric, ...]) -> None:
+        self._labels: list[Labels] = []
+        self._values = [readings.column(metric, self._labels) for metric in metrics]
+
+    def add(self, labels: Labels, values: tuple[int, ...]) -> None:
+        self._labels.append(labels)
+        for column, value in zip(self._values, values, strict=True):
+            column.append(value)

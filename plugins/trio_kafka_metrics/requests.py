@@ -1,0 +1,133 @@
+"""Kafka's RequestMetrics: of each API how often, in which versions, with which errors, how long
+each hop took. Only while they are wanted: then a request costs some microseconds at its end.
+
+Errors are those of whole answers; those of their parts are not looked for. Where there are no
+followers every Fetch is a consumer's, and shown so, too.
+"""
+
+from collections import Counter
+from typing import Final
+
+from attrs import Factory, define
+
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.plugin import ErrorCode, Steps
+from trio_kafka.requests.parts import Parts
+from trio_kafka_metrics.names import PERCENTILES, QUANTILES
+from trio_kafka_metrics.readings import Readings, of_bean
+from trio_kafka_metrics.sketch import TURN_S, Sketch
+
+MOST_VERSIONS: Final = 64  # of an API: what is refused has a version, too
+OTHER: Final = -1
+_MS: Final = 1e3
+_BEAN: Final = "kafka.network:type=RequestMetrics,name={},request={{request}}"
+_HISTOGRAMS: Final = {
+    "RequestQueueTimeMs": "Until a handler had it, ms.",
+    "LocalTimeMs": "The handler's own work, ms.",
+    "RemoteTimeMs": "Parked, waiting for others, ms.",
+    "ThrottleTimeMs": "How long the client was told to wait, ms.",
+    "ResponseQueueTimeMs": "Until its processor had the answer, ms.",
+    "ResponseSendTimeMs": "Until the socket had taken the answer, ms.",
+    "TotalTimeMs": "From its last byte to that of the answer, ms.",
+    "RequestBytes": "Bytes.",
+}
+HISTOGRAMS: Final = tuple(
+    of_bean(_BEAN.format(name), told, PERCENTILES) for name, told in _HISTOGRAMS.items()
+)
+BY_VERSION = of_bean(f"{_BEAN.format('RequestsPerSec')},version={{version}}", "Requests.", "Count")
+BY_ERROR = of_bean(
+    f"{_BEAN.format('ErrorsPerSec')},error={{error}}",
+    "Answers by their error, also NONE; errors of parts of an answer are not looked for.",
+    "Count",
+)
+_ALSO: Final = {"Fetch": "FetchConsumer"}
+
+
+def _sketches() -> tuple[Sketch, ...]:
+    return tuple(Sketch() for _ in _HISTOGRAMS)
+
+
+@define(eq=False)
+class _OfApi:
+    sketches: tuple[Sketch, ...] = Factory(_sketches)
+    versions: Counter[int] = Factory(Counter)
+    errors: Counter[int] = Factory(Counter)
+
+
+class RequestMetrics:
+    """Of one broker: follows the requests that are over."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._apis: dict[int, _OfApi] = {}
+        self._turns_at = 0.0
+
+    def begin(self) -> None:
+        """Count from now on."""
+        for plane in self._parts.planes:
+            plane.times.follow(self.note)
+
+    def end(self) -> None:
+        """Count no more. Idempotent."""
+        for plane in self._parts.planes:
+            plane.times.unfollow(self.note)
+
+    def note(self, stamps: Stamps) -> None:
+        """A request is over."""
+        key, version = stamps.code >> 16, stamps.code & 0xFFFF
+        api = self._apis.get(key)
+        if api is None:
+            api = self._apis[key] = _OfApi()
+        if stamps.sent > self._turns_at:
+            self._turn(stamps.sent)
+        if version not in api.versions and len(api.versions) >= MOST_VERSIONS:
+            version = OTHER
+        api.versions[version] += 1
+        api.errors[stamps.error] += 1
+        queue, local, remote, throttle, response_queue, send, total, size = api.sketches
+        begun, handled, answered = stamps.begun, stamps.handled, stamps.answered
+        sending, sent, received = stamps.sending, stamps.sent, stamps.received
+        queue.add((begun - received) * _MS)
+        local.add((handled - begun) * _MS)
+        remote.add((answered - handled) * _MS)
+        throttle.add(stamps.throttled_s * _MS)
+        response_queue.add((sending - answered) * _MS)
+        send.add((sent - sending) * _MS)
+        total.add((sent - received) * _MS)
+        size.add(stamps.request_bytes)
+
+    def _turn(self, now: float) -> None:
+        if self._turns_at:
+            for api in self._apis.values():
+                for sketch in api.sketches:
+                    sketch.turn()
+        self._turns_at = now + TURN_S
+
+    def read(self, readings: Readings) -> Steps[None]:
+        """In steps of one API."""
+        name_of = self._parts.planes[0].times.name_of
+        for key, api in tuple(self._apis.items()):
+            name = name_of(key)
+            for shown in (name, _ALSO.get(name)):
+                if shown is not None:
+                    _read_api(shown, api, readings)
+                    yield
+
+
+def _read_api(name: str, api: _OfApi, readings: Readings) -> None:
+    if not readings.take(len(api.versions) + len(api.errors) + 7 * len(HISTOGRAMS)):
+        return
+    for metric, sketch in zip(HISTOGRAMS, api.sketches, strict=True):
+        quantiles = sketch.quantiles(QUANTILES)
+        readings.summary(metric, metric.with_values(name), sketch.count, quantiles=quantiles)
+    for version, count in api.versions.items():
+        readings.set(BY_VERSION, count, name, "other" if version == OTHER else str(version))
+    for code, count in api.errors.items():
+        readings.set(BY_ERROR, count, name, _error_name(code))
+
+
+def _error_name(code: int) -> str:
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return "other"

@@ -1,0 +1,64 @@
+"""What comes in and goes out, by topic and in all."""
+
+from typing import Final
+
+from trio_kafka.plugin import Steps
+from trio_kafka.replication.traffic import Traffic
+from trio_kafka.requests.parts import Parts
+from trio_kafka_metrics.readings import Readings, of_bean
+
+_TOPIC: Final = ",topic={topic}"
+_A_STEP: Final = 64  # topics: about 0.4 ms
+# Each by its name without `PerSec`: what it tells, and the counter that is read.
+_MEANINGS: Final = {
+    "BytesIn": ("Bytes of batches that were appended.", "bytes_in"),
+    "BytesOut": ("Bytes of batches that consumers were given.", "bytes_out"),
+    "MessagesIn": ("Records that were appended.", "records_in"),
+    "TotalProduceRequests": ("Produce requests, once for each partition.", "produces"),
+    "FailedProduceRequests": (
+        "Produces that failed, not by the client's fault.",
+        "failed_produces",
+    ),
+    "TotalFetchRequests": ("Fetch requests, once for each partition.", "fetches"),
+    "FailedFetchRequests": ("Fetches that failed, not by the client's fault.", "failed_fetches"),
+}
+
+
+def _bean(name: str, labels: str = "") -> str:
+    return f"kafka.server:type=BrokerTopicMetrics,name={name}PerSec{labels}"
+
+
+TOTALS: Final = tuple(of_bean(_bean(name), told, "Count") for name, (told, _) in _MEANINGS.items())
+BY_TOPIC: Final = tuple(
+    of_bean(_bean(name, _TOPIC), told, "Count") for name, (told, _) in _MEANINGS.items()
+)
+_COUNTERS: Final = tuple(counter for _, counter in _MEANINGS.values())
+CONVERSIONS: Final = tuple(
+    of_bean(
+        _bean(f"{api}MessageConversions"),
+        "Batches of old formats: 0, they are not served.",
+        "Count",
+    )
+    for api in ("Produce", "Fetch")
+)
+
+
+def read_traffic(parts: Parts, readings: Readings) -> Steps[None]:
+    """In steps of some topics. The totals share their names with the topics', without a label."""
+    traffic = parts.replicas.traffic
+    total = traffic.total()
+    for metric, value in zip(TOTALS, _values(total), strict=True):
+        readings.set(metric, value)
+    for metric in CONVERSIONS:
+        readings.set(metric, 0)
+    for number, (topic, one) in enumerate(traffic, 1):
+        if readings.take(len(BY_TOPIC)):
+            for metric, value in zip(BY_TOPIC, _values(one), strict=True):
+                readings.set(metric, value, topic)
+        if not number % _A_STEP:
+            yield
+    yield
+
+
+def _values(traffic: Traffic) -> list[int]:
+    return [getattr(traffic, counter) for counter in _COUNTERS]

@@ -1,0 +1,48 @@
+import attrs
+from trio.testing import MockClock
+
+from tests.trio_kafka_metrics.kit import harness, read
+from trio_kafka.model import NO_NODE, NodeId
+from trio_kafka_metrics.cluster import read_cluster
+
+OF = "kafka_controller_kafkacontroller_"
+
+
+async def test_the_cluster_is_told_as_its_metadata_say(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t", 3)
+        image = it.parts.metadata.image
+        topic = image.topics["t"]
+        lost = attrs.evolve(topic.partitions[0], leader=NO_NODE)
+        moved = attrs.evolve(topic.partitions[1], replicas=(NodeId(7), NodeId(1)))
+        partitions = {**topic.partitions, 0: lost, 1: moved}
+        topics = image.topics.changed({"t": attrs.evolve(topic, partitions=partitions)})
+        it.parts.metadata.image = attrs.evolve(image, topics=topics)
+
+        found = read(read_cluster, it.parts)
+        it.parts.metadata.image = image
+        raft = it.parts.raft
+        end = raft.store.log.end_offset
+
+    assert found["kafka_server_kafkaserver_brokerstate"] == 3
+    assert found[f"{OF}activecontrollercount"] == 1
+    assert (found[f"{OF}globaltopiccount"], found[f"{OF}globalpartitioncount"]) == (1, 3)
+    assert found[f"{OF}offlinepartitionscount"] == 1
+    assert found[f"{OF}preferredreplicaimbalancecount"] == 2
+    assert (found[f"{OF}activebrokercount"], found[f"{OF}fencedbrokercount"]) == (1, 0)
+    assert found[f"{OF}brokerregistrationstate{{broker=1}}"] == 30
+    assert found["kafka_server_raftmetrics_current_state{current_state=leader}"] == 1
+    assert found["kafka_server_raftmetrics_log_end_offset"] == end
+    assert found["kafka_server_raftmetrics_number_of_voters"] == 1
+    assert found["kafka_server_brokermetadatametrics_last_applied_record_offset"] == end - 1
+    assert found["kafka_server_metadataloader_finalizedlevel{featureName=group.version}"] == 1
+
+
+async def test_who_does_not_decide_tells_nothing_of_the_whole(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        it.parts.controller._writer.resign()
+
+        found = read(read_cluster, it.parts)
+
+    assert found[f"{OF}activecontrollercount"] == 0
+    assert f"{OF}globaltopiccount" not in found

@@ -1,0 +1,94 @@
+"""The names are those of the rules; a table of Kafka's beans goes through both."""
+
+import re
+
+import pytest
+
+from tests.trio_kafka_metrics.kit import BEANS
+from tests.trio_kafka_metrics.rules import ATTRIBUTES, samples_of
+from trio_kafka.plugin import Kind
+from trio_kafka_metrics.collection import catalogue
+from trio_kafka_metrics.document import ABSENT
+from trio_kafka_metrics.names import PERCENTILES, UnnamedError, exposed, quantile_label
+from trio_kafka_metrics.readings import Metric
+
+MADE = [sample for bean, kind in BEANS for sample in samples_of(bean, kind)]
+THEIRS = [metric for metric in catalogue() if metric.bean]
+
+
+def emitted(metric: Metric) -> set[str]:
+    """Names of its samples."""
+    if metric.kind is not Kind.SUMMARY:
+        return {metric.name}
+    return {f"{metric.name}_count"} | ({metric.name} if metric.attribute == PERCENTILES else set())
+
+
+def shape(bean: str) -> str:
+    return re.sub(r"=[^,=]*$|=\{[^}]*\}", "=", re.sub(r"(?<=delayedOperation=)\w+", "", bean))
+
+
+def is_known(bean: str) -> bool:
+    """Kafka has it; beans of a topic it makes when they are first needed."""
+    known = {shape(one) for one, _ in BEANS}
+    return shape(bean) in known or shape(bean.removesuffix(",topic={topic}")) in known
+
+
+@pytest.mark.parametrize("metric", THEIRS, ids=lambda one: f"{one.name}{','.join(one.labels)}")
+def test_each_name_and_its_labels_are_what_the_rules_make_of_the_bean(metric: Metric) -> None:
+    attributes = ATTRIBUTES["histogram"] if metric.attribute == PERCENTILES else [metric.attribute]
+    made = list(samples_of(metric.bean, list(attributes)))
+
+    assert is_known(metric.bean)
+    assert emitted(metric) == {sample.name for sample in made}
+    assert {sample.labels - {"quantile"} for sample in made} == {frozenset(metric.labels)}
+
+
+def test_what_the_rules_make_is_here_or_has_its_reason() -> None:
+    ours = {name for metric in THEIRS for name in emitted(metric)}
+    made = {sample.name for sample in MADE}
+
+    missing = {name for name in made - ours if not name.startswith(tuple(ABSENT))}
+    assert missing == set()
+    assert [one for one in ABSENT if any(name.startswith(one) for name in ours)] == []
+    assert [one for one in ABSENT if not any(name.startswith(one) for name in made)] == []
+
+
+def test_our_own_names_are_outside_of_kafkas() -> None:
+    ours = [metric.name for metric in catalogue() if not metric.bean]
+
+    assert all(name.startswith("trio_kafka_") for name in ours)
+    assert len(set(ours)) == len(ours)
+
+
+def test_percents_are_written_out_and_rates_are_counters() -> None:
+    pool = "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent"
+    topic = "kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec,topic={topic}"
+
+    assert exposed(pool, "MeanRate").name == (
+        "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent"
+    )
+    found = exposed(topic, "Count")
+    assert (found.name, found.kind) == (
+        "kafka_server_brokertopicmetrics_bytesin_total",
+        Kind.COUNTER,
+    )
+    assert found.labels == ("topic",)
+
+
+@pytest.mark.parametrize(
+    ("bean", "attribute"),
+    [
+        ("kafka.server:type=Produce", "queue-size"),
+        ("kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec", "OneMinuteRate"),
+    ],
+)
+def test_what_no_rule_takes_has_no_name(bean: str, attribute: str) -> None:
+    with pytest.raises(UnnamedError):
+        exposed(bean, attribute)
+    assert list(samples_of(bean, [attribute])) == []
+
+
+def test_quantiles_are_written_as_the_rules_do() -> None:
+    assert [quantile_label(one) for one in (0.5, 0.75, 0.99, 0.999)] == [
+        *("0.50", "0.75", "0.99", "0.999")
+    ]

@@ -1,0 +1,58 @@
+from trio.testing import MockClock
+
+from tests.trio_kafka_metrics.kit import harness, read
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka_metrics.network import MOST_SOFTWARE, OTHER, read_network
+
+CONNECTIONS = "kafka_server_socket_server_metrics_connection_count"
+SOFTWARE = "kafka_server_socket_server_metrics_connections_software"
+
+
+async def test_connections_are_told_by_listener_and_software(autojump_clock: MockClock) -> None:
+    async with harness({"plugin.metrics.requests": "false"}) as it:
+        await it.ask(ApiVersionsRequest(client_software_name="rd", client_software_version="2.1"))
+        found = read(read_network, it.parts)
+
+    counts = [value for name, value in found.items() if name.startswith(CONNECTIONS)]
+    assert sorted(counts) == [0, 1, 1]
+    of_rd = [name for name in found if "clientSoftwareName=rd,clientSoftwareVersion=2.1" in name]
+    assert len(of_rd) == 1
+    assert found[of_rd[0]] == 1
+    assert any("clientSoftwareName=unknown" in name for name in found)
+    assert 0 <= found["kafka_network_socketserver_networkprocessoravgidle_percent"] <= 1
+    assert 0 <= found["kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent"] <= 1
+    assert found["kafka_network_requestchannel_requestqueuesize"] == 0
+
+
+async def test_what_clients_call_themselves_never_becomes_many_labels(
+    autojump_clock: MockClock,
+) -> None:
+    async with harness() as it:
+        (processor,) = [one for one in it.parts.planes[0].processors if one.connections]
+        (real,) = processor.connections.values()
+
+        class Named:
+            """A connection, as far as it is looked at."""
+
+            def __init__(self, number: int) -> None:
+                self.software = (f"{number}" * 500, "v")
+
+        processor.connections.update({-n: Named(n) for n in range(1, 1000)})
+        found = read(read_network, it.parts)
+        for n in range(1, 1000):
+            del processor.connections[-n]
+        assert list(processor.connections.values()) == [real]
+
+    named = {name: value for name, value in found.items() if name.startswith(SOFTWARE)}
+    assert len(named) == MOST_SOFTWARE + 2
+    assert max(map(len, named)) < 300
+    rest = [value for name, value in named.items() if f"clientSoftwareName={OTHER[0]}" in name]
+    assert rest == [999 - MOST_SOFTWARE]
+    assert found["steps"] >= 3 + 1000 // 256
+
+
+async def test_the_memory_of_requests_is_told_where_it_is_bounded(
+    autojump_clock: MockClock,
+) -> None:
+    async with harness({"plugin.metrics.max.series": "9"}) as free:
+        assert "kafka_network_socketserver_memorypoolused" not in read(read_network, free.parts)

@@ -1,0 +1,72 @@
+import pytest
+from trio.testing import MockClock
+
+from tests.trio_kafka_metrics.kit import harness, read
+from trio_kafka.errors import LogDirError
+from trio_kafka_metrics.replicas import read_replicas
+
+
+async def test_replicas_and_logs_are_told_one_by_one_and_in_sum(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t", 3, {"min.insync.replicas": "1"})
+        partition = it.parts.replicas.partition("t", 2)
+        partition.isr = ()
+        it.parts.replicas.partition("t", 1).fail(LogDirError("/data", "broken"))
+
+        found = read(read_replicas, it.parts)
+
+    manager = "kafka_server_replicamanager_"
+    assert found[f"{manager}partitioncount"] == found[f"{manager}leadercount"] == 3
+    assert found[f"{manager}offlinereplicacount"] == 1
+    assert found[f"{manager}underreplicatedpartitions"] == 1
+    assert found[f"{manager}underminisrpartitioncount"] == 1
+    assert found[f"{manager}atminisrpartitioncount"] == 2
+    one = "{partition=2,topic=t}"
+    assert found[f"kafka_cluster_partition_underreplicated{one}"] == 1
+    assert found[f"kafka_cluster_partition_insyncreplicascount{one}"] == 0
+    assert found[f"kafka_cluster_partition_replicascount{one}"] == 1
+    assert found[f"kafka_cluster_partition_underminisr{one}"] == 1
+    assert found[f"kafka_cluster_partition_atminisr{one}"] == 0
+    assert found[f"kafka_log_log_numlogsegments{one}"] == 1
+    assert found["kafka_log_log_logendoffset{partition=0,topic=__cluster_metadata}"] > 3
+    assert found["kafka_log_logmanager_logdirectoryoffline{logDirectory=/data}"] == 0
+
+
+async def test_what_waits_is_told_by_purgatory(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        replicas = it.parts.replicas
+        replicas.fetch.watchers.update({"a": {"x": None, "y": None}, "b": {"x": None}})
+        replicas.produce._expired = 4
+
+        found = read(read_replicas, it.parts)
+        replicas.fetch.watchers.clear()
+
+    size = "kafka_server_delayedoperationpurgatory_purgatorysize"
+    assert found[f"{size}{{delayedOperation=Fetch}}"] == 3
+    assert found[f"{size}{{delayedOperation=Produce}}"] == 0
+    assert found["kafka_server_delayedproducemetrics_expires_total"] == 4
+    assert found["kafka_server_delayedfetchmetrics_expires_total{fetcherType=consumer}"] == 0
+
+
+async def test_series_above_the_bound_are_left_out_and_the_sums_are_whole(
+    autojump_clock: MockClock,
+) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t", 5)
+
+        found = read(read_replicas, it.parts, most=20)
+
+    assert found["dropped"] == 3 * 10 + 4
+    assert found["kafka_server_replicamanager_partitioncount"] == 5
+    shown = [name for name in found if name.startswith("kafka_log_log_size")]
+    assert len(shown) == 2
+
+
+@pytest.mark.parametrize(("partitions", "steps"), [(63, 2), (64, 3), (200, 5)])
+async def test_a_step_is_of_64_partitions(
+    autojump_clock: MockClock, partitions: int, steps: int
+) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t", partitions)
+
+        assert read(read_replicas, it.parts)["steps"] == steps

@@ -1,0 +1,99 @@
+from trio.testing import MockClock
+
+from tests.trio_kafka_metrics.kit import harness, read, values
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k48_describe_client_quotas import DescribeClientQuotasRequest
+from trio_kafka_metrics.requests import MOST_VERSIONS, RequestMetrics
+from trio_kafka_metrics.sketch import TURN_S
+
+OF = "kafka_network_requestmetrics_"
+FETCH = 1 << 16
+APIS = 18 << 16
+
+
+def stamps(code: int, *, sent: float = 1.0, error: int = 0, size: int = 100) -> Stamps:
+    """A request whose hops took 1, 2, 3, 4 and 5 ms."""
+    at = [sent - 0.015, sent - 0.014, sent - 0.012, sent - 0.009, sent - 0.005]
+    made = Stamps(at[0], at[1], code, 0, size, handled=at[2], answered=at[3], sending=at[4])
+    made.sent, made.error = sent, error
+    return made
+
+
+async def test_hops_versions_errors_and_sizes_are_told_by_api(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        metrics = RequestMetrics(it.parts)
+        for error in (0, 0, 35):
+            metrics.note(stamps(APIS | 3, error=error))
+        it.parts.planes[0].times.of(18)
+
+        found = read(lambda _, readings: metrics.read(readings), it.parts)
+
+    hops = ("requestqueue", "local", "remote", "responsequeue", "responsesend", "total")
+    for hop, wanted in zip(hops, (1, 2, 3, 4, 5, 15), strict=True):
+        value = found[f"{OF}{hop}timems{{quantile=0.99,request=ApiVersions}}"]
+        assert abs(value - wanted) <= wanted / 15
+        assert found[f"{OF}{hop}timems_count{{request=ApiVersions}}"] == 3
+    assert found[f"{OF}throttletimems{{quantile=0.999,request=ApiVersions}}"] == 0
+    assert abs(found[f"{OF}requestbytes{{quantile=0.50,request=ApiVersions}}"] - 100) < 7
+    assert found[f"{OF}requests_total{{request=ApiVersions,version=3}}"] == 3
+    assert found[f"{OF}errors_total{{error=NONE,request=ApiVersions}}"] == 2
+    assert found[f"{OF}errors_total{{error=UNSUPPORTED_VERSION,request=ApiVersions}}"] == 1
+
+
+async def test_versions_that_clients_make_up_are_bounded(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        metrics = RequestMetrics(it.parts)
+        for version in range(1000):
+            metrics.note(stamps(APIS | version))
+
+        found = read(lambda _, readings: metrics.read(readings), it.parts)
+
+    versions = [name for name in found if name.startswith(f"{OF}requests_total")]
+    assert len(versions) == MOST_VERSIONS + 1
+    assert found[f"{OF}requests_total{{request=ApiVersions,version=other}}"] == 1000 - MOST_VERSIONS
+
+
+async def test_a_fetch_is_a_consumers_too(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        metrics = RequestMetrics(it.parts)
+        metrics.note(stamps(FETCH | 17))
+
+        found = read(lambda _, readings: metrics.read(readings), it.parts)
+
+    for name in ("Fetch", "FetchConsumer"):
+        assert found[f"{OF}totaltimems_count{{request={name}}}"] == 1
+
+
+async def test_what_was_long_ago_is_forgotten(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        metrics = RequestMetrics(it.parts)
+        metrics.note(stamps(APIS, size=1 << 20))
+        for turn in (1, 2):
+            metrics.note(stamps(APIS, sent=1.0 + turn * (TURN_S + 1), size=8))
+
+        found = read(lambda _, readings: metrics.read(readings), it.parts)
+
+    assert found[f"{OF}requestbytes{{quantile=0.999,request=ApiVersions}}"] < 10
+    assert found[f"{OF}requestbytes_count{{request=ApiVersions}}"] == 3
+
+
+async def test_they_are_off_unless_they_are_wanted(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        await it.ask(ApiVersionsRequest("a", "1"))
+        assert it.parts.planes[0].times.log is None
+        assert [name for name in await values(it) if name.startswith(OF)] == []
+
+
+async def test_wanted_they_follow_every_request_until_the_plugin_goes(
+    autojump_clock: MockClock,
+) -> None:
+    async with harness({"requests": "true"}) as it:
+        await it.ask(DescribeClientQuotasRequest())
+        found = await values(it)
+        times = it.parts.planes[0].times
+        await it.host.stop()
+
+        assert times.log is None
+    named = [name for name in found if name.startswith(f"{OF}totaltimems_count")]
+    assert named == [f"{OF}totaltimems_count{{request=DescribeClientQuotas}}"]

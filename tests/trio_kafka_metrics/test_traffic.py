@@ -1,0 +1,57 @@
+from trio.testing import MockClock
+
+from tests.trio_kafka_metrics.kit import harness, read
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka_metrics.traffic import read_traffic
+
+OF = "kafka_server_brokertopicmetrics_"
+
+
+async def test_what_clients_produce_and_fetch_is_told(autojump_clock: MockClock) -> None:
+    batch = encode_batch([Record(key=None, value=b"v" * 100)] * 7)
+    async with harness() as it:
+        topic_id = await it.served.create_topic("t")
+        sent = PartitionProduceData(0, batch)
+        produced = await it.ask(
+            ProduceRequest(
+                acks=1, timeout_ms=1000, topic_data=[TopicProduceData("t", topic_id, [sent])]
+            )
+        )
+        wanted = FetchPartition(0, fetch_offset=0, partition_max_bytes=1 << 20)
+        await it.ask(
+            FetchRequest(
+                max_wait_ms=0,
+                min_bytes=0,
+                topics=[FetchTopic(topic_id=topic_id, partitions=[wanted])],
+            )
+        )
+        found = read(read_traffic, it.parts)
+
+    assert produced.responses[0].partition_responses[0].error_code == 0
+    for labels in ("", "{topic=t}"):
+        assert found[f"{OF}messagesin_total{labels}"] == 7
+        assert found[f"{OF}bytesin_total{labels}"] == len(batch)
+        assert found[f"{OF}bytesout_total{labels}"] == len(batch)
+        assert found[f"{OF}totalproducerequests_total{labels}"] == 1
+        assert found[f"{OF}totalfetchrequests_total{labels}"] == 1
+        assert found[f"{OF}failedproducerequests_total{labels}"] == 0
+    assert found[f"{OF}producemessageconversions_total"] == 0
+
+
+async def test_topics_above_the_bound_are_in_the_total_alone(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        for name in ("t", "u", "v"):
+            await it.served.create_topic(name)
+            it.parts.replicas.partition(name, 0).traffic.bytes_in = 5
+
+        found = read(read_traffic, it.parts, most=15)
+
+    assert found["dropped"] == 7
+    assert found[f"{OF}bytesin_total"] == 15
+    assert len([name for name in found if name.startswith(f"{OF}bytesin_total{{")]) == 2
