@@ -1,0 +1,54 @@
+"""The plugin `audit`: its settings and its life. What it does is imported when it is turned on."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import trio
+from attrs import frozen
+
+from trio_kafka.plugin import PluginContext, boolean, integer, plugin, string, texts
+
+
+@frozen(kw_only=True)
+class AuditSettings:
+    """`plugin.audit.<name>`."""
+
+    apis: tuple[str, ...] = texts(
+        ("admin",),
+        "APIs that are audited, by name; `admin`: all that change the cluster.",
+        not_empty=True,
+    )
+    sample: int = integer(100, "Of Produce and Fetch, one of so many is told of.", low=1)
+    topic: str = string("trio-audit", "Where events go; empty: to no topic.")
+    retention_ms: int = integer(
+        7 * 24 * 3600 * 1000, "How long the topic keeps them, when it is made here.", low=-1
+    )
+    log: bool = boolean(True, "Whether events go to the log, too: logger kafka.authorizer.audit.")
+    queue: int = integer(10_000, "Events that wait to be written; more are dropped.", low=1)
+
+
+# Before others, so that what they refuse is told of, too.
+@plugin("audit", settings=AuditSettings, order=0, enabled=False)
+@asynccontextmanager
+async def audit(context: PluginContext[AuditSettings]) -> AsyncIterator[None]:
+    """Tells who did what, and what became of it, in a topic and the log."""
+    from trio_kafka_builtin.audit.trail import Trail, sinks_of  # noqa: PLC0415 - off by default
+    from trio_kafka_builtin.audit.watch import Watch, apis_of  # noqa: PLC0415
+
+    settings = context.settings
+    trail = Trail(
+        sinks_of(context),
+        context.node,
+        bound=settings.queue,
+        dropped=context.counter("audit_dropped"),
+        failed=context.counter("audit_failed"),
+        logger=context.logger,
+    )
+    watch = Watch(context, trail)
+    for request in apis_of(settings.apis, context.parts.apis):
+        context.around(request, watch.around)
+    await context.start("trail", trail.run)
+    yield
+    left_s = trio.current_effective_deadline() - trio.current_time()
+    with trio.move_on_after(min(left_s / 2, 5.0)):
+        await trail.drain()

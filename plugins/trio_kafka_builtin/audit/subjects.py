@@ -1,0 +1,297 @@
+"""What a request is about: topics, groups, settings by name, and what became of each.
+
+A table of what may be told. Nothing else of a request is looked at, so that no value of a setting,
+no record and no secret can get into an event.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from attrs import define, field, frozen
+
+from trio_kafka.errors import ErrorCode
+from trio_kafka.plugin import ZERO_TOPIC_ID, MetadataImage
+from trio_kafka.protocol.plain import show_uuid
+
+LONGEST: Final = 256  # characters of a name: Kafka's own are shorter
+MOST: Final = 100  # subjects of an event
+LOOKED_AT: Final = 2000  # subjects of a request
+_RESOURCES: Final = {
+    2: "topic",
+    3: "group",
+    4: "broker",
+    5: "transactional-id",
+    6: "delegation-token",
+    7: "user",
+    8: "broker-logger",
+    16: "client-metrics",
+    32: "group",
+}
+_ACL_RESOURCES: Final = {**_RESOURCES, 4: "cluster"}
+Key = tuple[str, str]
+Items = Callable[[Any], Iterable[Any]]
+
+
+@define
+class Subject:
+    """One of those that a request is about. error: the first that its answer has for it."""
+
+    type: str
+    name: str
+    settings: list[str] = field(factory=list)
+    error: int = 0
+
+    def plain(self) -> dict[str, Any]:
+        """As an event has it."""
+        plain: dict[str, Any] = {"type": self.type, "name": self.name[:LONGEST]}
+        if self.settings:
+            plain["settings"] = [name[:LONGEST] for name in self.settings[:MOST]]
+        if self.error:
+            plain["error"] = name_of(self.error)
+        return plain
+
+
+def _nothing(message: Any) -> Iterable[Any]:
+    del message
+    return ()
+
+
+def _topic(item: Any) -> Key:
+    name = getattr(item, "name", None) or getattr(item, "topic", None)
+    topic_id = getattr(item, "topic_id", ZERO_TOPIC_ID)
+    return "topic", name or (show_uuid(topic_id) if topic_id != ZERO_TOPIC_ID else "")
+
+
+def _topic_name(item: Any) -> Key:
+    return "topic", item.topic_name
+
+
+def _resource(item: Any) -> Key:
+    kind = item.resource_type
+    return _RESOURCES.get(kind, str(kind)), item.resource_name
+
+
+def _acl(item: Any) -> Key:
+    return _ACL_RESOURCES.get(item.resource_type, "acl"), item.resource_name
+
+
+def _acl_filter(item: Any) -> Key:
+    kind = item.resource_type_filter
+    return _ACL_RESOURCES.get(kind, "acl"), item.resource_name_filter or "*"
+
+
+def _entity(item: Any) -> Key:
+    parts = (f"{one.entity_type}={one.entity_name or '<default>'}" for one in item.entity)
+    return "quota", ",".join(parts)
+
+
+def _of(type_: str, attribute: str) -> Callable[[Any], Key]:
+    return lambda item: (type_, str(getattr(item, attribute)))
+
+
+@frozen(kw_only=True)
+class Shape:
+    """Where an API has its subjects. asked: items of a request; told: of its answer, with errors,
+    or with arrays of such (`inner`). key: type and name of an item. in_order: answers have no
+    names: they come in the order of the request. read: the answer says what it is about, as a
+    request of a fetch session does not. settings: names that a subject's item has.
+    """
+
+    asked: Items = _nothing
+    key: Callable[[Any], Key] = _topic
+    told: Items = _nothing
+    told_key: Callable[[Any], Key] | None = None
+    inner: str = ""
+    in_order: bool = False
+    read: bool = False
+    settings: Callable[[Any], list[str]] = lambda item: []  # noqa: ARG005
+
+
+def _configs(item: Any) -> list[str]:
+    return [config.name for config in item.configs[:MOST]]
+
+
+def _one(message: Any) -> Iterable[Any]:
+    return (message,)
+
+
+def _deleted_topics(request: Any) -> Iterable[Any]:
+    from trio_kafka.protocol.messages.k20_delete_topics import (  # noqa: PLC0415 - it is there by now
+        DeleteTopicState,
+    )
+
+    return [*(DeleteTopicState(name) for name in request.topic_names), *request.topics]
+
+
+_CONFIGS: Final = Shape(
+    asked=lambda request: request.resources,
+    key=_resource,
+    told=lambda answer: answer.responses,
+    settings=_configs,
+)
+_NAMED_GROUP: Final = Shape(asked=_one, key=_of("group", "group_id"))
+_VOTER: Final = Shape(asked=_one, key=_of("controller", "voter_id"))
+_NONE: Final = Shape()
+# By key. What changes the cluster; a record or an offset of a consumer does not.
+ADMIN: Final[Mapping[int, Shape]] = {
+    19: Shape(
+        asked=lambda request: request.topics, told=lambda answer: answer.topics, settings=_configs
+    ),
+    20: Shape(asked=_deleted_topics, told=lambda answer: answer.responses),
+    21: Shape(
+        asked=lambda request: request.topics,
+        told=lambda answer: answer.topics,
+        inner="partitions",
+    ),
+    30: Shape(
+        asked=lambda request: request.creations,
+        key=_acl,
+        told=lambda answer: answer.results,
+        in_order=True,
+    ),
+    31: Shape(
+        asked=lambda request: request.filters,
+        key=_acl_filter,
+        told=lambda answer: answer.filter_results,
+        in_order=True,
+    ),
+    33: _CONFIGS,
+    34: Shape(
+        asked=lambda request: (topic for place in request.dirs for topic in place.topics),
+        told=lambda answer: answer.results,
+        told_key=_topic_name,
+        inner="partitions",
+    ),
+    37: Shape(asked=lambda request: request.topics, told=lambda answer: answer.results),
+    38: _NONE,
+    39: _NONE,
+    40: _NONE,
+    42: Shape(
+        asked=lambda request: request.groups_names,
+        key=lambda item: ("group", item if isinstance(item, str) else item.group_id),
+        told=lambda answer: answer.results,
+    ),
+    43: Shape(
+        asked=lambda request: request.topic_partitions or (),
+        told=lambda answer: answer.replica_election_results,
+        inner="partition_result",
+    ),
+    44: _CONFIGS,
+    45: Shape(
+        asked=lambda request: request.topics,
+        told=lambda answer: answer.responses,
+        inner="partitions",
+    ),
+    47: _NAMED_GROUP,
+    49: Shape(
+        asked=lambda request: request.entries,
+        key=_entity,
+        told=lambda answer: answer.entries,
+        settings=lambda item: [change.key for change in item.ops[:MOST]],
+    ),
+    51: Shape(
+        asked=lambda request: [*request.deletions, *request.upsertions],
+        key=_of("user", "name"),
+        told=lambda answer: answer.results,
+        told_key=_of("user", "user"),
+    ),
+    57: Shape(
+        asked=lambda request: request.feature_updates,
+        key=_of("feature", "feature"),
+        told=lambda answer: answer.results,
+    ),
+    64: Shape(asked=_one, key=_of("broker", "broker_id")),
+    80: _VOTER,
+    81: _VOTER,
+    91: _NAMED_GROUP,
+    92: _NAMED_GROUP,
+    10003: Shape(asked=_one, key=_of("plugin", "name")),
+}
+DATA: Final[Mapping[int, Shape]] = {
+    0: Shape(
+        asked=lambda request: request.topic_data,
+        told=lambda answer: answer.responses,
+        inner="partition_responses",
+    ),
+    1: Shape(told=lambda answer: answer.responses, inner="partitions", read=True),
+}
+SHAPES: Final = {**ADMIN, **DATA}
+
+
+@define(eq=False)
+class Subjects:
+    """Of one request. Taken before it is served: a deleted topic has no name afterwards."""
+
+    shape: Shape
+    found: list[Subject]
+    count: int
+    _by_key: dict[Key, Subject]
+    _image: MetadataImage
+
+    def tell(self, answer: Any) -> list[int]:
+        """Note what became of each; all errors of the answer, its own first."""
+        errors = [getattr(answer, "error_code", 0)]
+        told = self.shape.told_key or self.shape.key
+        for number, item in enumerate(self.shape.told(answer)):
+            if number >= LOOKED_AT:
+                break
+            error = _error_of(item, self.shape.inner)
+            if self.shape.in_order:
+                subject = self.found[number] if number < len(self.found) else None
+            else:
+                subject = self._by_key.get(told(item))
+            if subject is None and self.shape.read:
+                subject = self._add(item)
+            if subject is not None:
+                subject.error = subject.error or error
+            errors.append(error)
+        return errors
+
+    def _add(self, item: Any) -> Subject:
+        """One that the request did not name."""
+        key = self.shape.key(item)
+        subject = Subject(key[0], _known_name(item, key[1], self._image))
+        self._by_key[key] = subject
+        self.found.append(subject)
+        self.count += 1
+        return subject
+
+
+def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
+    """Those that a request names; of an API without a shape none."""
+    shape = SHAPES.get(key, _NONE)
+    found: list[Subject] = []
+    by_key: dict[Key, Subject] = {}
+    count = 0
+    for item in shape.asked(request):
+        count += 1
+        if count > LOOKED_AT:
+            continue
+        type_, name = shape.key(item)
+        subject = Subject(type_, _known_name(item, name, image), shape.settings(item))
+        found.append(subject)
+        by_key[type_, name] = by_key[type_, subject.name] = subject
+    return Subjects(shape, found, count, by_key, image)
+
+
+def _known_name(item: Any, name: str, image: MetadataImage) -> str:
+    """The name of a topic that is asked for by its id."""
+    topic_id = getattr(item, "topic_id", ZERO_TOPIC_ID)
+    if topic_id == ZERO_TOPIC_ID:
+        return name
+    topic = image.topic(topic_id)
+    return name if topic is None else topic.name
+
+
+def _error_of(item: Any, inner: str) -> int:
+    if not inner:
+        return int(item.error_code)
+    return next((int(one.error_code) for one in getattr(item, inner) if one.error_code), 0)
+
+
+def name_of(error: int) -> str:
+    """Kafka's name of an error."""
+    try:
+        return ErrorCode(error).name
+    except ValueError:
+        return str(error)

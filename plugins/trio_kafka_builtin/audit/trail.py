@@ -1,0 +1,181 @@
+"""Events on their way to a topic and the log: queued within a bound, written by one task.
+
+What finds the queue full is dropped and counted: no request waits for its audit. What is written
+goes to the broker's own log directly, so it is no request, and is not audited itself.
+"""
+
+import json
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import trio
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import Logger, get_logger
+from trio_kafka.introspect.metrics import Counter
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.plugin import NewTopic, PluginContext
+from trio_kafka.requests.log_sinks import Sink, TopicSink
+from trio_kafka_builtin.audit.plugin import AuditSettings
+
+LOGGER: Final = "kafka.authorizer.audit"
+SLICE: Final = 16  # events that are made lines without letting others run: about 0.3 ms
+WRITTEN: Final = 500  # lines at once
+CREATION_S: Final = 10.0
+_PRINCIPAL: Final = "User:ANONYMOUS"
+Event = dict[str, Any]
+
+
+class Trail:
+    """`take` queues; `run` writes until it is cancelled."""
+
+    def __init__(
+        self,
+        sinks: Sequence[Sink],
+        node: Node,
+        *,
+        bound: int,
+        dropped: Counter,
+        failed: Counter,
+        logger: Logger,
+    ) -> None:
+        """dropped: events without room; failed: lines that a sink did not take."""
+        self._sinks = sinks
+        self._bound = bound
+        self._dropped = dropped
+        self._failed = failed
+        self._logger = logger
+        self._queue: deque[Event] = deque()
+        self._came = trio.Event()
+        self._idle = trio.Event()
+        self._high_water = self._written = 0
+        self._failing = False
+        node.add("audit-events", "channel", self.figures)
+
+    def take(self, event: Event) -> None:
+        """Have an event written. Never waits."""
+        if len(self._queue) >= self._bound:
+            self._dropped.value += 1
+            return
+        self._queue.append(event)
+        self._high_water = max(self._high_water, len(self._queue))
+        self._came.set()
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Write until cancelled."""
+        task_status.started()
+        while True:
+            self._idle.set()
+            await self._came.wait()
+            self._came, self._idle = trio.Event(), trio.Event()
+            while self._queue:
+                lines: list[str] = []
+                while self._queue and len(lines) < WRITTEN:
+                    some = min(len(self._queue), SLICE)
+                    lines += [line_of(self._queue.popleft()) for _ in range(some)]
+                    await trio.lowlevel.checkpoint()
+                await self._write(lines)
+
+    async def drain(self) -> None:
+        """Until all that was taken is written."""
+        await trio.lowlevel.checkpoint()
+        while self._queue or not self._idle.is_set():
+            await self._idle.wait()
+
+    async def _write(self, lines: list[str]) -> None:
+        for sink in self._sinks:
+            try:
+                await sink.write(lines)
+            except (OSError, KafkaError) as error:
+                self._failed.value += len(lines)
+                if not self._failing:
+                    self._logger.warning("events cannot be written", reason=str(error))
+                self._failing = True
+            else:
+                self._failing = False
+        self._written += len(lines)
+
+    def figures(self) -> Figures:
+        return {
+            "depth": len(self._queue),
+            "bound": self._bound,
+            "high_water": self._high_water,
+            "items": self._written,
+            "dropped": self._dropped.value,
+            "failed": self._failed.value,
+        }
+
+
+def line_of(event: Event) -> str:
+    """An event as it is written."""
+    return json.dumps(event, separators=(",", ":"))
+
+
+class LogSink:
+    """The broker's own log."""
+
+    def __init__(self) -> None:
+        self._logger = get_logger(LOGGER)
+
+    async def write(self, lines: Sequence[str]) -> None:
+        for number, line in enumerate(lines, 1):
+            self._logger.info("audit:%s", line)
+            if not number % SLICE:
+                await trio.lowlevel.checkpoint()
+
+
+class AuditTopic:
+    """The topic of the events; made when the first is written, with settings that keep them."""
+
+    def __init__(self, context: PluginContext[AuditSettings]) -> None:
+        parts, self._settings = context.parts, context.settings
+        self._parts = parts
+        self._sink = TopicSink(
+            self._settings.topic,
+            replicas=parts.replicas,
+            metadata=parts.metadata,
+            create=_nobody_creates,
+            wall=context.world.clock.wall,
+        )
+
+    async def write(self, lines: Sequence[str]) -> None:
+        """Raises KafkaError if the topic is not there and cannot be made."""
+        name = self._settings.topic
+        if name not in self._parts.metadata.image.topics:
+            await self._create(name)
+        await self._sink.write(lines)
+
+    async def _create(self, name: str) -> None:
+        wanted = NewTopic(
+            name=name,
+            partitions=1,  # so that events keep their order
+            configs={
+                "cleanup.policy": "delete",
+                "retention.ms": str(self._settings.retention_ms),
+                "compression.type": "producer",
+                "message.timestamp.type": "CreateTime",
+            },
+        )
+        deadline = trio.current_time() + CREATION_S
+        made = await self._parts.controller.create_topics(
+            [wanted], deadline=deadline, principal=_PRINCIPAL
+        )
+        error = made[name]
+        if isinstance(error, KafkaError) and error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+            raise error
+
+
+def _nobody_creates(names: Iterable[str]) -> None:
+    """`AuditTopic` has done so: with its own settings, whatever auto.create.topics.enable says."""
+    del names
+
+
+def sinks_of(context: PluginContext[AuditSettings]) -> list[Sink]:
+    """Where the settings want events."""
+    sinks: list[Sink] = []
+    if context.settings.topic:
+        sinks.append(AuditTopic(context))
+    if context.settings.log:
+        sinks.append(LogSink())
+    return sinks

@@ -1,0 +1,114 @@
+"""Watches requests of the audited APIs, and makes an event of each."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from trio_kafka.plugin import Context, PluginContext, PluginError, Registry
+from trio_kafka_builtin.audit.plugin import AuditSettings
+from trio_kafka_builtin.audit.subjects import (
+    ADMIN,
+    DATA,
+    LONGEST,
+    MOST,
+    Subjects,
+    name_of,
+    subjects_of,
+)
+from trio_kafka_builtin.audit.trail import Event, Trail
+
+ALL_ADMIN: Final = "admin"
+SCHEMA: Final = 1  # of events; grows when a field changes its meaning
+Forward = Callable[[Any], Awaitable[Any]]
+
+
+def apis_of(names: Iterable[str], registry: Registry) -> list[type[Any]]:
+    """The classes of the requests that are audited. Raises PluginError for a name of none."""
+    served = {listed.key: registry.get(listed.key) for listed in registry}
+    by_name = {api.name.lower(): api for api in served.values() if api is not None}
+    found: dict[int, type[Any]] = {}
+    for name in names:
+        if name.lower() == ALL_ADMIN:
+            found |= {key: api.request for key, api in served.items() if api and key in ADMIN}
+        elif (api := by_name.get(name.lower())) is not None:
+            found[api.key] = api.request
+        else:
+            raise PluginError(f"plugin.audit.apis: no API {name!r} is served: want `admin` or one")
+    return list(found.values())
+
+
+class Watch:
+    """`around` of each audited API: also what is refused further in, or never answered, is told."""
+
+    def __init__(self, context: PluginContext[AuditSettings], trail: Trail) -> None:
+        self._trail = trail
+        self._parts = context.parts
+        self._wall = context.world.clock.wall
+        self._random = context.world.random
+        self._sample = context.settings.sample
+        self._own_topic = context.settings.topic
+
+    async def around(self, request: Any, context: Context, forward: Forward) -> Any:
+        """Have the request served, and note it with what became of it."""
+        key = context.request.key
+        sampled = self._sample if key in DATA else 1
+        if sampled > 1 and self._random.randrange(sampled):
+            return await forward(request)
+        event = self._begin(key, request, context)
+        if sampled > 1:
+            event["one_of"] = sampled
+        subjects = subjects_of(key, request, self._parts.metadata.image)
+        try:
+            answer = await forward(request)
+        except BaseException:
+            # Its client has left, or the broker stops: it may have been done all the same.
+            self._end(event, subjects, None)
+            raise
+        self._end(event, subjects, answer)
+        return answer
+
+    def _begin(self, key: int, request: Any, context: Context) -> Event:
+        software = context.connection.software
+        api = self._parts.apis.get(key)
+        event: Event = {
+            "schema": SCHEMA,
+            "time": datetime.fromtimestamp(self._wall(), UTC).isoformat(timespec="milliseconds"),
+            "broker": int(self._parts.node_id),
+            "principal": context.principal,
+            "client_id": context.client_id[:LONGEST],
+            "software": None if software is None else " ".join(software)[:LONGEST],
+            "address": context.peer.host,
+            "listener": context.listener,
+            "api": str(key) if api is None else api.name,
+            "api_version": context.version,
+            "correlation_id": context.correlation,
+        }
+        if getattr(request, "validate_only", False):
+            event["validate_only"] = True
+        return event
+
+    def _end(self, event: Event, subjects: Subjects, answer: Any) -> None:
+        """answer: None: there is none."""
+        errors = [] if answer is None else subjects.tell(answer)
+        if subjects.shape.read and self._is_idle(subjects):
+            return
+        failed = [error for error in errors if error]
+        event["outcome"] = _outcome(errors, failed)
+        event["error"] = name_of(failed[0]) if failed else None
+        event["subjects"] = [one.plain() for one in subjects.found[:MOST]]
+        if subjects.count > MOST:
+            event["more_subjects"] = subjects.count - MOST
+        self._trail.take(event)
+
+    def _is_idle(self, subjects: Subjects) -> bool:
+        """Nothing was read but events, each of which would bring forth the next."""
+        return all(one.name == self._own_topic for one in subjects.found)
+
+
+def _outcome(errors: list[int], failed: list[int]) -> str:
+    """errors: that of the whole answer first, then those of its items."""
+    if not errors:
+        return "unknown"
+    if not failed:
+        return "done"
+    return "refused" if errors[0] or len(failed) == len(errors) - 1 else "partly"

@@ -1,0 +1,45 @@
+"""A broker with the plugin, and the events that it has written."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
+
+from tests.requests.test_log_sinks import values
+from trio_kafka.hosting.declared import Plugin
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_builtin.audit.plugin import audit
+
+TOPIC = "trio-audit"
+
+
+@asynccontextmanager
+async def audited(*others: Plugin, **settings: str) -> AsyncIterator[ServedBroker]:
+    """settings: of the plugin, `_` for `.`."""
+    given = {f"plugin.audit.{name.replace('_', '.')}": text for name, text in settings.items()}
+    given |= {"plugin.audit.enabled": "true"}
+    async with served_broker(simulated_world(), given, plugins=(audit, *others)) as served:
+        yield served
+
+
+async def events(served: ServedBroker, topic: str = TOPIC) -> list[dict[str, Any]]:
+    """Those in the topic, once nothing is on its way."""
+    await written(served)
+    if topic not in served.broker.metadata.image.topics:
+        return []
+    return [json.loads(one) for one in await values(served, topic, 0)]
+
+
+async def written(served: ServedBroker) -> None:
+    """Until the queue is empty and its task has nothing in hand."""
+    while figures(served)["depth"]:
+        await trio.sleep(0.01)
+    await trio.sleep(1)
+
+
+def figures(served: ServedBroker) -> dict[str, Any]:
+    (node,) = [one for _, one in served.broker.node.walk() if one.name == "audit-events"]
+    return dict(node.figures())

@@ -1,0 +1,241 @@
+"""The plugin in a whole broker: what is told, where, and what never is."""
+
+import json
+import logging
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_builtin.audit.kit import TOPIC, audited, events
+from trio_kafka.model import TopicPartition
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka.protocol.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
+from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.scripted_client import request_frame
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_builtin.audit.plugin import audit
+from trio_kafka_builtin.audit.trail import LOGGER
+
+SECRET = "correct-horse"
+
+
+def produce(served: ServedBroker, topic: str) -> ProduceRequest:
+    topic_id = served.broker.metadata.image.topics[topic].id
+    batch = memoryview(encode_batch([Record(timestamp=1, value=SECRET.encode())]))
+    data = TopicProduceData(topic_id=topic_id, partition_data=[PartitionProduceData(0, batch)])
+    return ProduceRequest(acks=1, timeout_ms=1000, topic_data=[data])
+
+
+def fetch(served: ServedBroker, topic: str) -> FetchRequest:
+    topic_id = served.broker.metadata.image.topics[topic].id
+    partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)]
+    return FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        session_epoch=-1,
+        topics=[FetchTopic(topic_id=topic_id, partitions=partitions)],
+    )
+
+
+async def test_a_created_topic_is_told_with_who_what_when_and_what_became_of_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with audited() as served:
+        await served.create_topic("orders", 3, {"retention.ms": "1234567"})
+
+        (event,) = await events(served)
+
+    assert event["api"] == "CreateTopics"
+    assert event["principal"] == "User:ANONYMOUS"
+    assert event["client_id"] == "scripted"
+    assert event["address"] == "broker"  # the one host of the simulated world
+    assert event["listener"] == "PLAINTEXT"
+    assert event["broker"] == 1
+    assert event["schema"] == 1
+    assert event["time"].endswith("+00:00")
+    assert event["outcome"] == "done"
+    assert event["error"] is None
+    assert event["subjects"] == [{"type": "topic", "name": "orders", "settings": ["retention.ms"]}]
+    assert "1234567" not in json.dumps(event)
+
+
+async def test_each_of_several_topics_has_its_own_error(autojump_clock: MockClock) -> None:
+    async with audited() as served:
+        await served.create_topic("a")
+        await served.ask(
+            CreateTopicsRequest([CreatableTopic("a", 1, 1), CreatableTopic("b", 1, 1)])
+        )
+        await served.ask(CreateTopicsRequest([CreatableTopic("b", 1, 1)], validate_only=True))
+
+        _, partly, refused = await events(served)
+
+    assert partly["outcome"] == "partly"
+    assert partly["subjects"] == [
+        {"type": "topic", "name": "a", "error": "TOPIC_ALREADY_EXISTS"},
+        {"type": "topic", "name": "b"},
+    ]
+    assert (refused["outcome"], refused["error"]) == ("refused", "TOPIC_ALREADY_EXISTS")
+    assert refused["validate_only"] is True
+    assert "validate_only" not in partly
+
+
+async def test_a_topic_that_is_deleted_by_its_id_is_named(autojump_clock: MockClock) -> None:
+    async with audited() as served:
+        topic_id = await served.create_topic("gone")
+        await served.ask(DeleteTopicsRequest([DeleteTopicState(None, topic_id)], timeout_ms=1000))
+
+        deleted = (await events(served))[-1]
+
+    assert deleted["api"] == "DeleteTopics"
+    assert deleted["subjects"] == [{"type": "topic", "name": "gone"}]
+
+
+async def test_of_settings_there_are_names_and_never_values(autojump_clock: MockClock) -> None:
+    async with audited() as served:
+        change = AlterableConfig("retention.ms", 0, SECRET)
+        resource = AlterConfigsResource(2, "nowhere", [change])
+        await served.ask(IncrementalAlterConfigsRequest([resource]))
+
+        (event,) = await events(served)
+
+    assert event["outcome"] == "refused"
+    assert event["subjects"][0]["settings"] == ["retention.ms"]
+    assert SECRET not in json.dumps(event)
+
+
+async def test_what_only_reads_is_not_told(autojump_clock: MockClock) -> None:
+    async with audited() as served:
+        await served.ask(MetadataRequest(topics=None))
+
+        assert await events(served) == []
+        assert TOPIC not in served.broker.metadata.image.topics
+
+
+async def test_records_are_told_of_where_it_is_wanted_and_never_shown(
+    autojump_clock: MockClock,
+) -> None:
+    async with audited(apis="Produce,Fetch", sample="1") as served:
+        await served.create_topic("data")
+        await served.ask(produce(served, "data"))
+        await served.ask(fetch(served, "data"))
+
+        told = await events(served)
+
+    assert [(one["api"], one["subjects"]) for one in told] == [
+        ("Produce", [{"type": "topic", "name": "data"}]),
+        ("Fetch", [{"type": "topic", "name": "data"}]),
+    ]
+    assert SECRET not in json.dumps(told)
+
+
+async def test_who_reads_the_events_brings_forth_no_others(autojump_clock: MockClock) -> None:
+    async with audited(apis="admin,Fetch", sample="1") as served:
+        await served.create_topic("data")
+        before = await events(served)
+        await served.ask(fetch(served, TOPIC))
+
+        assert await events(served) == before
+
+
+async def test_of_records_a_sample_is_told(autojump_clock: MockClock) -> None:
+    async with audited(apis="Produce", sample="10") as served:
+        await served.create_topic("data")
+        for _ in range(200):
+            await served.ask(produce(served, "data"))
+
+        told = await events(served)
+
+    assert 5 <= len(told) <= 50
+    assert {one["one_of"] for one in told} == {10}
+
+
+async def test_the_topic_is_made_with_settings_that_keep_events(autojump_clock: MockClock) -> None:
+    async with audited(retention_ms="1000000") as served:
+        await served.create_topic("data")
+        await events(served)
+
+        image = served.broker.metadata.image
+        configs = next(
+            dict(configs) for (_, name), configs in image.configs.items() if name == TOPIC
+        )
+
+    assert len(image.topics[TOPIC].partitions) == 1
+    assert configs["cleanup.policy"] == "delete"
+    assert configs["retention.ms"] == "1000000"
+
+
+async def test_what_clients_began_that_left_before_their_answers_is_told(
+    autojump_clock: MockClock,
+) -> None:
+    async with audited() as served:
+        for passes in range(30):  # it leaves a little later each time
+            async with served.connect() as other:
+                topic = CreatableTopic(f"hasty-{passes}", 1, 1)
+                await other.send(request_frame(CreateTopicsRequest([topic], timeout_ms=1000), 7))
+                for _ in range(passes):
+                    await trio.lowlevel.checkpoint()
+        told = {one["subjects"][0]["name"]: one["outcome"] for one in await events(served)}
+        made = {name for name in served.broker.metadata.image.topics if name != TOPIC}
+
+    assert made
+    assert made <= told.keys()
+    assert set(told.values()) <= {"unknown", "done"}
+
+
+async def test_the_log_has_events_too(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger=LOGGER):
+        async with audited(topic="") as served:
+            await served.create_topic("data")
+            assert await events(served) == []
+            assert served.broker.logs.get(TopicPartition(TOPIC, 0)) is None
+
+    lines = [one.getMessage() for one in caplog.records if one.name == LOGGER]
+    assert json.loads(lines[0].removeprefix("audit:"))["api"] == "CreateTopics"
+
+
+async def test_it_is_off_unless_it_is_wanted(autojump_clock: MockClock) -> None:
+    async with served_broker(simulated_world(), plugins=(audit,)) as served:
+        configs = [CreatableTopicConfig("retention.ms", "1")]
+        await served.ask(CreateTopicsRequest([CreatableTopic("a", 1, 1, configs=configs)]))
+
+        assert len(served.broker.parts.interceptors) == 0
+        assert served.broker.plugins.find("audit").state.value != "ready"
+
+
+async def test_what_waits_when_the_broker_stops_is_written(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    given = {"plugin.audit.enabled": "true"}
+    async with served_broker(world, given, plugins=(audit,)) as served:
+        await served.create_topic("last")
+    async with served_broker(world, plugins=()) as served:
+        served_topics = served.broker.metadata.image.topics
+
+        assert TOPIC in served_topics
+
+
+async def test_an_api_that_is_not_there_is_named(autojump_clock: MockClock) -> None:
+    async with audited(apis="CreateTopisc") as served:
+        hosted = served.broker.plugins.find("audit")
+
+        assert hosted.state.value == "failed"
+        assert "CreateTopisc" in str(hosted.error)

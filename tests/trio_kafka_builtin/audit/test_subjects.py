@@ -1,0 +1,110 @@
+"""The table of what is told, held to the messages: each field that it reads is there."""
+
+import importlib
+import pkgutil
+from typing import Any
+
+import pytest
+
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.protocol import messages
+from trio_kafka.protocol.messages.k30_create_acls import (
+    AclCreation,
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+)
+from trio_kafka.protocol.messages.k51_alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
+from trio_kafka.protocol.schema import fields_of, message_of
+from trio_kafka_builtin.audit.subjects import (
+    LOOKED_AT,
+    MOST,
+    SHAPES,
+    Subject,
+    name_of,
+    subjects_of,
+)
+
+
+def request_class(key: int) -> type[Any]:
+    (name,) = [
+        one.name
+        for one in pkgutil.iter_modules(messages.__path__)
+        if int(one.name[1:].split("_")[0]) == key
+    ]
+    module = importlib.import_module(f"{messages.__name__}.{name}")
+    return next(
+        one
+        for title, one in vars(module).items()
+        if title.endswith("Request") and one.__module__ == module.__name__
+    )
+
+
+def filled(cls: type[Any]) -> Any:
+    """A message with one item in each array."""
+    made = cls()
+    for one in fields_of(cls):
+        struct = one.of.struct if one.kind == "array" and one.of is not None else None
+        if one.kind == "array" and struct is not None:
+            setattr(made, one.name, [filled(struct)])
+        elif one.kind == "array":
+            setattr(
+                made, one.name, ["x"] if one.of is not None and one.of.kind == "string" else [1]
+            )
+    return made
+
+
+@pytest.mark.parametrize("key", sorted(SHAPES))
+def test_what_the_table_reads_of_an_api_is_there(key: int) -> None:
+    request = request_class(key)
+    response = message_of(request).response
+    assert response is not None
+
+    found = subjects_of(key, filled(request), MetadataImage())
+    errors = found.tell(filled(response))
+
+    assert set(errors) == {0}
+    assert all(one.type and isinstance(one.name, str) for one in found.found)
+
+
+def test_answers_without_names_come_in_the_order_of_the_request() -> None:
+    request = CreateAclsRequest(
+        [AclCreation(2, "a", 3, "User:x", "*", 2, 3), AclCreation(4, "b", 3, "User:x", "*", 2, 3)]
+    )
+    subjects = subjects_of(30, request, MetadataImage())
+
+    subjects.tell(CreateAclsResponse(results=[AclCreationResult(0), AclCreationResult(29)]))
+
+    assert [one.plain() for one in subjects.found] == [
+        {"type": "topic", "name": "a"},
+        {"type": "cluster", "name": "b", "error": name_of(29)},
+    ]
+
+
+def test_of_a_password_there_is_the_user() -> None:
+    change = ScramCredentialUpsertion("eve", 1, 4096, b"salt", b"secret")
+    subjects = subjects_of(
+        51, AlterUserScramCredentialsRequest(deletions=[], upsertions=[change]), MetadataImage()
+    )
+
+    assert [one.plain() for one in subjects.found] == [{"type": "user", "name": "eve"}]
+
+
+def test_long_names_are_cut_and_of_many_subjects_some_are_looked_at() -> None:
+    class Many:
+        topics = [type("T", (), {"name": "x" * 1000, "configs": []})] * (LOOKED_AT + 7)
+
+    subjects = subjects_of(19, Many(), MetadataImage())
+
+    assert subjects.count == LOOKED_AT + 7
+    assert len(subjects.found) == LOOKED_AT
+    assert len(subjects.found[0].plain()["name"]) == 256
+    assert len(Subject("t", "n", ["s"] * 1000).plain()["settings"]) == MOST
+
+
+def test_an_error_that_nobody_knows_is_its_number() -> None:
+    assert name_of(3) == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert name_of(30000) == "30000"
