@@ -7,6 +7,8 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from trio_kafka.broker import Broker
+from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Family, Plugin
 from trio_kafka.testing.asgi import Answer, ask
 from trio_kafka.testing.harness import PluginHarness
@@ -66,3 +68,11 @@ def shown(families: Iterable[Family]) -> dict[str, float]:
 def written(name: str, labels: Iterable[tuple[str, str]]) -> str:
     inside = ",".join(f"{key}={text}" for key, text in sorted(labels))
     return f"{name}{{{inside}}}" if inside else name
+
+
+def address_of(broker: Broker) -> Endpoint:
+    """Where HTTP is served."""
+    names = (node.name for _, node in broker.node.walk() if node.kind == "listener")
+    (name,) = (name for name in names if name.startswith("http://"))
+    host, _, port = name.removeprefix("http://").rpartition(":")
+    return Endpoint(host, int(port))

@@ -25,7 +25,7 @@ async def test_throttled_clients_are_told_by_quota_not_by_name(autojump_clock: M
         accounts = it.parts.quotas.quotas.fetch.accounts
         now_ms = it.parts.quotas.quotas.now_ms()
         for user, wait_ms in (("a", 100), ("b", 700)):
-            accounts.set((("user", user),), 1.0)
+            accounts.set((user, ""), 1.0)
             accounts.of(user, "secret-id", now_ms).waited.record(wait_ms, now_ms)
 
         found = read(read_own, it.parts)

@@ -1,0 +1,76 @@
+import logging
+from itertools import pairwise
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_metrics.kit import harness, shown
+from trio_kafka.introspect.log import get_logger
+from trio_kafka_metrics.collection import SLICE_S, Collection, catalogue
+
+
+def collection(it, most: int = 10_000) -> Collection:
+    return Collection(
+        it.parts, None, most=most, elapsed=trio.current_time, logger=get_logger("metrics")
+    )
+
+
+def test_the_catalogue_has_each_metric_once() -> None:
+    found = [(one.name, one.labels) for one in catalogue()]
+
+    assert len(set(found)) == len(found)
+    assert len(found) > 100
+
+
+async def test_what_a_look_says_is_declared(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t")
+        families = await collection(it).look()
+
+    declared = {one.name for one in catalogue()}
+    counters = {f"trio_kafka_{one.name}_total" for one in it.counters}
+    undeclared = {family.name for family in families} - declared - counters
+    assert {name for name in undeclared if not name.startswith("trio_kafka_plugin_")} == set()
+    assert len({family.name for family in families}) == len(families)
+    assert all(len(one.labels) == len(one.values) for one in families)
+
+
+async def test_what_is_left_out_is_counted_each_time_and_told_once(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t", 8)
+        with caplog.at_level(logging.WARNING):
+            one = collection(it, most=40)
+            found = [shown(await one.look())["trio_kafka_metrics_series_dropped"] for _ in range(2)]
+
+    assert found[0] == found[1] > 40
+    told = [record for record in caplog.records if "series left out" in record.message]
+    assert len(told) == 1
+
+
+async def test_others_run_between_slices(autojump_clock: MockClock) -> None:
+    now, turns = [0.0], []
+
+    def steps():
+        for _ in range(10):
+            now[0] += SLICE_S / 2
+            yield
+        return "done"
+
+    async def others() -> None:
+        while True:
+            turns.append(now[0])
+            await trio.lowlevel.checkpoint()
+
+    async with harness() as it:
+        one = Collection(it.parts, None, most=1, elapsed=lambda: now[0], logger=get_logger("m"))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(others)
+            assert await one.in_slices(steps()) == "done"
+            nursery.cancel_scope.cancel()
+
+    pauses = [later - sooner for sooner, later in pairwise([0.0, *turns])]
+    assert max(pauses) <= SLICE_S * 2.01  # tasks of a pass run in any order
+    assert one.longest_s <= SLICE_S * 1.01

@@ -1,0 +1,120 @@
+"""What is written is what prometheus_client's own parsers read."""
+
+import subprocess
+import sys
+
+import pytest
+from prometheus_client.openmetrics.parser import (
+    text_string_to_metric_families as open_families,
+)
+from prometheus_client.parser import text_string_to_metric_families as plain_families
+
+from tests.trio_kafka_metrics.kit import OPEN
+from trio_kafka.plugin import Family, Kind
+from trio_kafka.steps import whole
+from trio_kafka_metrics.exposition import Form, process_families
+
+PROMETHEUS = (
+    "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+    "text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+)
+HOSTILE = 'a\\b"c\nd} 1\nx{'
+
+
+def families() -> list[Family]:
+    counter = Family(name="requests_total", kind=Kind.COUNTER, help='What "came"\nin \\ all.')
+    counter.add(3, (("topic", HOSTILE),))
+    counter.add(2.5)
+    gauge = Family(name="depth", kind=Kind.GAUGE, help="How deep.")
+    gauge.add(True, (("b", "2"), ("a", "1")))
+    gauge.add(float("nan"))
+    times = Family(name="time", kind=Kind.SUMMARY, help="How long.")
+    times.add(0.25, (("api", "x"), ("quantile", "0.50")))
+    times.add(7, (("api", "x"),), "_count")
+    return [counter, gauge, times]
+
+
+def text(form: Form, given: list[Family]) -> str:
+    return b"".join(whole(form.write(given))).decode()
+
+
+@pytest.mark.parametrize(("accept", "parse"), [("", plain_families), (OPEN, open_families)])
+def test_a_parser_reads_what_was_measured(accept: str, parse) -> None:
+    found = {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for family in parse(text(Form(accept), families()))
+        for sample in family.samples
+    }
+
+    assert found[("requests_total", ("topic", HOSTILE))] == 3
+    assert found[("requests_total",)] == 2.5
+    assert found[("depth", ("a", "1"), ("b", "2"))] == 1
+    assert found[("time_count", ("api", "x"))] == 7
+    quantile = "0.5" if accept else "0.50"
+    assert found[("time", ("api", "x"), ("quantile", quantile))] == 0.25
+
+
+@pytest.mark.parametrize("accept", ["", OPEN])
+def test_each_family_has_one_head(accept: str) -> None:
+    written = text(Form(accept), families())
+
+    assert written.count("# TYPE") == written.count("# HELP") == 3
+    assert written.count("# EOF") == (1 if accept else 0)
+    stem = "requests" if accept else "requests_total"
+    assert f"# TYPE {stem} counter\n" in written
+
+
+def test_prometheus_gets_openmetrics_and_others_the_plain_text() -> None:
+    assert Form(PROMETHEUS).content_type.startswith("application/openmetrics-text; version=1.0.0")
+    assert "allow-utf-8" not in Form(PROMETHEUS).content_type
+    assert Form("text/html").content_type.startswith("text/plain; version=0.0.4")
+    assert Form("").content_type == Form("*/*").content_type
+
+
+def test_what_shares_its_labels_is_written_with_them() -> None:
+    one = Family(name="one", kind=Kind.GAUGE, help="")
+    two = Family(name="two", kind=Kind.GAUGE, help="", labels=one.labels)
+    one.add(1, (("at", "x"),))
+    two.values.append(2)
+
+    written = text(Form(""), [one, two])
+
+    assert 'one{at="x"} 1.0\n' in written
+    assert 'two{at="x"} 2.0\n' in written
+
+
+def test_many_samples_are_written_in_steps() -> None:
+    family = Family(name="one", kind=Kind.GAUGE, help="")
+    for number in range(1250):
+        family.add(number, (("at", f"{number}"),))
+
+    steps = Form("").write([family])
+    paused = 0
+    try:
+        while True:
+            next(steps)
+            paused += 1
+    except StopIteration as end:
+        written = b"".join(end.value).decode()
+
+    assert paused == 3 + 3
+    assert [line for line in written.splitlines() if line.startswith("one")][-1] == (
+        'one{at="1249"} 1249.0'
+    )
+
+
+def test_the_process_tells_its_memory_and_time() -> None:
+    found = {family.name: family for family in process_families()}
+
+    assert found["process_cpu_seconds_total"].kind is Kind.COUNTER
+    assert found["process_resident_memory_bytes"].values[0] > 1 << 20
+
+
+def test_the_plugin_does_not_import_it() -> None:
+    code = (
+        "import sys, trio_kafka_metrics.plugin;"
+        "print([one for one in sys.modules if one.startswith('prometheus_client')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"

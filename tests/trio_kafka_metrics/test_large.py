@@ -1,0 +1,69 @@
+"""A scrape of 10,000 partitions: bounded slices, and what it costs."""
+
+import gc
+import time
+
+import pytest
+import trio
+
+from tests.trio_kafka_metrics.kit import OPEN, harness, scrape
+from trio_kafka.model import TopicPartition
+from trio_kafka.replication.partition import Partition
+from trio_kafka_metrics.collection import Collection
+
+PARTITIONS = 10_000
+LIMIT_S = 0.005
+
+pytestmark = pytest.mark.slow
+
+
+def grow(replicas, topics: int = 100) -> None:
+    """Many partitions beside the one that is there; they share its log."""
+    (one,) = replicas.partitions
+    state = replicas.image.partition(one.at)
+    for number in range(PARTITIONS):
+        at = TopicPartition(f"topic-{number % topics}", number // topics)
+        made = Partition(one.topic_id, at, one.node, state, changed=replicas._changed)
+        made.log = one.log
+        replicas._nodes[made] = None
+        replicas.traffic.join(at.topic)
+
+
+async def test_no_slice_of_a_large_scrape_takes_long(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slices: list[float] = []
+
+    async def timed(self: Collection, steps):
+        """As it is, by the time of this thread: others may have the processor meanwhile."""
+        while True:
+            began = time.thread_time()
+            try:
+                while time.thread_time() - began < 0.002:
+                    next(steps)
+            except StopIteration as end:
+                return end.value
+            finally:
+                slices.append(time.thread_time() - began)
+                await trio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(Collection, "in_slices", timed)
+    async with harness({"max.series": "1000000"}) as it:
+        await it.served.create_topic("t")
+        await scrape(it)
+        grow(it.parts.replicas)
+        gc.collect()
+        gc.freeze()
+        slices.clear()
+        answer = await scrape(it, OPEN)
+        gc.unfreeze()
+        for made in [one for one, node in it.parts.replicas._nodes.items() if node is None]:
+            del it.parts.replicas._nodes[made]
+
+    print(
+        f"CPU {sum(slices):.3f} s in {len(slices)} slices, the longest {max(slices) * 1e3:.1f} ms"
+    )
+    assert answer.body.count(b"\nkafka_log_log_size{") == PARTITIONS + 2
+    assert len(slices) > 20
+    late = [took for took in slices if took > LIMIT_S]
+    assert late == []

@@ -1,0 +1,78 @@
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_metrics.kit import harness
+from trio_kafka.plugin import Family, PluginContext, PluginError, plugin
+
+
+class Reporter:
+    """Keeps what it is told."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+        self.told: list[dict[str, float]] = []
+
+    def report(self, families: Sequence[Family]) -> None:
+        self.told.append({name: value for one in families for name, _, value in one.samples()})
+        if self.error is not None:
+            raise self.error
+
+
+def telling(name: str, reporter: Reporter):
+    @plugin(name)
+    @asynccontextmanager
+    async def made(context: PluginContext[object]) -> AsyncIterator[None]:
+        """Wants to be told."""
+        context.add_metrics_reporter(reporter)
+        yield
+
+    return made
+
+
+async def test_reporters_are_told_every_interval(autojump_clock: MockClock) -> None:
+    reporter = Reporter()
+    async with harness({"report.interval.ms": "5000"}, telling("one", reporter)) as it:
+        await it.served.create_topic("t", 3)
+        await trio.sleep(11)
+
+    assert len(reporter.told) == 2
+    assert reporter.told[0]["kafka_server_replicamanager_partitioncount"] == 3
+
+
+async def test_one_that_fails_takes_nothing_from_others(autojump_clock: MockClock) -> None:
+    broken, whole = Reporter(ValueError("no")), Reporter()
+    plugins = telling("broken", broken), telling("whole", whole)
+    async with harness({"report.interval.ms": "1000"}, *plugins) as it:
+        await trio.sleep(3.5)
+        assert it.host.find("metrics").state.value == "ready"
+
+    assert len(broken.told) == len(whole.told) == 3
+
+
+async def test_one_that_would_end_the_broker_ends_its_plugin(autojump_clock: MockClock) -> None:
+    broken, whole = Reporter(SystemExit(1)), Reporter()
+    plugins = telling("broken", broken), telling("whole", whole)
+    async with harness({"report.interval.ms": "1000"}, *plugins) as it:
+        await trio.sleep(3.5)
+        assert it.host.find("broken").state.value == "failed"
+        assert it.host.find("metrics").state.value == "ready"
+
+    assert len(broken.told) == 1
+    assert len(whole.told) == 3
+
+
+async def test_it_is_mounted_and_goes_with_its_plugin(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        assert it.mounts.find("/metrics") is not None
+        await it.host.stop()
+        assert it.mounts.find("/metrics") is None
+
+
+async def test_settings_that_cannot_be_are_refused(autojump_clock: MockClock) -> None:
+    with pytest.raises(PluginError, match=r"plugin\.metrics\.max\.series"):
+        async with harness({"max.series": "-1"}):
+            pass
