@@ -56,7 +56,7 @@ wheel: .venv/test.stamp
 lock: $(UV)
 	$(COMPILE) --group uv -o requirements/uv.txt
 	$(COMPILE) --group build -o requirements/build.txt
-	$(COMPILE) pyproject.toml -o requirements/run.txt
+	$(COMPILE) pyproject.toml --extra http -o requirements/run.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --group test -o requirements/test.txt \
 		-c requirements/uv.txt -c requirements/build.txt -c requirements/run.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --group dev -o requirements/dev.txt -c requirements/test.txt

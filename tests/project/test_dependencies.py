@@ -45,7 +45,7 @@ def test_every_dependency_has_its_reason_and_every_reason_its_dependency() -> No
 @pytest.mark.parametrize(
     ("lock", "wanted"),
     [
-        ("run", RUN),
+        ("run", RUN | set(names(OPTIONAL["http"]))),
         ("test", RUN | EXTRAS | GROUPS["test"]),
         ("dev", RUN | EXTRAS | GROUPS["dev"]),
         ("build", GROUPS["build"]),

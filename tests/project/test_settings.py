@@ -14,6 +14,7 @@ BY_CONFIG = {
     "advertised.listeners",
     "broker.id",
     "config.providers",
+    "control.plane.listener.name",
     "controller.listener.names",
     "controller.quorum.bootstrap.servers",
     "controller.quorum.voters",
@@ -23,6 +24,7 @@ BY_CONFIG = {
     "log.dir",
     "log.dirs",
     "metadata.log.dir",
+    "num.network.threads",
     "process.roles",
     "security.inter.broker.protocol",
 }
