@@ -123,4 +123,4 @@ def test_fencing_is_one_record_for_a_broker_that_leads_nothing() -> None:
     image = image_of(broker(1))
     one: BrokerRegistration = image.brokers[ONE]
 
-    assert len(fence(image, one, SETTINGS)) == 1
+    assert len(list(fence(image, one, SETTINGS))) == 1

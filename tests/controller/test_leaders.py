@@ -86,3 +86,15 @@ def test_a_broker_that_holds_nothing_changes_nothing() -> None:
 
     assert not list(leave(image, TWO, ControllerSettings()))
     assert not list(arrive(image, TWO))
+
+
+def test_partitions_without_a_change_are_looked_at_in_steps() -> None:
+    image = image_of(broker(1), broker(2))
+    records = [
+        PartitionRecord(partition_id=number, topic_id=ID, replicas=[1], isr=[1], leader=1)
+        for number in range(3500)
+    ]
+    image = after(image, [TopicRecord(name="t", topic_id=ID), *records])
+
+    assert list(leave(image, TWO, ControllerSettings())) == [None] * 3
+    assert list(arrive(image, TWO)) == [None] * 3

@@ -53,7 +53,7 @@ class Passes:
             self.count += 1
 
 
-@pytest.mark.parametrize(("partitions", "pauses"), [(1, 0), (1000, 15)])
+@pytest.mark.parametrize(("partitions", "pauses"), [(1, 0), (1000, 62)])
 async def test_a_large_change_lets_others_run(
     world: World, autojump_clock: object, partitions: int, pauses: int
 ) -> None:
@@ -129,6 +129,22 @@ async def test_who_resigns_meanwhile_has_written_nothing(
         assert (writer.active, writer.epoch) == (False, -1)
         with pytest.raises(KafkaError):
             await writer.write(lambda: Decision(writer.present))
+
+
+async def test_others_run_where_much_was_looked_at_and_nothing_has_to_change(
+    world: World, autojump_clock: object
+) -> None:
+    async with writing(world) as (writer, driver), trio.open_nursery() as nursery:
+        passes, start = Passes(), driver.next_offset
+        nursery.start_soon(passes.run)
+        await trio.lowlevel.checkpoint()
+        before = passes.count
+
+        await writer.write(lambda: Decision(None, iter([None] * 5)))
+
+        assert passes.count - before >= 5
+        assert driver.next_offset == start
+        nursery.cancel_scope.cancel()
 
 
 async def test_what_was_begun_in_one_epoch_is_not_written_in_the_next(

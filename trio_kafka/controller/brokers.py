@@ -5,7 +5,8 @@ ended.
 Source: KIP-500, KIP-631, KIP-841, KIP-858.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Final
 
 from attrs import Factory, frozen
@@ -29,6 +30,7 @@ from trio_kafka.protocol.stored.metadata.brokers import (
     UnregisterBrokerRecord,
 )
 
+Records = Iterable[MetadataRecord | None]
 _YES: Final = 1
 _NO: Final = -1
 
@@ -95,7 +97,6 @@ def register(
     if directories and (not broker.log_dirs or len(set(broker.log_dirs)) < len(broker.log_dirs)):
         found = f"broker {broker.id} must name its log directories, each once"
         raise KafkaError(ErrorCode.INVALID_REGISTRATION, found)
-    records: list[MetadataRecord] = []
     made = BrokerRegistration(
         id=broker.id,
         epoch=offset,
@@ -105,11 +106,11 @@ def register(
         rack=broker.rack,
         log_dirs=broker.log_dirs if directories else (),
     )
-    records.append(broker_record(made))
-    if old is not None and old.active:
-        # Its last life was not fenced: what it led has no leader until this one is unfenced.
-        records += leave(image, broker.id, settings)
-    return Decision(offset, records)
+    record = broker_record(made)
+    if old is None or not old.active:
+        return Decision(offset, [record])
+    # Its last life was not fenced: what it led has no leader until this one is unfenced.
+    return Decision(offset, chain([record], leave(image, broker.id, settings)))
 
 
 def heartbeat(
@@ -119,7 +120,7 @@ def heartbeat(
     broker = check_epoch(image, beat.broker_id, beat.epoch)
     caught_up = beat.metadata_offset >= broker.epoch
     fenced = broker.fenced
-    records: list[MetadataRecord] = []
+    records: Records = ()
     done = False
     if beat.want_shutdown:
         records, done = _shut_down(image, broker, settings)
@@ -127,16 +128,16 @@ def heartbeat(
     elif not broker.fenced and beat.want_fence:
         records, fenced = fence(image, broker, settings), True
     elif broker.fenced and not beat.want_fence and caught_up:
-        records, fenced = [_changed(broker, fenced=_NO), *arrive(image, broker.id)], False
+        records, fenced = chain([_changed(broker, fenced=_NO)], arrive(image, broker.id)), False
     answer = HeartbeatAnswer(caught_up=caught_up, fenced=fenced, should_shut_down=done)
     return Decision(answer, records)
 
 
 def fence(
     image: MetadataImage, broker: BrokerRegistration, settings: ControllerSettings
-) -> list[MetadataRecord]:
+) -> Records:
     """Records that fence a broker, which it asked for or was silent too long."""
-    return [_changed(broker, fenced=_YES), *leave(image, broker.id, settings)]
+    return chain([_changed(broker, fenced=_YES)], leave(image, broker.id, settings))
 
 
 def unregister(
@@ -147,7 +148,7 @@ def unregister(
     if broker is None:
         raise _unregistered(broker_id)
     gone = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
-    return Decision(None, [*leave(image, broker_id, settings), gone])
+    return Decision(None, chain(leave(image, broker_id, settings), [gone]))
 
 
 def check_epoch(image: MetadataImage, broker_id: NodeId, epoch: int) -> BrokerRegistration:
@@ -163,19 +164,19 @@ def check_epoch(image: MetadataImage, broker_id: NodeId, epoch: int) -> BrokerRe
 
 def _shut_down(
     image: MetadataImage, broker: BrokerRegistration, settings: ControllerSettings
-) -> tuple[list[MetadataRecord], bool]:
+) -> tuple[Records, bool]:
     """First move what it leads; when there is nothing left it may go, fenced."""
     if broker.fenced:
-        return [], True
+        return (), True
     if not broker.in_controlled_shutdown:
-        moved = list(leave(image, broker.id, settings))
-        return [_changed(broker, shutting_down=_YES), *moved], False
+        moved = leave(image, broker.id, settings)
+        return chain([_changed(broker, shutting_down=_YES)], moved), False
     leads = any(
         state.leader == broker.id
         for topic in image.topics.values()
         for state in topic.partitions.values()
     )
-    return ([], False) if leads else ([_changed(broker, fenced=_YES)], True)
+    return ((), False) if leads else ([_changed(broker, fenced=_YES)], True)
 
 
 def _changed(

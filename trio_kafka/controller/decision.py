@@ -14,8 +14,9 @@ T = TypeVar("T")
 class Decision(Generic[T]):
     """No records: nothing needs to change, the answer holds at once.
 
-    records: walked once, and not at all where it is only asked what would be.
+    records: walked once, and not at all where it is only asked what would be. None: much was looked
+        at, and nothing has to change; others may run.
     """
 
     result: T
-    records: Iterable[MetadataRecord] = ()
+    records: Iterable[MetadataRecord | None] = ()

@@ -24,7 +24,8 @@ from trio_kafka.steps import Steps
 
 T = TypeVar("T")
 
-_SLICE: Final = 64  # records, of some 10 µs
+_SLICE: Final = 16  # records of one decision: 10 µs to make and write, 60 where a leader goes
+_UNPAUSED: Final = 64  # of many decisions
 _NAMES: Final = 1000  # folded without letting others run
 _DECISION: Final = 8  # records: what a decision costs besides
 _NOT_ACTIVE: Final = "this node is not the active controller"
@@ -100,23 +101,25 @@ class Writer:
 
     async def pause(self) -> None:
         """Between decisions: let others run if it is time."""
-        if self._unpaused >= _SLICE:
+        if self._unpaused >= _UNPAUSED:
             self._unpaused = 0
             await trio.lowlevel.checkpoint()
 
-    async def _append(self, records: Iterable[MetadataRecord]) -> None:
+    async def _append(self, records: Iterable[MetadataRecord | None]) -> None:
         old = self.present
         level = old.features.get(METADATA_VERSION)
         if not level:
-            records = list(records)
-            level = level_in(records)
+            first = [record for record in records if record is not None]
+            records, level = first, level_in(first)
         delta = MetadataDelta(old)
         batch = self._source.batch(level)
         count = 0
-        for count, record in enumerate(records, 1):
-            replay(delta, record)
-            batch.add(record)
-            if not count % _SLICE:
+        for record in records:
+            if record is not None:
+                replay(delta, record)
+                batch.add(record)
+                count += 1
+            if record is None or not count % _SLICE:
                 await trio.lowlevel.checkpoint()
         if not count:
             return

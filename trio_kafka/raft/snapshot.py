@@ -26,8 +26,8 @@ from trio_kafka.protocol.stored.control import (
 )
 from trio_kafka.raft.batches import (
     Control,
+    MetadataBatch,
     encode_controls,
-    encode_records,
     read_controls,
     read_metadata,
 )
@@ -38,7 +38,8 @@ from trio_kafka.world.protocols import Directory, File
 PART: Final = ".part"
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _HEADER: Final = 64 << 10  # bytes that the first batch fits in: header and voters
-_BATCH: Final = 128  # records: encoded or decoded without letting others run
+_BATCH: Final = 128  # records: decoded without letting others run
+_STEP: Final = 32  # of them: encoded without letting others run
 
 
 @frozen(order=True)
@@ -94,13 +95,18 @@ async def write_snapshot(
     try:
         offset = _append_controls(file, 0, at.epoch, now_ms, _opening(voters, timestamp_ms))
         rest = iter(records)
-        while batch := list(islice(rest, _BATCH)):
-            encoded = encode_records(
-                batch, base_offset=offset, epoch=at.epoch, level=level, timestamp_ms=now_ms
-            )
-            file.append([encoded])
-            offset += len(batch)
+        batch = MetadataBatch(level, now_ms)
+        while some := list(islice(rest, _STEP)):
+            for record in some:
+                batch.add(record)
+            if len(batch.records) >= _BATCH:
+                file.append([batch.seal(offset, at.epoch)])
+                offset += len(batch.records)
+                batch = MetadataBatch(level, now_ms)
             await trio.lowlevel.checkpoint()
+        if batch.records:
+            file.append([batch.seal(offset, at.epoch)])
+            offset += len(batch.records)
         _append_controls(file, offset, at.epoch, now_ms, [SnapshotFooterRecord(version=0)])
         await file.sync()
         size = file.size
