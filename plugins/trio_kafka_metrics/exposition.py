@@ -1,7 +1,7 @@
 """Families as text for Prometheus, in its own format or as OpenMetrics.
 
 prometheus_client, which has no other importer, says what a client's `Accept` means and writes the
-head of each family. The lines of samples are written here: it would take ten times as long for
+head of each family. The lines of samples are written here: it would take five times as long for
 them, as it looks at each character of each name. What it says of the process is read here, too.
 It is imported with the first scrape: that takes 60 ms of CPU time.
 """
@@ -80,10 +80,15 @@ def _lines(family: Family, labels: Sequence[str], first: int) -> bytes:
     name, values, suffixes = family.name, family.values, family.suffixes
     last = min(first + _LINES, len(values))
     lines = [
-        f"{name}{suffixes[at] if suffixes else ''}{labels[at]} {floatToGoString(values[at])}\n"
+        f"{name}{suffixes[at] if suffixes else ''}{labels[at]} {_number(values[at])}\n"
         for at in range(first, last)
     ]
     return "".join(lines).encode()
+
+
+def _number(value: float) -> str:
+    text: str = floatToGoString(value)  # type: ignore[no-untyped-call]
+    return text
 
 
 def _escaped(text: str) -> str:

@@ -27,7 +27,7 @@ class Sketch:
         self._before: dict[int, int] = {}
 
     def add(self, value: float) -> None:
-        """Take a value in. About 0.3 µs."""
+        """Take a value in. About 0.4 µs."""
         self.count += 1
         mantissa, exponent = frexp(value)
         bucket = exponent * _PARTS + int(mantissa * 16) - _PARTS

@@ -1,0 +1,67 @@
+"""The dashboard asks for nothing that the broker does not tell."""
+
+import json
+import re
+
+import pytest
+
+from tests.project.tree import ROOT
+from tests.trio_kafka_metrics.test_names import emitted
+from trio_kafka.plugin import Kind
+from trio_kafka_metrics.collection import catalogue
+from trio_kafka_metrics.exposition import process_families
+
+DASHBOARD = json.loads((ROOT / "docs" / "grafana" / "trio-kafka.json").read_text())
+SELECTOR = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)\{([^}]*)\}")
+EXPRESSIONS = [
+    target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", ())
+]
+_EVERYWHERE = {"instance"}  # Prometheus adds it
+
+
+def told() -> dict[str, set[str]]:
+    """Labels by the name of samples."""
+    found: dict[str, set[str]] = {}
+    for metric in catalogue():
+        names = emitted(metric) if metric.bean else {metric.name}
+        if metric.kind is Kind.SUMMARY and not metric.bean:
+            names = {f"{metric.name}_count", f"{metric.name}_sum"}
+        for name in names:
+            quantile = {"quantile"} if metric.kind is Kind.SUMMARY else set()
+            found.setdefault(name, set()).update(metric.labels, quantile)
+    for family in process_families():
+        found[family.name] = set()
+    return found
+
+
+TOLD = told()
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_an_expression_uses_what_is_told(expression: str) -> None:
+    used = SELECTOR.findall(expression)
+
+    assert used
+    for name, matchers in used:
+        labels = set(re.findall(r'(\w+)(?:=~|!=|!~|=)"', matchers))
+        assert name in TOLD
+        assert labels - _EVERYWHERE <= TOLD[name]
+        assert "instance" in labels
+    bare = SELECTOR.sub("", expression)
+    words = set(re.findall(r"[a-zA-Z_]\w+", re.sub(r"\([a-zA-Z, ]*\)|\$\w+", "", bare)))
+    assert words <= {"sum", "by", "rate", "topk"}
+
+
+def test_panels_stand_beside_one_another_and_have_a_unit() -> None:
+    panels = DASHBOARD["panels"]
+    places = [(one["gridPos"]["x"], one["gridPos"]["y"]) for one in panels]
+
+    assert len(set(places)) == len(places)
+    assert len({one["id"] for one in panels}) == len(panels)
+    assert all(one["fieldConfig"]["defaults"]["unit"] for one in panels if one["type"] != "row")
+
+
+def test_its_variable_asks_for_a_name_that_is_told() -> None:
+    (query,) = [one["query"] for one in DASHBOARD["templating"]["list"] if one["type"] == "query"]
+
+    assert re.findall(r"label_values\((\w+), instance\)", query)[0] in TOLD
