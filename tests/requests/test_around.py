@@ -11,6 +11,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.plugin import Context, Delayed, Encoded, Purgatory, Steps, api, to_bytes
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
+from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.around import AroundErrand
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
@@ -271,6 +272,83 @@ async def test_nobody_answers_for_what_ends_a_connection_or_the_broker(
                 await harness.client().ask(EchoRequest())
             assert owner.failures == []
             await harness.ask(EchoRequest(number=1))
+
+
+async def test_what_ends_a_connection_ends_it_whatever_is_raised_instead(
+    autojump_clock: MockClock,
+) -> None:
+    @api(EchoRequest)
+    def fail(request: EchoRequest, context: Context) -> EchoResponse:
+        raise ProtocolError("not like this")
+
+    async def masking(request: EchoRequest, context: Context, forward: Any) -> EchoResponse:
+        try:
+            return await forward(request)  # type: ignore[no-any-return]
+        except ProtocolError:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, "masked") from None
+
+    async with PluginHarness(handlers=[fail]) as harness:
+        put(harness, masking)
+        with pytest.raises(ClosedError, match="not like this"):
+            await harness.ask(EchoRequest())
+        (one,) = harness.interceptors._all
+        assert (one.refused, one.errors) == (0, 0)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_what_changed_before_it_was_registered_is_looked_at(
+    autojump_clock: MockClock, waits: bool
+) -> None:
+    async with PluginHarness() as harness:
+        purgatory = Purgatory("Wait", harness.timers, harness.node)
+
+        def make() -> Delayed:
+            answer = WaitResponse(outcome="there already")
+            return Delayed(("key",), float("inf"), lambda _: answer, purgatory=purgatory)
+
+        async def late(request: WaitRequest, context: Context) -> Delayed:
+            made = make()
+            await trio.sleep(1)
+            return made
+
+        def in_steps(request: WaitRequest, context: Context) -> Steps[Delayed]:
+            made = make()
+            yield
+            return made
+
+        harness.add(api(WaitRequest)(late if waits else in_steps))
+        put(harness, nothing_more)
+        with trio.fail_after(2):
+            assert (await harness.ask(WaitRequest())).outcome == "there already"
+
+
+@pytest.mark.parametrize("how", ["replaced", "failed", "kept"])
+async def test_ranges_of_an_answer_that_is_not_sent_are_released(
+    autojump_clock: MockClock, how: str
+) -> None:
+    class Lease:
+        key, end, cut, released = 0, 10, False, False
+
+        def release(self) -> None:
+            self.released = True
+
+    lease = Lease()
+
+    @api(ReadRequest)
+    def read(request: ReadRequest, context: Context) -> ReadResponse:
+        return ReadResponse(FileRange(lease, 0, 0))  # type: ignore[arg-type]
+
+    async def changing(request: ReadRequest, context: Context, forward: Any) -> ReadResponse:
+        answer: ReadResponse = await forward(request)
+        if how == "failed":
+            raise ValueError
+        return ReadResponse(answer.data if how == "kept" else memoryview(b"other"))
+
+    async with PluginHarness(handlers=[read]) as harness:
+        put(harness, changing)
+        harness.client().send(ReadRequest())
+        await trio.sleep(1)
+        assert lease.released is (how != "kept")
 
 
 async def test_it_may_answer_without_forwarding(autojump_clock: MockClock) -> None:

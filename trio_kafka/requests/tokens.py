@@ -52,7 +52,7 @@ class Tokens:
     async def take(self, borrower: object) -> None:
         """Take one, which is given back once; waits only if none is free."""
         borrowers = self._borrowers
-        if len(borrowers) < self._total and not self._waiting:
+        if len(borrowers) < self._total:  # then nobody waits: whoever did was given it
             borrowers.add(borrower)
             return
         entry = trio.lowlevel.current_task(), borrower
