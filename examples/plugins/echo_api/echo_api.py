@@ -1,0 +1,173 @@
+"""Echo (key 10110) gives a text back; Listen (key 10111) waits for what others have echoed.
+
+A plugin with a life: echoes are kept for a while, a task forgets old ones, and the tree shows how
+many there are. Echo never waits. Listen waits for at most `plugin.echo.longest.wait.ms`, and holds
+no handler meanwhile. Anybody may ask.
+"""
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import dropwhile
+
+import trio
+from attrs import define, field, frozen
+
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    Figure,
+    KafkaError,
+    PluginContext,
+    api,
+    integer,
+    plugin,
+    string,
+)
+from trio_kafka.protocol import schema
+
+
+@schema.request(key=10110, versions="0-1", flexible="0+")
+class EchoRequest:
+    """A text, and (v1) how many times it is wanted."""
+
+    text: str = schema.string()
+    times: int = schema.int32("1+", default=1)
+
+
+@schema.response(EchoRequest)
+class EchoResponse:
+    """The text, and its number among all that were echoed."""
+
+    error_code: int = schema.int16()
+    error_message: str | None = schema.string(nullable="0+", default=None)
+    text: str = schema.string()
+    number: int = schema.int64(default=-1)
+
+
+@schema.request(key=10111, versions="0", flexible="0+")
+class ListenRequest:
+    """Echoes after the one of that number; how long to wait if there is none."""
+
+    after: int = schema.int64(default=-1)
+    wait_ms: int = schema.int32(default=0)
+
+
+@schema.struct
+class Echo:
+    number: int = schema.int64()
+    client_id: str = schema.string()
+    text: str = schema.string()
+
+
+@schema.response(ListenRequest)
+class ListenResponse:
+    """What is known of them, oldest first; nothing: none came in time."""
+
+    error_code: int = schema.int16()
+    error_message: str | None = schema.string(nullable="0+", default=None)
+    echoes: list[Echo] = schema.array(Echo)
+
+
+@frozen(kw_only=True)
+class EchoSettings:
+    """`plugin.echo.<name>`; a `_` of a field is a `.` of its setting."""
+
+    prefix: str = string("", "What is put before each text.")
+    longest: int = integer(1000, "The most characters of an answer.", low=1, high=100_000)
+    most: int = integer(100, "How many echoes are kept.", low=1, high=10_000)
+    keep_ms: int = integer(60_000, "For how long they are kept.", low=1)
+    longest_wait_ms: int = integer(5_000, "The longest that a Listen waits.", low=0)
+
+
+@define(eq=False)
+class Echoes:
+    """The latest echoes, each with the time (s) at which it is forgotten, and who waits for more.
+
+    Ascending numbers, at most `most`; the oldest makes place for a new one.
+    """
+
+    most: int
+    count: int = field(default=0, init=False)
+    listeners: int = field(default=0, init=False)
+    _kept: deque[tuple[float, Echo]] = field(init=False)
+    _changed: trio.Event = field(factory=trio.Event, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._kept = deque(maxlen=self.most)
+
+    def add(self, client_id: str, text: str, until: float) -> int:
+        """The number of a new one; whoever listens wakes."""
+        number, self.count = self.count, self.count + 1
+        self._kept.append((until, Echo(number, client_id, text)))
+        self._changed.set()
+        self._changed = trio.Event()
+        return number
+
+    def after(self, number: int) -> list[Echo]:
+        return [echo for _, echo in dropwhile(lambda kept: kept[1].number <= number, self._kept)]
+
+    async def wait_after(self, number: int) -> list[Echo]:
+        """As `after`, at least one."""
+        self.listeners += 1
+        try:
+            while not (found := self.after(number)):
+                await self._changed.wait()
+        finally:
+            self.listeners -= 1
+        return found
+
+    def forget(self, now: float) -> None:
+        """What has been kept until now goes."""
+        while self._kept and self._kept[0][0] <= now:
+            self._kept.popleft()
+
+    def figures(self) -> dict[str, Figure]:
+        return {"echoed": self.count, "kept": len(self._kept), "listeners": self.listeners}
+
+
+@plugin("echo", settings=EchoSettings)
+@asynccontextmanager
+async def echo(context: PluginContext[EchoSettings]) -> AsyncIterator[None]:
+    """Gives texts back, and tells them to whoever listens."""
+    settings = context.settings
+    echoes = Echoes(settings.most)
+    echoed = context.counter("echoed")
+
+    @api(EchoRequest)
+    def give_back(request: EchoRequest, its: Context) -> EchoResponse:
+        if request.times < 1:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{request.times} times, want 1 or more")
+        # Its length first: a text of a billion letters must not be made to be refused.
+        length = len(settings.prefix) + len(request.text) * request.times
+        if length > settings.longest:
+            message = f"an answer of {length} characters, want at most {settings.longest}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, message)
+        text = settings.prefix + request.text * request.times
+        echoed.value += 1
+        until = trio.current_time() + settings.keep_ms / 1000
+        return EchoResponse(text=text, number=echoes.add(its.client_id, text, until))
+
+    @api(ListenRequest)
+    async def listen(request: ListenRequest, its: Context) -> ListenResponse:
+        wait_s = min(max(request.wait_ms, 0), settings.longest_wait_ms) / 1000
+        ends = trio.current_time() + wait_s
+        try:
+            found = await its.parked(echoes.wait_after, request.after, deadline=ends)
+        except trio.TooSlowError:
+            found = echoes.after(request.after)
+        return ListenResponse(echoes=found)
+
+    context.add_api(give_back)
+    context.add_api(listen)
+    with context.node.child("echoes", "part", echoes.figures):
+        context.nursery.start_soon(upkeep, echoes.forget, settings.keep_ms / 1000, name="upkeep")
+        yield
+    context.logger.info("echoes end", echoed=echoes.count)
+
+
+async def upkeep(forget: Callable[[float], None], keep_s: float) -> None:
+    """Old echoes go, at most half as late again as they should."""
+    while True:
+        await trio.sleep(keep_s / 2)
+        forget(trio.current_time())
