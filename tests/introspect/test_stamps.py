@@ -51,3 +51,22 @@ def test_each_api_has_a_node_by_its_name() -> None:
 
     assert [child.name for child in node.children] == ["ApiVersions", "api-7"]
     assert times.of(18).count == 2
+
+
+def test_several_may_follow_what_is_over_and_leave_again() -> None:
+    times = Times(Node("requests", "part"), elapsed=lambda: 1.0)
+    one: list[Stamps] = []
+    other: list[Stamps] = []
+    assert times.log is None
+
+    for follower in (one.append, other.append, one.append):
+        times.follow(follower)
+    assert times.log is not None
+    times.log(Stamps(1.0, 1.0))
+    times.unfollow(one.append)
+    times.unfollow(one.append)
+    times.log(Stamps(2.0, 2.0))
+    assert [len(one), len(other)] == [1, 2]
+
+    times.unfollow(other.append)
+    assert times.log is None
