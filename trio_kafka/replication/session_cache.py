@@ -97,6 +97,12 @@ class SessionCache:
         self._sessions[session_id] = self._sessions.pop(session_id)
         return session
 
+    def wanted(self, session_id: int, key: FetchKey) -> Wanted | None:
+        """What a session wants of a partition; None: nothing is known of it."""
+        session = self._sessions.get(session_id)
+        partition = None if session is None else session.partitions.get(key)
+        return None if partition is None else partition.wanted
+
     def remove(self, session_id: int) -> None:
         """End a session. Idempotent."""
         session = self._sessions.pop(session_id, None)

@@ -1,0 +1,1 @@
+"""Fields of JSON values that consumers must not see, rewritten in fetches."""

@@ -1,0 +1,94 @@
+"""Whole batches with masked values: unpacked, rewritten and packed again beside others.
+
+A batch keeps its offsets, times, producer, sequences, codec and all its other attributes; one that
+has nothing to mask, and every control batch, is given as it is stored. Work that takes long is done
+in a thread, or in slices of a millisecond where the interpreter would be held all the same.
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import trio
+
+from trio_kafka.records.batch import DECOMPRESSED_LIMIT
+from trio_kafka.records.compression import Codec, compress, compress_lz4, decompress
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader, iterate_headers
+from trio_kafka.records.recompress import repacked
+from trio_kafka.steps import Steps, advance
+from trio_kafka.world.protocols import World
+from trio_kafka_builtin.mask.values import Change, with_values
+
+T = TypeVar("T")
+AT_ONCE: Final = 16 << 10  # bytes: at most 1 ms of any codec
+_SLICE_S: Final = 0.001
+
+
+async def masked_batches(
+    data: bytes, change: Change, world: World, *, most: int, at_least_one: bool
+) -> tuple[list[bytes], Exception | None]:
+    """The whole batches of `data`, masked, up to `most` bytes; what is left of the last is dropped.
+
+    at_least_one: the first is given whatever its size. The error is that of the first batch that
+    could not be masked: those before it are given, none behind it. KafkaError(CORRUPT_MESSAGE), and
+    what `change` raises.
+    """
+    given: list[bytes] = []
+    size = 0
+    view = memoryview(data)
+    for position, header in iterate_headers(data):
+        batch = view[position : position + header.size]
+        if size and size + header.size // 2 > most:
+            break  # masking seldom makes it half as large: not worth the work
+        try:
+            made = await masked_batch(batch, header, change, world)
+        except Exception as error:  # noqa: BLE001 - of this batch: the caller judges it
+            return given, error
+        if size + len(made) > most and not (at_least_one and not given):
+            break
+        given.append(made)
+        size += len(made)
+    return given, None
+
+
+async def masked_batch(
+    batch: memoryview, header: BatchHeader, change: Change, world: World
+) -> bytes:
+    """One batch. Raises KafkaError(CORRUPT_MESSAGE), and what `change` raises."""
+    if header.is_control or not header.count:
+        return bytes(batch)
+    codec = header.codec
+    plain = await _decompress(codec, batch[HEADER_SIZE:], world)
+    made = await _in_slices(with_values(plain, header.count, change), world.clock.elapsed)
+    if made is plain:
+        return bytes(batch)
+    data = await _compress(codec, made, world)
+    if len(data) <= AT_ONCE:
+        return bytes(repacked(batch, header, codec, data)[0])
+    packed, _ = await world.run_in_thread(repacked, batch, header, codec, data)
+    return bytes(packed)
+
+
+async def _decompress(codec: Codec, data: memoryview, world: World) -> bytes:
+    if codec is Codec.NONE:
+        return bytes(data)
+    # How much it grows is not known: a small block may be a large one.
+    return await world.run_in_thread(decompress, codec, data, DECOMPRESSED_LIMIT)
+
+
+async def _compress(codec: Codec, data: bytes, world: World) -> bytes:
+    if codec is Codec.NONE:
+        return data
+    if codec is Codec.LZ4:
+        return await _in_slices(compress_lz4(data), world.clock.elapsed)
+    if len(data) <= AT_ONCE:
+        return compress(codec, data)
+    return await world.run_in_thread(compress, codec, data)
+
+
+async def _in_slices(steps: Steps[T], elapsed: Callable[[], float]) -> T:
+    """The result of the steps; others run after each millisecond of them."""
+    while True:
+        done = advance(steps, elapsed, elapsed() + _SLICE_S)
+        if done is not None:
+            return done.value
+        await trio.lowlevel.checkpoint()

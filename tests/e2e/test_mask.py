@@ -1,0 +1,94 @@
+"""Masked records as real clients read them: each parses and checks the batches that were made."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import pytest
+import trio
+
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.world.real import RealWorld
+from trio_kafka_builtin.mask.plugin import mask
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(120),
+    pytest.mark.filterwarnings("ignore"),
+]  # clients' own
+
+TOPIC, COUNT = "people", 500
+SETTINGS = {
+    "plugin.mask.enabled": "true",
+    "plugin.mask.rules": "people: ssn=redact card=last:4",
+}
+WRITTEN = [{"n": n, "ssn": f"078-05-{n:04}", "card": f"41110000{n:04}"} for n in range(COUNT)]
+READ = [{"n": n, "ssn": "***", "card": f"********{n:04}"} for n in range(COUNT)]
+Messages = list[tuple[int, Any]]
+
+
+def write(bootstrap: str, codec: str) -> None:
+    given = {"bootstrap.servers": bootstrap, "compression.type": codec, "linger.ms": 50}
+    producer = confluent_kafka.Producer({**given, "enable.idempotence": True})
+    for one in WRITTEN:
+        producer.produce(TOPIC, json.dumps(one), partition=0)
+    assert producer.flush(30) == 0
+
+
+def read_with_confluent(bootstrap: str) -> Messages:
+    given = {"bootstrap.servers": bootstrap, "group.id": "none", "check.crcs": True}
+    consumer = confluent_kafka.Consumer(given)
+    consumer.assign([confluent_kafka.TopicPartition(TOPIC, 0, 0)])
+    messages = []
+    while len(messages) < COUNT:
+        messages += consumer.consume(COUNT, 5)
+    consumer.close()
+    return [(one.offset(), json.loads(one.value() or b"")) for one in messages]
+
+
+def read_with_kafka_python(bootstrap: str) -> Messages:
+    import kafka
+
+    consumer = kafka.KafkaConsumer(bootstrap_servers=bootstrap, check_crcs=True)
+    at = kafka.TopicPartition(TOPIC, 0)
+    consumer.assign([at])
+    consumer.seek_to_beginning(at)
+    messages: list[Any] = []
+    while len(messages) < COUNT:
+        messages += consumer.poll(5000).get(at, [])
+    consumer.close()
+    return [(one.offset, json.loads(one.value)) for one in messages]
+
+
+def read_with_aiokafka(bootstrap: str) -> Messages:
+    import aiokafka
+
+    async def read() -> Messages:
+        consumer = aiokafka.AIOKafkaConsumer(bootstrap_servers=bootstrap, check_crcs=True)
+        await consumer.start()
+        try:
+            at = aiokafka.TopicPartition(TOPIC, 0)
+            consumer.assign([at])
+            consumer.seek(at, 0)
+            messages = [await consumer.getone(at) for _ in range(COUNT)]
+        finally:
+            await consumer.stop()
+        return [(one.offset, json.loads(one.value)) for one in messages]
+
+    return asyncio.run(read())
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+async def test_every_client_reads_masked_records(codec: str, tmp_path: Path) -> None:
+    settings = {**SETTINGS, "log.dirs": str(tmp_path / "data")}
+    async with served_broker(RealWorld(), settings, plugins=(mask,)) as served:
+        await served.create_topic(TOPIC)
+        bootstrap = str(served.broker.endpoint)
+        await trio.to_thread.run_sync(write, bootstrap, codec)
+        for read in (read_with_confluent, read_with_kafka_python, read_with_aiokafka):
+            with trio.fail_after(30):
+                messages = await trio.to_thread.run_sync(read, bootstrap)
+
+            assert messages == list(enumerate(READ)), read.__name__

@@ -1,0 +1,68 @@
+"""A broker that masks, with records in it."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_builtin.mask.plugin import mask
+
+RULES = "people*: ssn=redact"
+PERSON = {"ssn": "078-05-1120", "name": "Ann"}
+LARGE = 1 << 20
+
+
+@asynccontextmanager
+async def masking(**settings: str) -> AsyncIterator[ServedBroker]:
+    given = {"enabled": "true", "rules": RULES, **settings}
+    full = {f"plugin.mask.{name.replace('_', '.')}": text for name, text in given.items()}
+    async with served_broker(simulated_world(), full, plugins=(mask,)) as served:
+        yield served
+
+
+def batch(*values: Any, **facts: Any) -> bytes:
+    """values: bytes, or what becomes JSON."""
+    texts = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in values]
+    return encode_batch([Record(timestamp=1, value=text) for text in texts], **facts)
+
+
+async def produce(served: ServedBroker, topic: str, data: bytes, partition: int = 0) -> None:
+    topic_id = served.broker.metadata.image.topics[topic].id
+    parts = [PartitionProduceData(partition, memoryview(data))]
+    wanted = [TopicProduceData(topic_id=topic_id, partition_data=parts)]
+    answer = await served.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=wanted))
+    assert answer.responses[0].partition_responses[0].error_code == 0
+
+
+def fetch(served: ServedBroker, topic: str, *partitions: int, **facts: Any) -> FetchRequest:
+    """facts: of the request; `most`: bytes of each partition."""
+    most = facts.pop("most", LARGE)
+    topic_id = served.broker.metadata.image.topics[topic].id
+    wanted = [
+        FetchPartition(partition=one, fetch_offset=0, partition_max_bytes=most)
+        for one in partitions or (0,)
+    ]
+    given = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": LARGE, "session_epoch": -1, **facts}
+    return FetchRequest(topics=[FetchTopic(topic_id=topic_id, partitions=wanted)], **given)
+
+
+def parts_of(answer: Any) -> list[Any]:
+    return [part for topic in answer.responses for part in topic.partitions]
+
+
+def values_of(part: Any) -> list[Any]:
+    data = bytes(part.records or b"")
+    return [
+        record.value
+        for position, header in iterate_headers(data)
+        for record in read_records(data, position, header)
+    ]

@@ -1,0 +1,114 @@
+"""Whole batches: every codec, what is kept of them, limits, and turns that stay short."""
+
+import pytest
+from trio.testing import MockClock
+
+from trio_kafka.records.batch import Record, encode_batch, read_header, read_records
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.records.header import check_crc
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_builtin.mask.batches import masked_batches
+from trio_kafka_builtin.mask.values import UnreadableError
+
+
+def change(value: bytes) -> bytes:
+    return value.replace(b"secret", b"***********")
+
+
+def batch_of(codec: Codec, count: int = 3, base: int = 40) -> bytes:
+    return encode_batch(
+        [Record(timestamp=1000 + n, key=b"k", value=b"secret %d" % n) for n in range(count)],
+        base,
+        5,
+        codec=codec,
+        producer_id=99,
+        producer_epoch=2,
+        base_sequence=17,
+        transactional=True,
+    )
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("count", [3, 5000])
+async def test_a_batch_keeps_all_but_its_values(
+    codec: Codec, count: int, autojump_clock: MockClock
+) -> None:
+    data = batch_of(codec, count)
+
+    (made,), error = await masked_batches(
+        data, change, simulated_world(), most=1 << 20, at_least_one=True
+    )
+
+    assert error is None
+    before, after = read_header(data), read_header(made)
+    check_crc(made, 0, after)
+    for name in ("base_offset", "leader_epoch", "attributes", "last_offset_delta", "count"):
+        assert getattr(before, name) == getattr(after, name)
+    assert (after.producer_id, after.producer_epoch, after.base_sequence) == (99, 2, 17)
+    assert (after.base_timestamp, after.max_timestamp) == (1000, 999 + count)
+    found = list(read_records(made, 0, after))
+    assert [one.offset for one in found] == list(range(40, 40 + count))
+    assert found[2].value == b"*********** 2"
+
+
+async def test_control_batches_and_those_without_the_field_are_as_they_are_stored(
+    autojump_clock: MockClock,
+) -> None:
+    marker = encode_marker(
+        Marker(committed=True, coordinator_epoch=1), producer_id=1, producer_epoch=0, timestamp=5
+    )
+    other = encode_batch([Record(timestamp=1, value=b"open")], codec=Codec.GZIP)
+
+    made, _ = await masked_batches(
+        marker + other, change, simulated_world(), most=1 << 20, at_least_one=True
+    )
+
+    assert made == [marker, other]
+
+
+async def test_a_cut_batch_at_the_end_is_dropped(autojump_clock: MockClock) -> None:
+    one = batch_of(Codec.NONE)
+
+    made, _ = await masked_batches(
+        one + one[:-1], change, simulated_world(), most=1 << 20, at_least_one=True
+    )
+
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize(("at_least_one", "given"), [(True, 1), (False, 0)])
+async def test_what_has_grown_over_the_limit_is_left_for_the_next_fetch(
+    at_least_one: bool, given: int, autojump_clock: MockClock
+) -> None:
+    one = batch_of(Codec.NONE)
+    grown = len(one) + 3 * 5
+
+    world = simulated_world()
+    both, _ = await masked_batches(
+        one + one, change, world, most=2 * grown, at_least_one=at_least_one
+    )
+    first, _ = await masked_batches(
+        one + one, change, world, most=2 * grown - 1, at_least_one=at_least_one
+    )
+    few, _ = await masked_batches(
+        one + one, change, world, most=grown - 1, at_least_one=at_least_one
+    )
+
+    assert (len(both), len(first), len(few)) == (2, 1, given)
+
+
+async def test_an_error_keeps_what_was_good_before_it(autojump_clock: MockClock) -> None:
+    good, bad = batch_of(Codec.NONE), encode_batch([Record(timestamp=1, value=b"bad")])
+
+    def picky(value: bytes) -> bytes:
+        if value == b"bad":
+            raise UnreadableError("bad")
+        return value
+
+    made, error = await masked_batches(
+        good + bad + good, picky, simulated_world(), most=1 << 20, at_least_one=True
+    )
+
+    assert made == [good]
+    assert isinstance(error, UnreadableError)

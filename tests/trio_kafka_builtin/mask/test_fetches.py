@@ -1,0 +1,147 @@
+"""Fetches of a whole broker: masked for whom, within which limits, and what cannot be read."""
+
+import json
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_builtin.mask.kit import (
+    PERSON,
+    batch,
+    fetch,
+    masking,
+    parts_of,
+    produce,
+    values_of,
+)
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k01_fetch import FetchRequest, ReplicaState
+from trio_kafka.records.compression import Codec
+from trio_kafka.testing.scripted_client import newest
+
+MASKED = {"ssn": "***", "name": "Ann"}
+
+
+async def test_consumers_see_masked_values_of_topics_with_rules_alone(
+    autojump_clock: MockClock,
+) -> None:
+    async with masking() as served:
+        for topic in ("people", "things"):
+            await served.create_topic(topic)
+            await produce(served, topic, batch(PERSON, codec=Codec.GZIP))
+        (people,) = parts_of(await served.ask(fetch(served, "people")))
+        (things,) = parts_of(await served.ask(fetch(served, "things")))
+
+    assert [json.loads(one) for one in values_of(people)] == [MASKED]
+    assert [json.loads(one) for one in values_of(things)] == [PERSON]
+    assert people.high_watermark == 1
+
+
+async def test_a_session_is_masked_at_every_poll(autojump_clock: MockClock) -> None:
+    async with masking() as served:
+        await served.create_topic("people")
+        await produce(served, "people", batch(PERSON))
+        first = await served.ask(fetch(served, "people", session_epoch=0))
+        session = {"session_id": first.session_id, "session_epoch": 1}
+        poll = FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[], **session)
+        second = await served.ask(poll)
+
+    assert first.session_id
+    for answer in (first, second):
+        (part,) = parts_of(answer)
+        assert [json.loads(one) for one in values_of(part)] == [MASKED]
+
+
+async def test_a_parked_fetch_is_masked_when_records_come(autojump_clock: MockClock) -> None:
+    async with masking() as served:
+        await served.create_topic("people")
+        async with served.connect() as other:
+            request = fetch(served, "people", max_wait_ms=10_000, min_bytes=1)
+            async with trio.open_nursery() as nursery:
+
+                async def wait() -> None:
+                    (part,) = parts_of(await other.ask(request, newest(FetchRequest)))
+                    assert [json.loads(one) for one in values_of(part)] == [MASKED]
+
+                nursery.start_soon(wait)
+                await trio.sleep(1)
+                await produce(served, "people", batch(PERSON))
+
+
+async def test_who_is_excepted_sees_everything(autojump_clock: MockClock) -> None:
+    for setting in ({"except_principals": "User:ANONYMOUS"}, {"except_clients": "scripted"}):
+        async with masking(**setting) as served:
+            await served.create_topic("people")
+            await produce(served, "people", batch(PERSON))
+            (part,) = parts_of(await served.ask(fetch(served, "people")))
+
+        assert [json.loads(one) for one in values_of(part)] == [PERSON]
+
+
+async def test_who_says_that_it_is_a_follower_is_not_believed(autojump_clock: MockClock) -> None:
+    async with masking() as served:
+        await served.create_topic("people")
+        await produce(served, "people", batch(PERSON))
+        for replica in (0, 1, 2):
+            request = fetch(served, "people")
+            request.replica_state = ReplicaState(replica_id=replica)
+            for part in parts_of(await served.ask(request)):
+                assert b"078-05" not in bytes(part.records or b"")
+
+
+async def test_an_answer_stays_within_the_limits_of_the_request(autojump_clock: MockClock) -> None:
+    small = batch({"ssn": ""})
+    grown = len(small) + 3 - len(" ")  # json.dumps puts a space behind a colon
+    async with masking() as served:
+        await served.create_topic("people", 2)
+        for partition in (0, 0, 1):
+            await produce(served, "people", small, partition)
+        whole = await served.ask(fetch(served, "people", 0, 1))
+        by_partition = await served.ask(fetch(served, "people", 0, 1, most=2 * grown - 1))
+        by_request = await served.ask(fetch(served, "people", 0, 1, max_bytes=3 * grown - 1))
+        least = await served.ask(fetch(served, "people", 0, 1, max_bytes=1))
+
+    assert [len(values_of(part)) for part in parts_of(whole)] == [2, 1]
+    assert [len(values_of(part)) for part in parts_of(by_partition)] == [1, 1]
+    assert [len(values_of(part)) for part in parts_of(by_request)] in ([2, 0], [1, 1])
+    assert [len(values_of(part)) for part in parts_of(least)] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("unreadable", "values"),
+    [("pass", [b'{"name":1}', b"no json"]), ("drop", [b'{"name":1}', None])],
+)
+async def test_what_is_no_json_is_given_as_the_setting_says(
+    unreadable: str, values: list[bytes | None], autojump_clock: MockClock
+) -> None:
+    async with masking(unreadable=unreadable) as served:
+        await served.create_topic("people")
+        await produce(served, "people", batch(b'{"name":1}', b"no json"))
+        (part,) = parts_of(await served.ask(fetch(served, "people")))
+
+    assert values_of(part) == values
+
+
+async def test_what_is_no_json_may_be_an_error_behind_what_is(autojump_clock: MockClock) -> None:
+    async with masking(unreadable="error") as served:
+        await served.create_topic("people", 2)
+        await produce(served, "people", batch(PERSON))
+        await produce(served, "people", batch(b"no json"))
+        await produce(served, "people", batch(b"no json"), 1)
+        good, bad = parts_of(await served.ask(fetch(served, "people", 0, 1)))
+
+    assert [json.loads(one) for one in values_of(good)] == [MASKED]
+    assert good.error_code == 0
+    assert bad.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert not bad.records
+
+
+async def test_no_lease_is_held_when_the_answer_is_given(autojump_clock: MockClock) -> None:
+    async with masking() as served:
+        await served.create_topic("people")
+        await produce(served, "people", batch(PERSON))
+        await served.ask(fetch(served, "people"))
+        log = served.broker.replicas.partition("people", 0).local_log()
+
+        assert not log.segments.active.file.leased

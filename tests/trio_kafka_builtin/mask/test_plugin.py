@@ -1,0 +1,28 @@
+"""The plugin's settings: what would mask nothing, or could be guessed, is not started."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.trio_kafka_builtin.mask.kit import masking
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.hosting.settings import settings_of_plugin
+from trio_kafka_builtin.mask.plugin import mask
+
+
+@pytest.mark.parametrize("rules", ["", "people: ssn=hash", "people: ssn"])
+async def test_a_broker_does_not_start_without_the_masks_that_it_was_told_of(
+    rules: str, autojump_clock: MockClock
+) -> None:
+    with pytest.raises(BaseException) as raised:
+        async with masking(rules=rules):
+            pass
+
+    assert "mask" in repr(raised.value) + str(raised.value)
+
+
+def test_rules_are_checked_where_settings_are() -> None:
+    setting = settings_of_plugin(mask)["plugin.mask.rules"]
+
+    with pytest.raises(ConfigError, match="redact, hash, last"):
+        setting.parse("people: ssn=hide")
+    assert settings_of_plugin(mask)["plugin.mask.salt"].sensitive

@@ -1,0 +1,83 @@
+"""Rules: read, refused with the reason, and applied to documents."""
+
+import json
+from typing import Any
+
+import pytest
+
+from trio_kafka_builtin.mask.rules import hashes, masking_of, parse_rules
+
+
+def masked(rules: str, document: Any, topic: str = "t", salt: str = "s") -> Any:
+    masking = masking_of(parse_rules(rules), topic, salt)
+    assert masking is not None
+    masking.apply(document)
+    return document
+
+
+def test_fields_are_redacted_hashed_and_shortened() -> None:
+    found = masked(
+        "t: a=redact b.c=last:4 d=hash", {"a": 1, "b": {"c": "12345678"}, "d": "x", "e": "y"}
+    )
+
+    assert found["a"] == "***"
+    assert found["b"] == {"c": "****5678"}
+    assert len(found["d"]) == 64
+    assert found["e"] == "y"
+
+
+def test_equal_values_have_equal_hashes_with_one_salt_only() -> None:
+    one = masked("t: a=hash", {"a": {"x": 1, "y": 2}})["a"]
+
+    assert one == masked("t: a=hash", {"a": {"y": 2, "x": 1}})["a"]
+    assert one != masked("t: a=hash", {"a": {"x": 1, "y": 2}}, salt="other")["a"]
+
+
+def test_lists_stand_for_their_items_and_a_star_for_every_field() -> None:
+    found = masked("t: a.b=redact c.*=redact", [{"a": [{"b": 1}, {"b": 2}]}, {"c": {"d": 3}}])
+
+    assert found == [{"a": [{"b": "***"}, {"b": "***"}]}, {"c": {"d": "***"}}]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("ab", "**"), ("abcd", "****"), (123456, "**3456"), ([1], "***"), ("", "")]
+)
+def test_what_is_short_or_no_text_shows_nothing_more(value: Any, shown: str) -> None:
+    assert masked("t: a=last:4", {"a": value}) == {"a": shown}
+
+
+def test_null_stays_null_and_what_is_missing_is_not_made() -> None:
+    assert masked("t: a=redact b.c=redact", {"a": None, "b": 7}) == {"a": None, "b": 7}
+
+
+def test_rules_of_all_patterns_that_fit_hold() -> None:
+    rules = "cust-*: a=redact; cust-1: b=redact; other: c=redact"
+
+    assert masked(rules, {"a": 1, "b": 1, "c": 1}, "cust-1") == {"a": "***", "b": "***", "c": 1}
+    assert masking_of(parse_rules(rules), "else", "") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["t", "t:", ": a=redact", "t: a", "t: a=b", "t: a..b=hash", "t: a=last:x"]
+)
+def test_what_is_no_rule_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"want|none of"):
+        parse_rules(text)
+
+
+def test_a_value_without_the_names_is_not_looked_into_unless_json_could_hide_them() -> None:
+    masking = masking_of(parse_rules("t: a.ssn=redact"), "t", "")
+    assert masking is not None
+
+    assert not masking.may_concern(b'{"a":{"b":1}}')
+    assert masking.may_concern(b'{"a":{"ssn":1}}')
+    hidden = rb'{"a":{"\u0073sn":1}}'
+    assert masking.may_concern(hidden)
+    document = json.loads(hidden)
+    assert masking.apply(document)
+    assert document == {"a": {"ssn": "***"}}
+
+
+def test_only_hashes_need_a_salt() -> None:
+    assert hashes(parse_rules("t: a=redact b=hash"))
+    assert not hashes(parse_rules("t: a=redact b=last:2"))
