@@ -1,6 +1,6 @@
 """`/metrics`: an ASGI app. Scrapes that come while one is made are given the same."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
@@ -110,13 +110,14 @@ async def _answer(
     await send({"type": "http.response.body", "body": b""})
 
 
-def _joined(pieces: list[bytes], size: int = 64 << 10) -> list[bytes]:
-    """Pieces of about that size."""
-    found, waiting, length = [], list[bytes](), 0
+def _joined(pieces: list[bytes], size: int = 64 << 10) -> Iterator[bytes]:
+    """Pieces of about that size, each made when it is due."""
+    waiting, length = list[bytes](), 0
     for piece in pieces:
         waiting.append(piece)
         length += len(piece)
         if length >= size:
-            found.append(b"".join(waiting))
+            yield b"".join(waiting)
             waiting, length = [], 0
-    return [*found, b"".join(waiting)] if waiting else found
+    if waiting:
+        yield b"".join(waiting)

@@ -46,7 +46,7 @@ CONVERSIONS: Final = tuple(
 def read_traffic(parts: Parts, readings: Readings) -> Steps[None]:
     """In steps of some topics. The totals share their names with the topics', without a label."""
     traffic = parts.replicas.traffic
-    total = traffic.total()
+    total = yield from traffic.total()
     for metric, value in zip(TOTALS, _values(total), strict=True):
         readings.set(metric, value)
     for metric in CONVERSIONS:
