@@ -445,3 +445,22 @@ async def test_who_waits_for_a_turn_is_told_of_the_loss_of_the_partition(
     assert codes == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
     await cluster.replicas.slow_appends.wait_empty()
     await cluster.logs.close()
+
+
+async def test_what_was_queued_is_counted_when_it_is_written(
+    world, nursery, autojump_clock
+) -> None:
+    slow = Slow(world)
+    await nursery.start(slow.appends.run)
+
+    slow.append(3)
+    slow.append(2)
+    traffic = slow.partition.traffic
+    assert (traffic.produces, traffic.records_in) == (2, 0)
+    await slow.appends.wait_empty()
+    assert (traffic.records_in, traffic.bytes_in) == (5, len(batch(3)) + len(batch(2)))
+
+    slow.append()
+    slow.partition.update(state(1, epoch=9))  # what waits is refused: leaders have changed
+    await slow.appends.wait_empty()
+    assert (traffic.produces, traffic.records_in, traffic.failed_produces) == (3, 5, 0)
