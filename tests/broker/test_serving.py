@@ -121,19 +121,20 @@ async def test_the_age_of_a_request_is_read_from_the_clock_of_its_stamps(tmp_pat
 
 async def test_each_data_directory_has_as_many_threads_as_the_setting_says(tmp_path: Path) -> None:
     paths = [tmp_path / "a", tmp_path / "b"]
-    config = config_of({"background.threads": "3"}, log_dirs=",".join(map(str, paths)))
+    own = {"background.threads": "3", "metadata.log.dir": str(tmp_path / "metadata")}
+    config = config_of(own, log_dirs=",".join(map(str, paths)))
 
     async with running_broker(
         config, RealWorld(SkippingClock()), format_if_empty=True, apis=APIS
     ) as broker:
 
         def tokens() -> list[float]:
-            roots = [one.root for one in broker.logs.directories]
+            roots = [one.root for one in (*broker.logs.directories, broker.storage.metadata)]
             return [one._volume.limiter.total_tokens for one in roots]  # type: ignore[attr-defined]
 
-        assert tokens() == [3, 3]
+        assert tokens() == [3, 3, 3]
         change = ConfigChange("background.threads", Operation.SET, "5")
         made = await broker.controller.alter_configs({(ResourceType.BROKER, ""): [change]})
         assert set(made.values()) == {None}
         assert broker.logs.threads == 5
-        assert tokens() == [5, 5]
+        assert tokens() == [5, 5, 5]

@@ -423,3 +423,40 @@ async def test_a_directory_is_made_where_nothing_is(worlds, clock):
     assert worlds.root.directory("d", create=True).names() == ["a"]
     with pytest.raises(NotADirectoryError):
         worlds.root.directory("file", create=True)
+
+
+async def length_of(worlds, name):
+    other = worlds.closed_at_the_end(worlds.root.open(name))
+    return other.size
+
+
+async def test_a_file_that_is_reserved_is_long_for_others_and_as_written_for_its_owner(
+    worlds, clock
+):
+    file = worlds.create("a")
+    file.append([b"12345"])
+    file.reserve(1000)
+    buffer = bytearray(10)
+
+    assert file.size == 5
+    assert file.append([b"67"]) == 5
+    assert file.try_read(0, buffer) == 7
+    assert file.try_read(6, buffer) == 1
+    assert file.try_read(7, buffer) == 0
+    assert await file.read(3, bytearray(100)) == 4
+    assert await length_of(worlds, "a") == 1000
+
+
+@pytest.mark.parametrize("ends", ["trim", "truncate", "close"])
+async def test_what_was_reserved_is_given_back(worlds, clock, ends):
+    file = worlds.create("a")
+    file.reserve(1000)
+    file.reserve(2000)
+    file.append([b"12345"])
+
+    if ends == "truncate":
+        file.truncate(5)
+    else:
+        getattr(file, ends)()
+
+    assert await length_of(worlds, "a") == 5

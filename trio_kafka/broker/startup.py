@@ -121,6 +121,7 @@ class Start:
         dynamic = DynamicSettings(effective, metadata.cache.image)
         metadata.loader.add(dynamic)
         dynamic.follow(lambda config: logs.resize(config.background_threads))
+        dynamic.follow(lambda config: storage.resize(config.background_threads))
         await start_limits(site, parts.limits, dynamic)
         plane = make_data_plane(site, parts, dynamic, parts.limits)
         control = make_control_plane(site, parts, parts.limits, plane)

@@ -37,6 +37,11 @@ class Storage:
         """Of the directory that has the metadata log."""
         return parse_id(self.identity.directory_id or "")
 
+    def resize(self, threads: int) -> None:
+        """Let so many threads work in that directory from now on; see `LogManager.resize`."""
+        if self.apart:
+            self.metadata.root.resize(threads)
+
     async def close(self, broker_epoch: int) -> None:
         """Give up the directory that only the metadata log is in; the others are LogManager's."""
         if self.apart:
@@ -97,7 +102,8 @@ def _refuse_used(logs: LogManager) -> None:
 async def _open_apart(world: World, config: BrokerConfig) -> LogDirectory:
     path = config.metadata_directory
     try:
-        found = LogDirectory(world, world.directory(path, create=True), lambda: None)
+        root = world.directory(path, create=True, threads=config.background_threads)
+        found = LogDirectory(world, root, lambda: None)
     except OSError as error:
         raise LogDirError(path, str(error)) from error
     try:

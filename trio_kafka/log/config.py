@@ -23,12 +23,18 @@ class LogConfig:
     message_timestamp_after_max_ms: int = 3_600_000
     message_timestamp_before_max_ms: int = MAX_LONG
     message_timestamp_type: Literal["CreateTime", "LogAppendTime"] = "CreateTime"
+    preallocate: bool = False
     retention_bytes: int = -1
     retention_ms: int = 604_800_000
     segment_bytes: int = 1_073_741_824
     segment_index_bytes: int = 10_485_760
     segment_jitter_ms: int = 0
     segment_ms: int = 604_800_000
+
+    @property
+    def reserve(self) -> int:
+        """How long the file of a new segment is at once, in bytes; 0: it grows."""
+        return self.segment_bytes if self.preallocate else 0
 
     @property
     def compacts(self) -> bool:

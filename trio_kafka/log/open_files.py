@@ -83,14 +83,27 @@ class OpenFiles:
         """
         return self._obtain(directory.open, name)
 
-    def create(self, directory: Directory, name: str) -> File:
-        """As `open`, a new file. Where no descriptor is left there is none."""
-        return self._obtain(directory.create, name)
+    def create(self, directory: Directory, name: str, *, reserve: int = 0) -> File:
+        """As `open`, a new file. Where no descriptor is left there is none. reserve: see
+        `File.reserve`.
+        """
+        return _reserved(self._obtain(directory.create, name), reserve)
 
     async def create_slow(
-        self, directory: Directory, name: str, content: Buffer = b"", *, replace: bool = False
+        self,
+        directory: Directory,
+        name: str,
+        content: Buffer = b"",
+        *,
+        replace: bool = False,
+        reserve: int = 0,
     ) -> File:
         """As `create` with this content, in a thread; see `Directory.create_slow`."""
+        return _reserved(await self._create_slow(directory, name, content, replace), reserve)
+
+    async def _create_slow(
+        self, directory: Directory, name: str, content: Buffer, replace: bool
+    ) -> File:
         try:
             return await directory.create_slow(name, content, replace=replace)
         except OSError as error:
@@ -134,3 +147,14 @@ class OpenFiles:
             file.close()
             self.evicted += 1
             count -= 1
+
+
+def _reserved(file: File, size: int) -> File:
+    """A new file, of that length at once. OSError: it is closed."""
+    if size:
+        try:
+            file.reserve(size)
+        except OSError:
+            file.close()
+            raise
+    return file

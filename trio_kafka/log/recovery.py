@@ -71,7 +71,7 @@ def create_log(
 ) -> Log:
     """An empty log in an empty directory. Nothing is durable before its first `sync`. OSError."""
     now_ms = int(world.clock.wall() * 1000)
-    segment = Segment.create(directory, start_offset, now_ms, files)
+    segment = Segment.create(directory, start_offset, now_ms, files, reserve=config.reserve)
     producers = ProducerState()
     producers.loads_at = start_offset
     return Log(
@@ -329,7 +329,13 @@ class _Loader:
             self._found.clear()
             self.rebuilt.clear()
         if not self._found:
-            segment = Segment.create(self.directory, self.start_offset, self.now_ms, self.files)
+            segment = Segment.create(
+                self.directory,
+                self.start_offset,
+                self.now_ms,
+                self.files,
+                reserve=self.config.reserve,
+            )
             self._found.append(segment)
             self.rebuilt.append(segment)
             first = self.end_offset = self.start_offset

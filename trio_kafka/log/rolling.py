@@ -50,7 +50,10 @@ class Rolling:
         if active.base_offset == base_offset:  # empty: full of nothing but a setting
             return active
         active.write_indexes()
-        segment = Segment.create(self._directory, base_offset, now_ms, active.files)
+        active.trim()
+        segment = Segment.create(
+            self._directory, base_offset, now_ms, active.files, reserve=config.reserve
+        )
         snapshot: File | None = None
         with suppress(KafkaError):  # no descriptor: the next load begins with an older snapshot
             snapshot = write_snapshot(self._directory, active.files, base_offset, producers)
@@ -74,7 +77,10 @@ class Rolling:
             return active
         with trio.CancelScope(shield=True):  # half a roll would leave files that nobody owns
             await active.write_indexes_slow()
-            segment = await Segment.create_slow(self._directory, base_offset, now_ms, active.files)
+            active.trim()
+            segment = await Segment.create_slow(
+                self._directory, base_offset, now_ms, active.files, reserve=config.reserve
+            )
             snapshot: File | None = None
             try:
                 with suppress(KafkaError):

@@ -89,19 +89,34 @@ class Segment:
 
     @classmethod
     def create(
-        cls, directory: Directory, base_offset: int, now_ms: int, files: OpenFiles | None = None
+        cls,
+        directory: Directory,
+        base_offset: int,
+        now_ms: int,
+        files: OpenFiles | None = None,
+        *,
+        reserve: int = 0,
     ) -> "Segment":
-        """An empty active segment. OSError, KafkaError as `OpenFiles.create`."""
+        """An empty active segment. reserve: see `File.reserve`. OSError, KafkaError as
+        `OpenFiles.create`.
+        """
         files = files or OpenFiles()
-        file = files.create(directory, offset_file(base_offset, LOG))
+        file = files.create(directory, offset_file(base_offset, LOG), reserve=reserve)
         return cls(directory, base_offset, file=file, created_ms=now_ms, files=files)
 
     @classmethod
     async def create_slow(
-        cls, directory: Directory, base_offset: int, now_ms: int, files: OpenFiles
+        cls,
+        directory: Directory,
+        base_offset: int,
+        now_ms: int,
+        files: OpenFiles,
+        *,
+        reserve: int = 0,
     ) -> "Segment":
         """As `create`, in a thread."""
-        file = await files.create_slow(directory, offset_file(base_offset, LOG))
+        name = offset_file(base_offset, LOG)
+        file = await files.create_slow(directory, name, reserve=reserve)
         return cls(directory, base_offset, file=file, created_ms=now_ms, files=files)
 
     @classmethod
@@ -335,6 +350,11 @@ class Segment:
         await self.offsets.entries.write_slow()
         await self.times.entries.write_slow()
         await self.transactions.write_slow()
+
+    def trim(self) -> None:
+        """Give back what the file has reserved. OSError."""
+        if self._file is not None:
+            self._file.trim()
 
     def seal(self) -> None:
         """Nothing follows: give back the memory of the indexes, which have been written."""

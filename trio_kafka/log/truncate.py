@@ -118,7 +118,8 @@ def _shield(log: Log) -> Iterator[None]:
 
 
 def _new(log: Log, offset: int) -> Segment:
-    return Segment.create(log.directory, offset, log.now_ms(), log.segments.active.files)
+    files, reserve = log.segments.active.files, log.config.reserve
+    return Segment.create(log.directory, offset, log.now_ms(), files, reserve=reserve)
 
 
 async def _remove(log: Log, segment: Segment) -> None:

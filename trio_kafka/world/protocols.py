@@ -240,6 +240,15 @@ class File(Protocol):
     def truncate(self, size: int) -> None:
         """Cuts leases that end beyond. About 20 µs/MiB: at most 16 MiB a turn, from the end."""
 
+    def reserve(self, size: int) -> None:
+        """Let the file be that long for all others; zeros follow what was appended. OSError.
+
+        What its owner knows and reads stays as it is. `trim`, `truncate` and `close` end it.
+        """
+
+    def trim(self) -> None:
+        """Give back what was reserved and not written."""
+
     def lease(self, end: int) -> Lease: ...
     @property
     def leased(self) -> bool:

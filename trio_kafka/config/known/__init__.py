@@ -31,7 +31,6 @@ _ONE_VOTER: Final = "a quorum has one voter"
 _NO_COMPACTION: Final = "compacted topics are not compacted"
 _NO_GROUPS: Final = "groups are not served, so there is no offsets topic"
 _NO_TRANSACTIONS: Final = "transactions are not served, so there is no transactions topic"
-_AS_WRITTEN: Final = "segments grow as they are written"
 # Fields of BrokerConfig that no part obeys, by the reason.
 _FIELDS_NOT_YET: Final = {
     "the broker and its controller are one process": """
@@ -51,7 +50,6 @@ _FIELDS_NOT_YET: Final = {
         log.local.retention.bytes log.local.retention.ms log.remote.copy.lag.bytes
         log.remote.copy.lag.ms
     """,
-    _AS_WRITTEN: "log.preallocate",
     "an idle controller writes nothing": "metadata.max.idle.interval.ms",
     _NO_GROUPS: """
         offsets.topic.compression.codec offsets.topic.num.partitions
@@ -82,7 +80,6 @@ _TOPICS_NOT_YET: Final = {
         local.retention.bytes local.retention.ms remote.copy.lag.bytes remote.copy.lag.ms
         remote.log.copy.disable remote.log.delete.on.disable
     """,
-    _AS_WRITTEN: "preallocate",
 }
 
 

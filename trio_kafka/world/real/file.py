@@ -8,6 +8,7 @@ holds a lease for the same reason.
 import errno
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final, NoReturn
 
@@ -39,7 +40,17 @@ class RealLease:
 class RealFile:
     """See `protocols.File`. `fd` is taken over. size: None: ask the system."""
 
-    __slots__ = ("_broken", "_fd", "_leases", "_recent", "_volume", "append", "size", "try_read")
+    __slots__ = (
+        "_broken",
+        "_fd",
+        "_leases",
+        "_recent",
+        "_reserved",
+        "_volume",
+        "append",
+        "size",
+        "try_read",
+    )
 
     def __init__(self, volume: Volume, fd: int, size: int | None = None) -> None:
         self._volume = volume
@@ -47,6 +58,7 @@ class RealFile:
         self._leases: dict[RealLease, None] = {}
         self._broken: OSError | None = None
         self._recent: RecentBytes | None = None
+        self._reserved = False
         self.size = os.fstat(fd).st_size if size is None else size
         self.append: Callable[[Sequence[Buffer]], int] = self._append
         self.try_read: Callable[[int, bytearray | memoryview], int] = self._try_read
@@ -102,6 +114,31 @@ class RealFile:
     def _read_now(self, position: int, buffer: bytearray | memoryview) -> int:
         return _preadv(self._fd, (buffer,), position)
 
+    def reserve(self, size: int) -> None:
+        self._check()
+        if size > self.size:
+            os.ftruncate(self._fd, size)
+            if not self._reserved:
+                self._reserved = True
+                self.try_read = partial(self._try_within, self.try_read)
+
+    def _try_within(
+        self,
+        try_read: Callable[[int, bytearray | memoryview], int],
+        position: int,
+        buffer: bytearray | memoryview,
+    ) -> int:
+        return try_read(position, self._within(position, buffer))
+
+    def _within(self, position: int, buffer: bytearray | memoryview) -> memoryview:
+        """Of a buffer what can be filled: behind the size there are zeros."""
+        return memoryview(buffer)[: max(self.size - position, 0)]
+
+    def trim(self) -> None:
+        if self._reserved:
+            self._check()
+            os.ftruncate(self._fd, self.size)
+
     def truncate(self, size: int) -> None:
         self._check()
         if size > self.size:
@@ -134,11 +171,16 @@ class RealFile:
         fd, self._fd = self._fd, -1
         if self._broken is None:
             self.append = self.try_read = _refuse_closed  # not of this file: a cycle
+        if fd != -1 and self._reserved:
+            with suppress(OSError):  # recovery cuts what stays
+                os.ftruncate(fd, self.size)
         if fd != -1 and not self._leases:
             os.close(fd)
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:
         lease = self.lease(self.size)
+        if self._reserved:
+            buffer = self._within(position, buffer)
         try:
             return await self._volume.run(_read_whole, lease.key, position, memoryview(buffer))
         finally:

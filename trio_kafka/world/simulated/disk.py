@@ -32,10 +32,13 @@ class Truncate:
 
 @define(eq=False)
 class FileNode:
-    """A file's bytes. cold: position from which they are out of the page cache, None: nowhere."""
+    """A file's bytes. cold: position from which they are out of the page cache, None: nowhere.
+    reserved: how long it is for who opens it next, 0: as it is.
+    """
 
     data: bytearray = field(factory=bytearray)
     cold: int | None = None
+    reserved: int = 0
     _kept: bytearray = field(factory=bytearray)
     _pending: list[Write | Truncate] = field(factory=list)
 
@@ -43,7 +46,14 @@ class FileNode:
         self._pending.append(Write(len(self.data), data))
         self.data += data
 
+    def fill(self) -> None:
+        """What was reserved and not written are zeros now."""
+        left, self.reserved = self.reserved - self.size, 0
+        if left > 0:
+            self.append(bytes(left))
+
     def truncate(self, size: int) -> None:
+        self.reserved = 0
         self._pending.append(Truncate(size))
         del self.data[size:]
 

@@ -118,6 +118,15 @@ class SimulatedFile:
         """For tests: what lies from `position` on is not in the page cache until it is read."""
         self._node.cold = position
 
+    def reserve(self, size: int) -> None:
+        self._call("reserve", size)
+        self._node.reserved = max(size, self.size)
+
+    def trim(self) -> None:
+        if self._node.reserved:
+            self._call("trim")
+            self._node.reserved = 0
+
     def truncate(self, size: int) -> None:
         self._call("truncate", size)
         if size > self.size:
@@ -144,6 +153,8 @@ class SimulatedFile:
         self._leases.pop(lease, None)
 
     def close(self) -> None:
+        if self._world.alive and not self._closed:
+            self._node.reserved = 0
         self._closed = True
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:

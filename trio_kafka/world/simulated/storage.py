@@ -82,6 +82,7 @@ class SimulatedDirectory:
         node = self._find(name)
         if isinstance(node, DirectoryNode):
             raise _error(errno.EISDIR, path)
+        node.fill()
         return SimulatedFile(self._world, node, path, self._writes)
 
     def rename(self, old: str, new: str) -> None:

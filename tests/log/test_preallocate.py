@@ -1,0 +1,96 @@
+"""Segments whose files have their whole length at once (`preallocate`)."""
+
+import pytest
+
+from tests.log.kit import append, batch, content_of, new_log, offsets, read_all
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.recovery import open_log
+from trio_kafka.log.sync import close, sync
+from trio_kafka.log.truncate import truncate_to
+from trio_kafka.model import TopicPartition
+from trio_kafka.testing.simulation import run_simulated, run_until_crash
+
+PARTITION = TopicPartition("t", 0)
+SEGMENT = 3 * len(batch())
+SETTINGS = {"preallocate": True, "segment_bytes": SEGMENT}
+FIRST, SECOND = f"{0:020}.log", f"{3:020}.log"
+
+
+async def lengths(log):
+    """Of the segments' files, as others see them."""
+    names = [name for name in log.directory.names() if name.endswith(".log")]
+    return {name: len(await content_of(log.directory, name)) for name in names}
+
+
+def preallocated(world, **more):
+    return new_log(world, **{**SETTINGS, **more})
+
+
+async def test_a_new_segment_has_its_whole_length_at_once(autojump_clock, world):
+    log = preallocated(world)
+    append(log, batch())
+
+    assert log.size == len(batch())
+    assert await lengths(log) == {FIRST: SEGMENT}
+
+
+async def test_without_the_setting_it_grows(autojump_clock, world):
+    log = preallocated(world, preallocate=False)
+    append(log, batch())
+
+    assert await lengths(log) == {FIRST: len(batch())}
+
+
+async def test_what_was_not_written_goes_with_the_roll_and_the_end(autojump_clock, world):
+    log = preallocated(world)
+    append(log, batch())
+    log.roll()
+    for _ in range(2):
+        append(log, batch())
+    assert [segment.size for segment in log.segments] == [len(batch()), 2 * len(batch())]
+
+    await close(log)
+
+    assert await lengths(log) == {FIRST: len(batch()), f"{1:020}.log": 2 * len(batch())}
+
+
+async def test_readers_find_the_end_where_the_zeros_begin(autojump_clock, world):
+    log = preallocated(world)
+    for _ in range(5):
+        append(log, batch())
+
+    assert offsets(await read_all(log)) == [0, 1, 2, 3, 4]
+    assert offsets(await read_all(log, 4)) == [4]
+
+
+async def test_a_log_that_was_cut_goes_on(autojump_clock, world):
+    log = preallocated(world)
+    for _ in range(5):
+        append(log, batch())
+
+    await truncate_to(log, 4)
+    append(log, batch())
+
+    assert offsets(await read_all(log)) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("power", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4])
+def test_a_crash_leaves_zeros_and_recovery_cuts_them(power, count):
+    async def main(universe):
+        async def life(world):
+            log = preallocated(world)
+            for _ in range(count):
+                append(log, batch())
+            await sync(log)
+            world.crash(power=power, kept=1.0)
+
+        await run_until_crash(universe.machine("broker"), life, 100.0, power=power)
+        world = universe.machine("broker")
+        log = await open_log(world, world.directory("/t-0"), PARTITION, LogConfig(**SETTINGS))
+
+        assert offsets(await read_all(log)) == list(range(count))
+        append(log, batch())
+        assert offsets(await read_all(log)) == list(range(count + 1))
+
+    run_simulated(main)
