@@ -5,12 +5,13 @@ from typing import Any, Final
 
 import trio
 
+from trio_kafka.introspect.metrics import Labels
 from trio_kafka.introspect.stamps import HOPS
 from trio_kafka.network.turn import Turn
 from trio_kafka.plugin import Kind, Steps
 from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.requests.parts import Parts
-from trio_kafka_metrics.readings import Metric, Readings, own
+from trio_kafka_metrics.readings import Readings, own
 
 _A_STEP: Final = 64
 _ILLEGAL: Final = re.compile(r"[^a-zA-Z0-9_]")
@@ -101,17 +102,19 @@ def _read_counters(parts: Parts, readings: Readings) -> Steps[None]:
     """Whatever is counted anywhere. What plugins count has a name of its own, so that it is never
     taken for the broker's.
     """
-    metrics: dict[tuple[str, tuple[str, ...]], Metric] = {}
+    sums: dict[tuple[str, Labels], int] = {}
     for number, counted in enumerate(tuple(parts.counters), 1):
-        names = tuple(_ILLEGAL.sub("_", name) for name, _ in counted.labels)
-        stem = f"plugin_{counted.name}" if "plugin" in names else counted.name
-        known = metrics.get((stem, names))
-        if known is None:
-            name = _ILLEGAL.sub("_", f"{stem}_total")
-            known = own(name, Kind.COUNTER, f"The broker's counter {counted.name}.", *names)
-            metrics[stem, names] = known
+        labels = tuple((_ILLEGAL.sub("_", name), text) for name, text in counted.labels)
+        of_plugin = any(name == "plugin" for name, _ in labels)
+        stem = f"plugin_{counted.name}" if of_plugin else counted.name
+        known = _ILLEGAL.sub("_", f"{stem}_total"), labels
+        sums[known] = sums.get(known, 0) + counted.value  # names may differ in what is illegal
+        if not number % _A_STEP:
+            yield
+    for number, ((name, labels), value) in enumerate(sums.items(), 1):
         if readings.take(1):
-            readings.set(known, counted.value, *(value for _, value in counted.labels))
+            metric = own(name, Kind.COUNTER, "A counter of the broker, by its name.")
+            readings.family(metric).add(value, labels)
         if not number % _A_STEP:
             yield
     yield

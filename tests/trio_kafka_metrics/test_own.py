@@ -40,12 +40,13 @@ async def test_counters_are_told_those_of_plugins_apart(autojump_clock: MockCloc
         it.counters.add("refusals", 3, reason="a b")
         it.counters.add("refusals", 4, plugin="x")
         it.counters.add("loop passes", 5, plugin="x")
+        it.counters.add("loop-passes", 6, plugin="x")
 
         found = read(read_own, it.parts)
 
     assert found["trio_kafka_refusals_total{reason=a b}"] == 3
     assert found["trio_kafka_plugin_refusals_total{plugin=x}"] == 4
-    assert found["trio_kafka_plugin_loop_passes_total{plugin=x}"] == 5
+    assert found["trio_kafka_plugin_loop_passes_total{plugin=x}"] == 11
 
 
 async def test_no_counter_of_the_brokers_is_called_as_a_metric(autojump_clock: MockClock) -> None:
