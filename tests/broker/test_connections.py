@@ -133,6 +133,23 @@ async def test_brokers_are_let_in_where_all_places_are_taken(autojump_clock: Moc
         assert served.broker.limits.accounts.total == 3
 
 
+async def test_a_full_broker_is_reached_by_its_control_plane(autojump_clock: MockClock) -> None:
+    settings: dict[str, Any] = {
+        "listeners": "OUTSIDE://127.0.0.1:0,CONTROL://127.0.0.1:0",
+        "listener.security.protocol.map": "OUTSIDE:PLAINTEXT,CONTROL:PLAINTEXT",
+        "inter.broker.listener.name": "OUTSIDE",
+        "control.plane.listener.name": "CONTROL",
+        "max.connections": "2",
+    }
+    async with served_broker(simulated_world(), settings) as served:
+        # With the one of the test kit the broker is full.
+        outside = await connect(served, served.broker.endpoints["OUTSIDE"])
+        assert await is_served(outside)
+        control = await connect(served, served.broker.endpoints["CONTROL"])
+
+        assert await is_served(control)
+
+
 async def test_addresses_have_a_rate(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         assert await is_served(served.client)

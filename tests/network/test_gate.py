@@ -138,7 +138,7 @@ async def test_who_was_let_in_is_not_let_in_again_before_it_has_heard_of_it(
 
 async def test_a_gate_that_is_closed_protects_no_other() -> None:
     made = ConnectionLimits(
-        simulated_world().network, Counters(), Node("plane", "plane"), inter_broker="INSIDE"
+        simulated_world().network, Counters(), Node("plane", "plane"), protected=["INSIDE"]
     )
     inside, outside = made.gate("INSIDE"), made.gate("OUTSIDE")
     assert made.accounts.is_protected(inside.account)

@@ -92,7 +92,11 @@ def is_open(client: ScriptedClient) -> bool:
 
 @asynccontextmanager
 async def room(
-    *, inter_broker: str = "INSIDE", memory: int | None = None, seed: int = 0, **bounds: Any
+    *,
+    protected: tuple[str, ...] = ("INSIDE",),
+    memory: int | None = None,
+    seed: int = 0,
+    **bounds: Any,
 ) -> AsyncIterator[Room]:
     world = simulated_world(seed=seed)
     async with running_plane(
@@ -100,7 +104,7 @@ async def room(
         [echo, wait],
         listener=OUTSIDE,
         more=[INSIDE],
-        inter_broker=inter_broker,
+        protected=protected,
         memory=memory,
     ) as plane:
         found = Room(world, plane)
@@ -155,7 +159,7 @@ async def test_a_listener_has_a_limit_of_its_own(autojump_clock: MockClock) -> N
 async def test_who_waited_first_is_let_in_first(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
-    async with room(inter_broker="", connections=2) as at:
+    async with room(protected=(), connections=2) as at:
         first, second = await at.served(), await at.served(inside=True)
         let_in: list[str] = []
 
@@ -182,7 +186,7 @@ async def test_one_who_waits_at_its_listeners_limit_holds_up_no_other(
     autojump_clock: MockClock,
 ) -> None:
     limits = {"INSIDE": ListenerBounds(connections=1)}
-    async with room(inter_broker="", connections=5, listeners=limits) as at:
+    async with room(protected=(), connections=5, listeners=limits) as at:
         await at.served(inside=True)
         await at.connect(inside=True)
         await at.settle()
@@ -237,7 +241,7 @@ async def test_brokers_alone_are_not_closed_for_each_other(autojump_clock: MockC
 async def test_the_listener_of_the_brokers_is_closed_for_too_when_it_is_not_protected(
     autojump_clock: MockClock,
 ) -> None:
-    async with room(inter_broker="") as at:
+    async with room(protected=()) as at:
         await at.served(inside=True)
         await trio.sleep(1)
         await at.served()

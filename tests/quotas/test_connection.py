@@ -21,9 +21,9 @@ INSIDE, OUTSIDE = "INSIDE", "OUTSIDE"
 
 
 def accounts(
-    *listeners: str, inter_broker: str = INSIDE, **bounds: object
+    *listeners: str, protected: tuple[str, ...] = (INSIDE,), **bounds: object
 ) -> tuple[ConnectionAccounts, list[ListenerAccount]]:
-    made = ConnectionAccounts(inter_broker)
+    made = ConnectionAccounts(protected)
     opened = [made.open(name) for name in listeners]
     made.obey(ConnectionBounds(**bounds))  # type: ignore[arg-type]
     return made, opened
@@ -68,6 +68,20 @@ def test_the_brokers_listener_is_protected_as_long_as_it_is_not_alone() -> None:
 
     assert not made.is_protected(inside)
     assert not made.has_room(inside)
+
+
+def test_one_of_several_is_protected_as_long_as_there_is_one_behind_it() -> None:
+    made, (inside, control, outside) = accounts(
+        INSIDE, "CONTROL", OUTSIDE, protected=("CONTROL", INSIDE), connections=1
+    )
+    made.enter(outside, "a")
+    assert [made.is_protected(one) for one in (inside, control, outside)] == [True, True, False]
+
+    made.close(outside)
+    assert [made.is_protected(one) for one in (inside, control)] == [False, True]
+
+    made.close(inside)
+    assert not made.is_protected(control)
 
 
 def test_limits_that_change_hold_at_once_and_for_listeners_that_come_later() -> None:

@@ -24,10 +24,16 @@ def make_limits(site: Site) -> ConnectionLimits:
         site.world.network,
         site.counters,
         site.node,
-        inter_broker=config.endpoints.inter_broker,
+        protected=_protected(config),
         windows=config.quota_window_num,
         window_ms=config.quota_window_size_seconds * 1000,
     )
+
+
+def _protected(config: BrokerConfig) -> list[str]:
+    """Those by which a full broker is still reached."""
+    endpoints = config.endpoints
+    return [name for name in (endpoints.control, endpoints.inter_broker) if name is not None]
 
 
 async def start_limits(site: Site, limits: ConnectionLimits, dynamic: DynamicSettings) -> None:

@@ -9,7 +9,7 @@ Source: KIP-402, KIP-612; Acceptor, Processor and ConnectionQuotas of Apache Kaf
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 import trio
@@ -32,8 +32,8 @@ from trio_kafka.world.protocols import Network
 
 
 class ConnectionLimits:
-    """Of one broker. inter_broker: the listener whose connections the broker's limit never stops,
-    unless it is the only one.
+    """Of one broker. protected: listeners whose connections the broker's limits do not stop, see
+    `ConnectionAccounts`.
 
     windows, window_ms: what rates are measured over.
     """
@@ -44,11 +44,11 @@ class ConnectionLimits:
         counters: Counters,
         node: Node,
         *,
-        inter_broker: str = "",
+        protected: Sequence[str] = (),
         windows: int = 11,
         window_ms: int = 1000,
     ) -> None:
-        self.accounts = ConnectionAccounts(inter_broker, windows, window_ms)
+        self.accounts = ConnectionAccounts(protected, windows, window_ms)
         self.counters = counters
         self.node = node.add("connection-limits", "part", self.figures)
         self.gates: list[Gate] = []

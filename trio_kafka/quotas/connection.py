@@ -8,7 +8,7 @@ milliseconds of any clock. Source: ConnectionQuotas of Apache Kafka 4.4.0; KIP-4
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv6Address
 from typing import Final
 
@@ -57,14 +57,19 @@ class ListenerAccount:
 
 
 class ConnectionAccounts:
-    """Of a broker. windows, window_ms: what rates are measured over."""
+    """Of a broker. protected: names of listeners that the broker's own limits do not stop as long
+    as there is one behind them: in this order, and all others behind the last. windows, window_ms:
+    what rates are measured over.
+    """
 
-    def __init__(self, inter_broker: str, windows: int = 11, window_ms: int = 1000) -> None:
+    def __init__(
+        self, protected: Sequence[str] = (), windows: int = 11, window_ms: int = 1000
+    ) -> None:
         self.bounds = ConnectionBounds()
         self.total = 0
         self.addresses: dict[str, int] = {}
         self.rate = Rate(windows, window_ms)
-        self._inter_broker = inter_broker
+        self._ranks = {name: rank for rank, name in enumerate(protected)}
         self._windows = windows
         self._window_ms = window_ms
         self._listeners: list[ListenerAccount] = []
@@ -103,7 +108,11 @@ class ConnectionAccounts:
 
     def is_protected(self, account: ListenerAccount) -> bool:
         """What holds for the whole broker does not hold for it."""
-        return account.name == self._inter_broker and len(self._listeners) > 1
+        rank = self._ranks.get(account.name)
+        if rank is None:
+            return False
+        last = len(self._ranks)
+        return any(self._ranks.get(one.name, last) > rank for one in self._listeners)
 
     def arrive(self, account: ListenerAccount, now_ms: int) -> int:
         """A connection was accepted: how many ms it must wait before it may enter."""

@@ -73,7 +73,7 @@ async def running_plane(
     opened: bool = True,
     share_s: float = 0.00025,
     memory: int | None = None,
-    inter_broker: str = "",
+    protected: Sequence[str] = (),
     more: Sequence[ListenerSettings] = (),
 ) -> AsyncIterator[RunningPlane]:
     """memory: of requests, in bytes; more: listeners beside the first one."""
@@ -85,11 +85,11 @@ async def running_plane(
     root = Node("plane data", "plane")
     channel = RequestChannel(queued, root, world.clock.elapsed)
     counters = Counters()
-    turn = Turn(world.clock.elapsed, share_s=share_s)
+    turn = Turn(world.clock.elapsed, limit_s=max(0.002, share_s), share_s=share_s)
     parts = Parts(apis=registry, node_id=NodeId(1), cluster_id="cluster")
     group = HandlerGroup(channel, parts, turn=turn, counters=counters, node=root, size=threads)
     timers = Timers(root)
-    limits = ConnectionLimits(world.network, counters, root, inter_broker=inter_broker)
+    limits = ConnectionLimits(world.network, counters, root, protected=protected)
     plane = Plane(
         "data",
         world,
