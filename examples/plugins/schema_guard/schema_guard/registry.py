@@ -1,0 +1,129 @@
+"""Schemas of a registry, by id: asked for once, kept, and asked for no faster than it can bear.
+
+Waiting requests for one id share one question. What the registry does not know is remembered for a
+while, and so is that it does not answer: a batch then waits for nothing.
+"""
+
+import json
+from collections import OrderedDict
+from typing import Any, Final
+
+import httpx
+import trio
+from attrs import define, field
+
+from schema_guard.schemas import Judge, SchemaError, judge_of, refusing
+from trio_kafka.plugin import Figure
+
+LARGEST: Final = 256 << 10  # bytes of an answer
+AT_ONCE: Final = 4  # questions
+NOT_FOUND: Final = 404
+
+
+class RegistryDownError(Exception):
+    """It did not answer, or not as a registry does."""
+
+
+@define(eq=False, kw_only=True)
+class Registry:
+    """Of one address, by `client`, whose base URL it is.
+
+    deadline_s: of one question, waiting for its turn included. retry_s: for how long a failure,
+    and an unknown id, is remembered. most: schemas, and unknown ids, that are kept.
+    """
+
+    client: httpx.AsyncClient
+    deadline_s: float
+    retry_s: float
+    most: int
+    asked: int = field(default=0, init=False)
+    failures: int = field(default=0, init=False)
+    _judges: OrderedDict[int, tuple[float, Judge]] = field(factory=OrderedDict, init=False)
+    _asking: dict[int, trio.Event] = field(factory=dict, init=False)
+    _down_until: float = field(default=-1.0, init=False)
+    _turns: trio.CapacityLimiter = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._turns = trio.CapacityLimiter(AT_ONCE)
+
+    def known(self, number: int) -> Judge | None:
+        """What is kept of that id."""
+        found = self._judges.get(number)
+        if found is None or found[0] <= trio.current_time():
+            return None
+        self._judges.move_to_end(number)
+        return found[1]
+
+    async def find(self, number: int) -> Judge:
+        """The judge of that id; one that refuses everything for an id that is unknown, or whose
+        schema cannot be used. Raises RegistryDownError.
+        """
+        deadline = trio.current_time() + self.deadline_s
+        while (judge := self.known(number)) is None:
+            if trio.current_time() < self._down_until:
+                raise RegistryDownError("it did not answer a moment ago")
+            if trio.current_time() >= deadline:
+                raise RegistryDownError(f"no answer in {self.deadline_s:g} s")
+            others = self._asking.get(number)
+            if others is None:
+                await self._ask(number, deadline)
+            else:
+                with trio.move_on_at(deadline):
+                    await others.wait()
+        return judge
+
+    async def _ask(self, number: int, deadline: float) -> None:
+        done = self._asking[number] = trio.Event()
+        try:
+            with trio.fail_at(deadline):
+                async with self._turns:
+                    self.asked += 1
+                    judge, until = await self._fetch(number)
+        except (httpx.HTTPError, trio.TooSlowError, ValueError, RecursionError) as error:
+            self.failures += 1
+            self._down_until = trio.current_time() + self.retry_s
+            raise RegistryDownError(f"{type(error).__name__}: {error}") from error
+        else:
+            self._judges[number] = (until, judge)
+            if len(self._judges) > self.most:
+                self._judges.popitem(last=False)
+        finally:
+            del self._asking[number]
+            done.set()
+
+    async def _fetch(self, number: int) -> tuple[Judge, float]:
+        """The judge, and until when it is to be kept. ValueError: no answer of a registry."""
+        status, body = await self._get(f"schemas/ids/{number}")
+        later = trio.current_time() + self.retry_s
+        if status == NOT_FOUND:
+            return refusing(f"the registry knows no schema {number}"), later
+        if status != httpx.codes.OK:
+            raise ValueError(f"status {status}")
+        answer: Any = json.loads(body)
+        if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
+            raise ValueError("an answer without a schema")  # noqa: TRY004 - as any other bad one
+        try:
+            if answer.get("references"):
+                raise SchemaError("references to other schemas are not followed")
+            judge = judge_of(str(answer.get("schemaType", "AVRO")), answer["schema"])
+        except SchemaError as error:
+            judge = refusing(f"schema {number}: {error}")
+        return judge, float("inf")  # a schema never changes its id
+
+    async def _get(self, path: str) -> tuple[int, bytes]:
+        async with self.client.stream("GET", path) as answer:
+            body = b""
+            async for piece in answer.aiter_bytes():
+                body += piece
+                if len(body) > LARGEST:
+                    raise ValueError(f"an answer of more than {LARGEST} bytes")
+            return answer.status_code, body
+
+    def figures(self) -> dict[str, Figure]:
+        return {
+            "asked": self.asked,
+            "failures": self.failures,
+            "kept": len(self._judges),
+            "asking": len(self._asking),
+            "down": trio.current_time() < self._down_until,
+        }

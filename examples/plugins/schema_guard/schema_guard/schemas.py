@@ -1,0 +1,142 @@
+"""Schemas as judges: a function from the bytes of a value to what is wrong with it, or None.
+
+A value comes from anybody, and in a registry so may a schema: nothing is fetched, no code is made
+from either, patterns are matched in linear time, and of Avro what would let a small value loop or
+recurse without an end is refused as a schema.
+"""
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import fastavro
+import jsonschema_rs
+
+Judge = Callable[[bytes], str | None]
+LONGEST_MESSAGE: Final = 200  # characters: there may be thousands of them in an answer
+_DEEPEST: Final = 100
+_SIZELESS: Final = "null"
+
+
+class SchemaError(Exception):
+    """A schema that cannot be used; the message says why."""
+
+
+def judge_of(kind: str, text: str) -> Judge:
+    """kind: JSON or AVRO, as registries say it. Raises SchemaError."""
+    if kind not in ("JSON", "AVRO"):
+        raise SchemaError(f"{_short(kind)} schemas are not known here: want JSON or AVRO")
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(f"a schema is no JSON: {error}") from error
+    return _json_judge(schema) if kind == "JSON" else _avro_judge(schema)
+
+
+def refusing(why: str) -> Judge:
+    """Refuses every value."""
+    return lambda _: why
+
+
+def _json_judge(schema: Any) -> Judge:
+    try:
+        validator = jsonschema_rs.validator_for(
+            schema,
+            mask="a value",  # what is wrong is said to the client, not what was in the record
+            offline=True,
+            pattern_options=jsonschema_rs.RegexOptions(),
+        )
+    except (ValueError, TypeError, jsonschema_rs.ReferencingError) as error:
+        raise SchemaError(f"no usable JSON schema: {_short(str(error))}") from error
+
+    def judge(value: bytes) -> str | None:
+        try:
+            content = json.loads(value.decode(), parse_constant=_no_constant)
+            error = next(iter(validator.iter_errors(content)), None)
+        except (ValueError, RecursionError) as failed:
+            return _short(f"no JSON: {failed}")
+        if error is None:
+            return None
+        where = "".join(f"/{part}" for part in error.instance_path) or "/"
+        return _short(f"{where}: {error.message}")
+
+    return judge
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _avro_judge(schema: Any) -> Judge:
+    _check_avro(schema, {}, (), 0)
+    try:
+        parsed = fastavro.parse_schema(schema)
+    except Exception as error:
+        raise SchemaError(f"no usable Avro schema: {_short(str(error))}") from error
+
+    def judge(value: bytes) -> str | None:
+        source = io.BytesIO(value)
+        try:
+            fastavro.schemaless_reader(source, parsed, None)
+        except Exception as error:  # noqa: BLE001 - whatever the reader meets, the value is why
+            return _short(f"no such Avro: {type(error).__name__} {error}")
+        left = len(value) - source.tell()
+        return f"{left} bytes behind the Avro value" if left else None
+
+    return judge
+
+
+def _check_avro(schema: Any, known: dict[str, bool], within: tuple[str, ...], depth: int) -> bool:
+    """Whether a value may have no bytes at all. Raises SchemaError.
+
+    known: that of named types, by the last part of their names: of two that share it the one that
+    is worse counts. within: those that this is a part of. A type within itself would
+    let a value decide how deep the reader recurses, on the stack of the process; an array of what
+    has no bytes, how often it loops.
+    """
+    if depth > _DEEPEST:
+        raise SchemaError(f"an Avro schema of more than {_DEEPEST} levels")
+    if isinstance(schema, list):
+        for one in schema:
+            _check_avro(one, known, within, depth + 1)
+        return False
+    if isinstance(schema, str):
+        name = schema.rpartition(".")[2]
+        if name in within:
+            raise SchemaError(f"the Avro type {schema} contains itself")
+        return known.get(name, schema == _SIZELESS)
+    if not isinstance(schema, Mapping):
+        raise SchemaError(f"no Avro type: {type(schema).__name__}")
+    return _check_complex(schema, known, within, depth + 1)
+
+
+def _check_complex(
+    schema: Mapping[str, Any], known: dict[str, bool], within: tuple[str, ...], depth: int
+) -> bool:
+    kind = schema.get("type")
+    name = str(schema.get("name", "")).rpartition(".")[2]
+    if kind in ("record", "error"):
+        fields = schema.get("fields")
+        if not isinstance(fields, list):
+            raise SchemaError(f"the Avro record {name} has no fields")
+        parts = [one.get("type") if isinstance(one, Mapping) else None for one in fields]
+        empty = [_check_avro(part, known, (*within, name), depth) for part in parts]
+        known[name] = known.get(name, False) or all(empty)
+    elif kind == "array":
+        if _check_avro(schema.get("items"), known, within, depth):
+            raise SchemaError("an Avro array of what has no bytes")
+        return False
+    elif kind == "map":
+        _check_avro(schema.get("values"), known, within, depth)
+        return False
+    elif kind in ("enum", "fixed"):
+        none = kind == "fixed" and not schema.get("size")
+        known[name] = known.get(name, False) or none
+    else:
+        return _check_avro(kind, known, within, depth)
+    return known[name]
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"

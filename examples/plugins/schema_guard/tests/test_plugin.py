@@ -1,0 +1,327 @@
+"""The plugin in a whole broker, in a simulated world and virtual time."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import trio
+from registry_app import RegistryApp
+from schema_guard.plugin import MOST_QUESTIONS, guarding
+from trio.testing import MockClock
+
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.compression import Codec
+from trio_kafka.testing.harness import PluginHarness
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.simulated import SimulatedWorld
+
+NONE, CORRUPT_MESSAGE, REQUEST_TIMED_OUT, INVALID_RECORD = 0, 2, 7, 87
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+GOOD, BAD = b'{"n": 1}', b'{"n": "x"}'
+FRAMED = b"\x00\x00\x00\x00\x07"
+REGISTRY = {"topics": "orders*", "registry": "http://registry.test/"}
+
+
+def batch(*values: bytes | None, **given: Any) -> bytes:
+    return encode_batch([Record(timestamp=1, value=value) for value in values], **given)
+
+
+def produce(topic: str, *batches: bytes, acks: int = 1) -> ProduceRequest:
+    data = [PartitionProduceData(at, memoryview(one)) for at, one in enumerate(batches)]
+    topics = [TopicProduceData(topic, partition_data=data)]
+    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=topics)
+
+
+async def rows(
+    harness: PluginHarness, request: ProduceRequest, version: int = 12
+) -> Sequence[PartitionProduceResponse]:
+    [topic] = (await harness.ask(request, version)).responses
+    return topic.partition_responses
+
+
+async def end_of(harness: PluginHarness, topic: str, partition: int = 0) -> int:
+    wanted = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=-1)])
+    answer = await harness.ask(ListOffsetsRequest(topics=[wanted]))
+    return answer.topics[0].partitions[0].offset
+
+
+async def world_with(**files: str) -> SimulatedWorld:
+    """A machine with a directory `/schemas`."""
+    world = simulated_world()
+    directory = world.directory("/schemas", create=True)
+    for name, text in files.items():
+        (await directory.create_slow(name.replace("__", "."), text.encode())).close()
+    return world
+
+
+async def guarded(
+    *, app: RegistryApp | None = None, world: SimulatedWorld | None = None, **settings: str
+) -> PluginHarness:
+    given = {name.replace("_", "."): text for name, text in settings.items()}
+    if world is None:
+        world = await world_with(orders__json=json.dumps(NUMBER), readme__txt="no schema")
+        given.setdefault("directory", "/schemas") if app is None else None
+    plugin = guarding(None if app is None else app.transport)
+    return PluginHarness(plugin, settings=given, broker=True, world=world)
+
+
+def with_schema() -> RegistryApp:
+    return RegistryApp({7: {"schema": json.dumps(NUMBER), "schemaType": "JSON"}})
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+async def test_a_batch_is_refused_for_each_record_that_does_not_fit(
+    autojump_clock: MockClock, codec: Codec
+) -> None:
+    async with await guarded() as harness:
+        await harness.served.create_topic("orders")
+        [row] = await rows(harness, produce("orders", batch(GOOD, BAD, None, b"x", codec=codec)))
+        [good] = await rows(harness, produce("orders", batch(GOOD, None, codec=codec)))
+
+        assert row.error_code == INVALID_RECORD
+        assert [one.batch_index for one in row.record_errors] == [1, 3]
+        assert "/n" in row.record_errors[0].batch_index_error_message
+        assert row.error_message.startswith("2 of 4 records do not fit; the first is 1: /n")
+        assert (row.base_offset, good.error_code, good.base_offset) == (-1, NONE, 0)
+        assert await end_of(harness, "orders") == 2
+        counted = harness.counters
+        assert counted.value("guarded_batches", plugin="schema_guard") == 2
+        assert counted.value("refused_batches", plugin="schema_guard") == 1
+
+
+@pytest.mark.parametrize("version", range(3, 14))
+async def test_each_version_is_answered(autojump_clock: MockClock, version: int) -> None:
+    async with await guarded() as harness:
+        topic_id = await harness.served.create_topic("orders")
+        request = produce("orders", batch(BAD))
+        request.topic_data[0].topic_id = topic_id
+        [row] = await rows(harness, request, version)
+
+        assert row.error_code == INVALID_RECORD
+        assert len(row.record_errors) == (version >= 8)
+        assert await end_of(harness, "orders") == 0
+
+
+async def test_partitions_are_refused_one_by_one(autojump_clock: MockClock) -> None:
+    async with await guarded() as harness:
+        await harness.served.create_topic("orders", 3)
+        await harness.served.create_topic("other")
+        request = produce("orders", batch(GOOD), batch(BAD), batch(GOOD, GOOD))
+        request.topic_data.append(produce("other", batch(BAD)).topic_data[0])
+        request.topic_data.append(produce("nowhere", batch(BAD)).topic_data[0])
+        answer = await harness.ask(request, 12)
+
+        found = [
+            (topic.name, row.index, row.error_code)
+            for topic in answer.responses
+            for row in topic.partition_responses
+        ]
+        assert found == [
+            ("orders", 0, NONE),
+            ("orders", 1, INVALID_RECORD),
+            ("orders", 2, NONE),
+            ("other", 0, NONE),
+            ("nowhere", 0, 3),
+        ]
+        assert [await end_of(harness, "orders", at) for at in range(3)] == [1, 0, 2]
+
+
+async def test_without_acks_the_connection_ends_and_what_fits_is_there(
+    autojump_clock: MockClock,
+) -> None:
+    async with await guarded() as harness:
+        await harness.served.create_topic("orders", 2)
+        client = await harness.connect("quiet")
+        with pytest.raises((EOFError, trio.TooSlowError)), trio.fail_after(5):
+            await client.ask(produce("orders", batch(GOOD), batch(BAD), acks=0), 12)
+
+        assert [await end_of(harness, "orders", at) for at in range(2)] == [1, 0]
+
+
+async def test_an_idempotent_producer_goes_on_after_a_refusal(autojump_clock: MockClock) -> None:
+    async with await guarded() as harness:
+        await harness.served.create_topic("orders")
+        producer = await harness.ask(InitProducerIdRequest(None, 1000))
+        given = {"producer_id": producer.producer_id, "producer_epoch": producer.producer_epoch}
+
+        async def send(value: bytes, sequence: int) -> tuple[int, int]:
+            records = batch(value, base_sequence=sequence, **given)
+            [row] = await rows(harness, produce("orders", records))
+            return row.error_code, row.base_offset
+
+        assert await send(GOOD, 0) == (NONE, 0)
+        assert await send(BAD, 1) == (INVALID_RECORD, -1)
+        assert await send(GOOD, 1) == (NONE, 1)  # the refused one has taken no sequence
+        assert await send(GOOD, 1) == (NONE, 1)  # and what is sent twice is there once
+        assert await end_of(harness, "orders") == 2
+
+
+async def test_what_cannot_be_read_is_not_appended(autojump_clock: MockClock) -> None:
+    async with await guarded(largest_batch="1000", largest_value="100") as harness:
+        await harness.served.create_topic("orders", 1, {"compression.type": "producer"})
+        broken = bytearray(batch(GOOD))
+        broken[-3] ^= 1
+        lying = bytearray(batch(GOOD, GOOD))
+        lying[60] = 1  # the count
+        lying[17:21] = _crc(lying)
+        unpacked = bytearray(batch(GOOD, codec=Codec.GZIP))
+        unpacked[-5] ^= 0xFF
+        unpacked[17:21] = _crc(unpacked)
+        cases = [
+            (bytes(broken), CORRUPT_MESSAGE),
+            (bytes(lying), INVALID_RECORD),
+            (bytes(unpacked), INVALID_RECORD),
+            (batch(GOOD) + batch(GOOD), INVALID_RECORD),
+            (batch(GOOD) + b"x", INVALID_RECORD),
+            (batch(b'{"n": 1}' + b" " * 100), INVALID_RECORD),
+            (batch(*[GOOD] * 100, codec=Codec.ZSTD), INVALID_RECORD),
+        ]
+        for data, code in cases:
+            [row] = await rows(harness, produce("orders", data))
+            assert row.error_code == code, row
+        assert await end_of(harness, "orders") == 0
+
+
+def _crc(data: bytearray) -> bytes:
+    from crc32c import crc32c
+
+    return crc32c(bytes(data[21:])).to_bytes(4, "big")
+
+
+async def test_a_schema_is_asked_for_once(autojump_clock: MockClock) -> None:
+    app = with_schema()
+    app.delay_s = 0.5
+    async with await guarded(app=app, **REGISTRY) as harness:
+        await harness.served.create_topic("orders-1")
+        codes: list[int] = []
+
+        async def send(value: bytes) -> None:
+            client = await harness.connect(value.decode(errors="replace"))
+            answer = await client.ask(produce("orders-1", batch(value, value)), 12)
+            codes.append(answer.responses[0].partition_responses[0].error_code)
+            client.close()
+
+        async with trio.open_nursery() as nursery:
+            for value in (GOOD, GOOD, BAD):
+                nursery.start_soon(send, FRAMED + value)
+        assert sorted(codes) == [NONE, NONE, INVALID_RECORD]
+        assert app.asked == ["/schemas/ids/7"]
+
+        [row] = await rows(harness, produce("orders-1", batch(GOOD, b"\x00abc", b"\x01abcd{}")))
+        assert [one.batch_index for one in row.record_errors] == [0, 1, 2]
+        assert "no schema id" in row.error_message
+
+
+async def test_an_unknown_id_is_remembered_for_a_while(autojump_clock: MockClock) -> None:
+    app = RegistryApp()
+    async with await guarded(app=app, registry_retry_ms="1000", **REGISTRY) as harness:
+        await harness.served.create_topic("orders")
+        for _ in range(3):
+            [row] = await rows(harness, produce("orders", batch(FRAMED + GOOD)))
+            assert "knows no schema 7" in row.error_message
+        assert len(app.asked) == 1
+
+        app.schemas = with_schema().schemas
+        await trio.sleep(1.1)
+        [row] = await rows(harness, produce("orders", batch(FRAMED + GOOD)))
+        assert row.error_code == NONE
+
+
+async def test_a_batch_asks_no_more_than_so_much(autojump_clock: MockClock) -> None:
+    app = RegistryApp()
+    async with await guarded(app=app, **REGISTRY) as harness:
+        await harness.served.create_topic("orders")
+        values = [b"\x00" + number.to_bytes(4, "big") for number in range(100)]
+        [row] = await rows(harness, produce("orders", batch(*values)))
+
+        assert len(row.record_errors) == 100
+        assert len(app.asked) == MOST_QUESTIONS
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [(500, b""), (200, b"<html>"), (200, b"{}"), (200, b"x" * 300_000), (302, b""), None],
+)
+@pytest.mark.parametrize("down", ["allow", "refuse"])
+async def test_while_the_registry_is_down(
+    autojump_clock: MockClock, broken: tuple[int, bytes] | None, down: str
+) -> None:
+    app = with_schema()
+    app.broken, app.delay_s = broken, 0 if broken else 3600
+    async with await guarded(app=app, registry_down=down, **REGISTRY) as harness:
+        await harness.served.create_topic("orders")
+        began = trio.current_time()
+        for _ in range(3):
+            [row] = await rows(
+                harness,
+                produce("orders", batch(FRAMED + BAD)),
+            )
+            assert row.error_code == (NONE if down == "allow" else REQUEST_TIMED_OUT)
+        assert trio.current_time() - began < 2.5  # only the first has waited
+        assert len(app.asked) == 1
+        assert await end_of(harness, "orders") == (3 if down == "allow" else 0)
+
+        app.broken, app.delay_s = None, 0
+        await trio.sleep(6)
+        [row] = await rows(harness, produce("orders", batch(FRAMED + BAD)))
+        assert row.error_code == INVALID_RECORD
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({"schema": "syntax", "schemaType": "PROTOBUF"}, "PROTOBUF"),
+        ({"schema": "{}", "schemaType": "JSON", "references": [{"name": "x"}]}, "references"),
+        ({"schema": '{"type": 3}', "schemaType": "JSON"}, "no usable JSON schema"),
+        ({"schema": '"string"'}, "no such Avro"),
+    ],
+)
+async def test_a_schema_of_the_registry_that_is_of_no_use(
+    autojump_clock: MockClock, answer: dict[str, Any], why: str
+) -> None:
+    async with await guarded(app=RegistryApp({7: answer}), **REGISTRY) as harness:
+        await harness.served.create_topic("orders")
+        [row] = await rows(harness, produce("orders", batch(FRAMED + GOOD)))
+        assert (row.error_code, why in row.error_message) == (INVALID_RECORD, True)
+
+
+async def test_a_directory_goes_before_a_registry(autojump_clock: MockClock) -> None:
+    world = await world_with(orders__json=json.dumps(NUMBER))
+    app = RegistryApp()
+    both = {**REGISTRY, "directory": "/schemas"}
+    async with await guarded(app=app, world=world, **both) as harness:
+        await harness.served.create_topic("orders")
+        [row] = await rows(harness, produce("orders", batch(FRAMED + GOOD, GOOD, FRAMED + BAD)))
+        assert [one.batch_index for one in row.record_errors] == [1, 2]
+        assert app.asked == []
+
+
+@pytest.mark.parametrize(
+    ("files", "settings", "why"),
+    [
+        ({"a__json": "{"}, {"directory": "/schemas"}, "a.json"),
+        ({"a__json": "{}", "a__avsc": '"int"'}, {"directory": "/schemas"}, "two schemas"),
+        ({}, {"directory": "/nowhere"}, "nowhere"),
+        ({}, {"topics": "x"}, "wants a registry"),
+    ],
+)
+async def test_it_does_not_start_with(
+    autojump_clock: MockClock, files: dict[str, str], settings: dict[str, str], why: str
+) -> None:
+    world = await world_with(**files)
+    with pytest.raises(Exception, match=why):
+        async with PluginHarness(guarding(), settings=settings, world=world):
+            pass
