@@ -120,3 +120,41 @@ async def test_a_topic_is_known_by_name_and_by_id(autojump_clock: MockClock) -> 
         assert found == [ERROR, 0]
         topics = [CreatableTopic("bad-2", 1, 1)]
         assert (await harness.ask(CreateTopicsRequest(topics))).topics[0].error_code == ERROR
+
+
+async def test_every_third_has_the_fault(autojump_clock: MockClock) -> None:
+    faults = Faults([Fault(error=ERROR, after=1, every=3, times=2)])
+    async with PluginHarness(handlers=[echo]) as harness:
+        faults.put_on(harness.interceptors)
+
+        assert await codes(harness, 10) == [0, ERROR, 0, 0, ERROR, 0, 0, 0, 0, 0]
+
+
+async def test_a_rule_has_its_time(autojump_clock: MockClock) -> None:
+    async with PluginHarness(handlers=[echo]) as harness:
+        Faults([Fault(error=ERROR, window_s=(1, 2))]).put_on(harness.interceptors)
+        found = []
+        for _ in range(3):
+            found += await codes(harness, 1)
+            await trio.sleep(1.01)
+        assert found == [0, ERROR, 0]
+
+
+async def test_rules_come_and_go(autojump_clock: MockClock) -> None:
+    async with PluginHarness(handlers=[echo]) as harness:
+        faults = Faults([Fault(api=WaitRequest), Fault(client_id="late", delay_s=(1, 1))])
+        faults.put_on(harness.interceptors)
+        assert await codes(harness, 1) == [0]
+        rule = faults.add(Fault(error=ERROR))
+        assert await codes(harness, 1) == [ERROR]
+        faults.remove(rule)
+        assert await codes(harness, 1) == [0]
+        with pytest.raises(ValueError, match="not in list"):
+            faults.remove(rule)
+
+
+async def test_an_answer_says_that_it_is_throttled(autojump_clock: MockClock) -> None:
+    async with PluginHarness(broker=True) as harness:
+        Faults([Fault(throttle_s=1.5)]).put_on(harness.interceptors)
+        answer = await harness.ask(CreateTopicsRequest([CreatableTopic("a", 1, 1)]))
+        assert (answer.throttle_time_ms, answer.topics[0].error_code) == (1500, 0)

@@ -5,11 +5,12 @@
 
 A request meets the first rule that fits it. Rules count the requests that fit them, so that the
 third to fifth can fail and no other; chance is the seed's alone. Faults come before the handler:
-what has failed was not done.
+what has failed was not done. Rules may come and go while requests are served.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from math import inf
 from random import Random
 from typing import Any
 
@@ -33,20 +34,30 @@ class Fault:
     """Which requests, and what becomes of them.
 
     api: their class, or None. client_id, topic: as file names are matched (`orders-*`).
-    after: how many of them pass first. times: how many have the fault, None: all that follow.
-    chance: of each of these. delay_s: from, to. error: the API's answer. close: the connection
-        ends.
+    after: how many of them pass first. every: of those that follow the first, and each nth after
+        it. times: how many have the fault, None: all that follow. chance: of each of these.
+    window_s: from, to; seconds since the rule was added, in which it is one.
+    delay_s: from, to. error: the API's answer. close: the connection ends. throttle_s: what an
+        answer that can say so says of it; a client then waits by itself.
     """
 
     api: type[Any] | None = None
     client_id: str = "*"
     topic: str | None = None
     after: int = 0
+    every: int = 1
     times: int | None = None
     chance: float = 1.0
+    window_s: tuple[float, float] = (0.0, inf)
     delay_s: tuple[float, float] = (0.0, 0.0)
     error: ErrorCode | None = None
     close: bool = False
+    throttle_s: float = 0.0
+
+    @property
+    def waits(self) -> bool:
+        """Whether it takes more than a `before`."""
+        return self.delay_s[1] > 0 or self.throttle_s > 0
 
     def fits(self, request: Any, context: Context) -> bool:
         """Whether the rule is about this request."""
@@ -59,16 +70,32 @@ class Fault:
 
 
 @define(eq=False)
-class _Rule:
+class Rule:
+    """A fault, how many requests have fitted it, and how many have had it."""
+
     fault: Fault
     fitted: int = 0
     done: int = 0
+    _added: float = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        timed = self.fault.window_s != (0.0, inf)
+        self._added = trio.current_time() if timed else 0.0
+
+    def is_open(self) -> bool:
+        """Whether its time is now."""
+        begins, ends = self.fault.window_s
+        if (begins, ends) == (0.0, inf):
+            return True
+        return begins <= trio.current_time() - self._added < ends
 
     def strikes(self, chance: Random) -> bool:
         """Whether the request that has just been found to fit has the fault."""
         self.fitted += 1
         fault = self.fault
         if self.fitted <= fault.after or (fault.times is not None and self.done >= fault.times):
+            return False
+        if (self.fitted - fault.after - 1) % fault.every:
             return False
         if fault.chance < 1 and chance.random() >= fault.chance:
             return False
@@ -92,12 +119,22 @@ class Faults:
 
     _faults: Sequence[Fault]
     seed: object = 0
-    _rules: list[_Rule] = field(init=False)
+    _rules: list[Rule] = field(init=False)
     _chance: Random = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._rules = [_Rule(fault) for fault in self._faults]
+        self._rules = [Rule(fault) for fault in self._faults]
         self._chance = Random(str(self.seed))
+
+    def add(self, fault: Fault) -> Rule:
+        """One more, behind the others. One of delay or throttle wants `around`."""
+        rule = Rule(fault)
+        self._rules.append(rule)
+        return rule
+
+    def remove(self, rule: Rule) -> None:
+        """It is none any more; who is late by it stays late. Raises ValueError."""
+        self._rules.remove(rule)
 
     @property
     def done(self) -> list[int]:
@@ -108,7 +145,7 @@ class Faults:
         self, interceptors: Interceptors, *, owner: Owner | None = None, order: int = 0
     ) -> list[Interception]:
         """Intercept what the rules are about; plain as long as no rule is one of delay."""
-        late = any(rule.fault.delay_s[1] > 0 for rule in self._rules)
+        late = any(rule.fault.waits for rule in self._rules)
         apis = {rule.fault.api for rule in self._rules}
         kind: Kind = "around" if late else "before"
         function = self.around if late else self.before
@@ -131,11 +168,14 @@ class Faults:
             if delay_s > 0:
                 await context.parked(trio.sleep, delay_s)
             _fail(fault)
-        return await forward(request)
+        answer = await forward(request)
+        if fault is not None and fault.throttle_s > 0 and hasattr(answer, "throttle_time_ms"):
+            answer.throttle_time_ms = max(answer.throttle_time_ms, round(fault.throttle_s * 1000))
+        return answer
 
     def _find(self, request: Any, context: Context) -> Fault | None:
         for rule in self._rules:
-            if rule.fault.fits(request, context):
+            if rule.is_open() and rule.fault.fits(request, context):
                 return rule.fault if rule.strikes(self._chance) else None
         return None
 
