@@ -1,0 +1,1 @@
+"""Topics and records over HTTP, in JSON: an app on the HTTP plane."""

@@ -1,0 +1,237 @@
+"""The ASGI app: routes, limits, and Kafka's errors as HTTP's."""
+
+import json
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote
+
+import trio
+from attrs import frozen
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.hosting.mounts import Receive, Send
+from trio_kafka.plugin import PluginContext
+from trio_kafka_builtin.rest_gateway.consume import Asked, consume
+from trio_kafka_builtin.rest_gateway.formats import check_format
+from trio_kafka_builtin.rest_gateway.openapi import document
+from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
+from trio_kafka_builtin.rest_gateway.produce import produce
+from trio_kafka_builtin.rest_gateway.topics import (
+    MOST_NAMES,
+    create_topic,
+    delete_topic,
+    describe_topic,
+    list_topics,
+)
+
+Scope = MutableMapping[str, Any]
+PRODUCE, FETCH, CREATE, DELETE = 0, 1, 19, 20
+_OWN: Final = "request-log"  # looks, and changes nothing
+_PIECE: Final = 64  # records of an answer that are written at once
+STATUS: Final[Mapping[ErrorCode, int]] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 404,
+    ErrorCode.TOPIC_ALREADY_EXISTS: 409,
+    ErrorCode.OFFSET_OUT_OF_RANGE: 416,
+    ErrorCode.MESSAGE_TOO_LARGE: 413,
+    ErrorCode.RECORD_LIST_TOO_LARGE: 413,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: 403,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: 403,
+    ErrorCode.TOPIC_DELETION_DISABLED: 403,
+    ErrorCode.POLICY_VIOLATION: 422,
+    ErrorCode.INVALID_RECORD: 422,
+    ErrorCode.THROTTLING_QUOTA_EXCEEDED: 429,
+    ErrorCode.REQUEST_TIMED_OUT: 504,
+    ErrorCode.LEADER_NOT_AVAILABLE: 503,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: 503,
+    ErrorCode.NOT_ENOUGH_REPLICAS: 503,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: 503,
+    ErrorCode.NOT_CONTROLLER: 503,
+    ErrorCode.KAFKA_STORAGE_ERROR: 503,
+    ErrorCode.CORRUPT_MESSAGE: 500,
+    ErrorCode.UNKNOWN_SERVER_ERROR: 500,
+}
+
+
+class HttpError(Exception):
+    """An answer that is no KafkaError."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@frozen
+class Answer:
+    """status and what becomes JSON; `records` in it are written piece by piece."""
+
+    status: int
+    body: Any = None
+
+
+class Gateway:
+    """One app; the plane in front of it sees to names, tokens and the deadline of a request."""
+
+    def __init__(self, context: PluginContext[GatewaySettings]) -> None:
+        self._context = context
+        self._settings = context.settings
+        self._in_hand = 0
+        context.node.add("rest-requests", "channel", self._figures)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if self._in_hand >= self._settings.max_requests:
+            await _send(send, 503, _error(503, "too many requests at once"), retry=True)
+            return
+        self._in_hand += 1
+        try:
+            answer = await self._answer(scope, receive)
+        finally:
+            self._in_hand -= 1
+        await _send(send, answer.status, answer.body)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+        try:
+            return await self._route(scope, receive)
+        except HttpError as error:
+            return Answer(error.status, _error(error.status, str(error)))
+        except KafkaError as error:
+            status = STATUS.get(error.code, 400)
+            return Answer(status, _error(status, error.message or "", error.code))
+
+    async def _route(self, scope: Scope, receive: Receive) -> Answer:
+        root = scope.get("root_path", "") or self._settings.path
+        raw = scope.get("raw_path", b"").decode("latin1") or scope["path"]
+        names = [unquote(one) for one in raw.removeprefix(root).strip("/").split("/")]
+        query = {
+            name: values[-1] for name, values in parse_qs(scope["query_string"].decode()).items()
+        }
+        method, context = scope["method"], self._context
+        match names, method:
+            case ["openapi.json"], "GET":
+                answer = Answer(200, document(root))
+            case ["topics"], "GET":
+                most = _number(query, "limit", MOST_NAMES, low=1, high=MOST_NAMES)
+                answer = Answer(200, await list_topics(context, query.get("after", ""), most))
+            case ["topics"], "POST":
+                self._check_alone(CREATE)
+                answer = Answer(201, await create_topic(context, await self._body(receive)))
+            case ["topics", name], "GET":
+                answer = Answer(200, describe_topic(context, name))
+            case ["topics", name], "DELETE":
+                self._check_alone(DELETE)
+                await delete_topic(context, name)
+                answer = Answer(204)
+            case ["topics", name, "records"], "POST":
+                self._check_alone(PRODUCE)
+                body = await self._body(receive)
+                answer = Answer(200, {"offsets": await produce(context, name, body)})
+            case ["topics", name, "partitions", number, "records"], "GET":
+                self._check_alone(FETCH)
+                answer = Answer(200, await consume(context, self._asked(name, number, query)))
+            case _ if _is_known(names):
+                raise HttpError(405, f"{method} is not served here")
+            case _:
+                raise HttpError(404, "nothing is here")
+        return answer
+
+    def _check_alone(self, key: int) -> None:
+        """What goes around Kafka's requests must not go around what others do to those: a record
+        that is masked for a client would be read here as it is.
+        """
+        api = self._context.parts.apis.get(key)
+        if api is None or self._settings.beside_interceptors:
+            return
+        for one in self._context.parts.interceptors.of(api):
+            if one.owner.name != _OWN:
+                raise HttpError(
+                    403,
+                    f"plugin {one.owner.name} intercepts {api.name}, which this is not seen by:"
+                    " plugin.rest_gateway.beside.interceptors=true serves it all the same",
+                )
+
+    def _asked(self, topic: str, number: str, query: Mapping[str, str]) -> Asked:
+        settings = self._settings
+        most, wait = settings.max_fetch_bytes, settings.max_wait_ms
+        return Asked(
+            topic=topic,
+            partition=_number({"partition": number}, "partition", 0),
+            offset=_number(query, "offset", 0),
+            max_bytes=_number(query, "max_bytes", min(65536, most), low=1, high=most),
+            wait_s=_number(query, "wait_ms", 0, high=wait) / 1000,
+            format=check_format(query.get("format", "json")),
+        )
+
+    async def _body(self, receive: Receive) -> Any:
+        """Raises HttpError."""
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise HttpError(400, "the client has left")
+            body += message.get("body", b"")
+            if len(body) > self._settings.max_body_bytes:
+                raise HttpError(413, f"the body is larger than {self._settings.max_body_bytes}")
+            if not message.get("more_body", False):
+                break
+        try:
+            return json.loads(body.decode())
+        except (ValueError, RecursionError) as error:
+            raise HttpError(400, f"the body is no JSON: {error}") from None
+
+    def _figures(self) -> dict[str, Any]:
+        return {"depth": self._in_hand, "bound": self._settings.max_requests}
+
+
+def _is_known(names: list[str]) -> bool:
+    match names:
+        case (
+            ["openapi.json"]
+            | ["topics"]
+            | ["topics", _]
+            | ["topics", _, "records"]
+            | ["topics", _, "partitions", _, "records"]
+        ):
+            return True
+    return False
+
+
+def _number(
+    query: Mapping[str, str], name: str, default: int, *, low: int = 0, high: int = (1 << 63) - 1
+) -> int:
+    text = query.get(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdecimal() or len(text) > 19 or not low <= int(text) <= high:
+        raise HttpError(400, f"{name}={text[:40]}: want a number from {low} to {high}")
+    return int(text)
+
+
+def _error(status: int, message: str, code: ErrorCode | None = None) -> dict[str, Any]:
+    told = {"error_code": status, "message": message}
+    return told if code is None else {**told, "kafka_error": code.name, "kafka_code": int(code)}
+
+
+async def _send(send: Send, status: int, body: Any, *, retry: bool = False) -> None:
+    headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
+    if retry:
+        headers.append((b"retry-after", b"1"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if status == 204:
+        await send({"type": "http.response.body", "body": b""})
+        return
+    records = body.get("records") if isinstance(body, dict) else None
+    if not isinstance(records, list):
+        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+        return
+    rest = json.dumps({name: value for name, value in body.items() if name != "records"})
+    begin = b'{"records":['
+    for at in range(0, len(records), _PIECE):
+        rows = []
+        for record in records[at : at + _PIECE]:
+            rows.append(json.dumps(record))
+            await trio.lowlevel.checkpoint()
+        piece = begin + ",".join(rows).encode()
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        begin = b","
+    end = (b"" if records else begin) + b"]," + rest[1:].encode()
+    await send({"type": "http.response.body", "body": end})

@@ -1,0 +1,111 @@
+"""What the gateway serves, as an OpenAPI document."""
+
+from typing import Any
+
+
+def document(root: str) -> dict[str, Any]:
+    """OpenAPI 3.0. root: where the app is mounted."""
+    topic = _parameter("topic", "path")
+    partition = _parameter("partition", "path", "integer")
+    return {
+        "openapi": "3.0.3",
+        "info": {"title": "trio-kafka REST gateway", "version": "1"},
+        "servers": [{"url": root}],
+        "paths": {
+            "/topics": {
+                "get": _operation(
+                    "Names of topics",
+                    "200",
+                    _parameter("after", "query"),
+                    _parameter("limit", "query", "integer"),
+                ),
+                "post": _operation("Make a topic", "201", body="Topic"),
+            },
+            "/topics/{topic}": {
+                "get": _operation("A topic and its partitions", "200", topic),
+                "delete": _operation("Remove a topic", "204", topic),
+            },
+            "/topics/{topic}/records": {
+                "post": _operation("Append records", "200", topic, body="Records")
+            },
+            "/topics/{topic}/partitions/{partition}/records": {
+                "get": _operation(
+                    "Records from an offset on",
+                    "200",
+                    topic,
+                    partition,
+                    _parameter("offset", "query", "integer"),
+                    _parameter("max_bytes", "query", "integer"),
+                    _parameter("wait_ms", "query", "integer"),
+                    _parameter("format", "query"),
+                )
+            },
+            "/openapi.json": {"get": _operation("This document", "200")},
+        },
+        "components": {"schemas": {"Topic": _TOPIC, "Records": _RECORDS, "Error": _ERROR}},
+    }
+
+
+def _parameter(name: str, place: str, kind: str = "string") -> dict[str, Any]:
+    return {"name": name, "in": place, "required": place == "path", "schema": {"type": kind}}
+
+
+def _operation(
+    summary: str, status: str, *parameters: dict[str, Any], body: str = ""
+) -> dict[str, Any]:
+    error = {"schema": {"$ref": "#/components/schemas/Error"}}
+    made: dict[str, Any] = {
+        "summary": summary,
+        "parameters": list(parameters),
+        "responses": {
+            status: {"description": "Done"},
+            "default": {"description": "Not done", "content": {"application/json": error}},
+        },
+    }
+    if body:
+        schema = {"schema": {"$ref": f"#/components/schemas/{body}"}}
+        made["requestBody"] = {"required": True, "content": {"application/json": schema}}
+    return made
+
+
+_TOPIC = {
+    "type": "object",
+    "required": ["name"],
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string"},
+        "partitions": {"type": "integer"},
+        "replication_factor": {"type": "integer"},
+        "configs": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+}
+_RECORDS = {
+    "type": "object",
+    "required": ["records"],
+    "properties": {
+        "format": {"enum": ["json", "string", "binary"]},
+        "acks": {"enum": ["all", -1, 1]},
+        "records": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "key": {},
+                    "value": {},
+                    "partition": {"type": "integer"},
+                    "timestamp": {"type": "integer"},
+                    "headers": {"type": "array", "items": {"type": "object"}},
+                },
+            },
+        },
+    },
+}
+_ERROR = {
+    "type": "object",
+    "properties": {
+        "error_code": {"type": "integer"},
+        "message": {"type": "string"},
+        "kafka_error": {"type": "string"},
+        "kafka_code": {"type": "integer"},
+    },
+}

@@ -1,0 +1,101 @@
+"""Topics: listed, described, made and removed, by the controller and its rules."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import trio
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.plugin import NewTopic, PluginContext
+from trio_kafka.protocol.plain import show_uuid
+from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
+
+MOST_NAMES: Final = 1000
+_STEP: Final = 1000
+Context = PluginContext[GatewaySettings]
+_PRINCIPAL: Final = "User:ANONYMOUS"
+
+
+async def list_topics(context: Context, after: str, most: int) -> dict[str, Any]:
+    """Names in their order, behind `after`; `next` says where to go on, if there are more."""
+    found: list[str] = []
+    for number, name in enumerate(context.parts.metadata.image.topics, 1):
+        if name > after:
+            found.append(name)
+        if len(found) >= 2 * _STEP:
+            found = sorted(found)[: most + 1]
+        if not number % _STEP:
+            await trio.lowlevel.checkpoint()
+    found = sorted(found)[: most + 1]
+    return {"topics": found[:most], "next": found[most - 1] if len(found) > most else None}
+
+
+def describe_topic(context: Context, name: str) -> dict[str, Any]:
+    """Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
+    topic = context.parts.metadata.image.topics.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+    return {
+        "name": topic.name,
+        "id": show_uuid(topic.id),
+        "partitions": [
+            {
+                "partition": number,
+                "leader": int(state.leader),
+                "replicas": list(map(int, state.replicas)),
+                "isr": list(map(int, state.isr)),
+            }
+            for number, state in topic.partitions.items()
+        ],
+    }
+
+
+async def create_topic(context: Context, body: Any) -> dict[str, Any]:
+    """Raises KafkaError."""
+    wanted = _wanted(body)
+    made = await context.parts.controller.create_topics(
+        [wanted], deadline=_deadline(context), principal=_PRINCIPAL
+    )
+    topic = made[wanted.name]
+    if isinstance(topic, KafkaError):
+        raise topic
+    return {
+        "name": topic.name,
+        "id": show_uuid(topic.id),
+        "partitions": topic.partitions,
+        "replication_factor": topic.replication_factor,
+    }
+
+
+async def delete_topic(context: Context, name: str) -> None:
+    """Raises KafkaError."""
+    made = await context.parts.controller.delete_topics([name], deadline=_deadline(context))
+    topic = made[name]
+    if isinstance(topic, KafkaError):
+        raise topic
+
+
+def _deadline(context: Context) -> float:
+    return trio.current_time() + context.settings.timeout_ms / 1000
+
+
+def _wanted(body: Any) -> NewTopic:
+    """Raises KafkaError(INVALID_REQUEST)."""
+    shape = '{"name": text, "partitions": n, "replication_factor": n, "configs": {text: text}}'
+    if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"want {shape}")
+    partitions, factor = body.get("partitions", -1), body.get("replication_factor", -1)
+    configs = body.get("configs", {})
+    counts = all(
+        isinstance(one, int) and not isinstance(one, bool) and -(1 << 15) <= one < 1 << 15
+        for one in (partitions, factor)
+    )
+    texts = isinstance(configs, Mapping) and all(isinstance(one, str) for one in configs.values())
+    if not counts or not texts or body.keys() - {"name", *_KNOWN}:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"want {shape}")
+    return NewTopic(
+        name=body["name"], partitions=partitions, replication_factor=factor, configs=dict(configs)
+    )
+
+
+_KNOWN: Final = ("partitions", "replication_factor", "configs")

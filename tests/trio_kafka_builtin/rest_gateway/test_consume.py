@@ -1,0 +1,99 @@
+"""Records read over HTTP: from where, how many, and for how long they are waited for."""
+
+import base64
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_builtin.mask.kit import batch, produce
+from tests.trio_kafka_builtin.rest_gateway.kit import gateway
+from trio_kafka.records.compression import Codec
+
+
+async def test_records_come_from_the_offset_on_with_where_to_go_on(
+    autojump_clock: MockClock,
+) -> None:
+    header = {"name": "h", "value": base64.b64encode(b"\xff").decode()}
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        await rest.produce(
+            "t", *({"key": n, "value": n, "timestamp": 7, "headers": [header]} for n in range(5))
+        )
+        found = await rest.consume("t", "offset=3")
+        rest_of_it = await rest.consume("t", f"offset={found['next_offset']}")
+
+    assert found["records"][0] == {
+        "offset": 3,
+        "timestamp": 7,
+        "key": 3,
+        "value": 3,
+        "headers": [header],
+    }
+    assert [one["offset"] for one in found["records"]] == [3, 4]
+    assert (found["next_offset"], found["high_watermark"], found["start_offset"]) == (5, 5, 0)
+    assert rest_of_it["records"] == []
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+async def test_batches_of_clients_are_read_with_every_codec(
+    codec: Codec, autojump_clock: MockClock
+) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        await produce(rest.served, "t", batch(*range(300), codec=codec))
+        found = await rest.consume("t")
+
+    assert [one["value"] for one in found["records"]] == list(range(300))
+
+
+async def test_one_answer_has_as_many_bytes_as_were_asked_for_or_one_batch(
+    autojump_clock: MockClock,
+) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        for value in ("a" * 100, "b" * 100):
+            await rest.produce("t", {"value": value})
+        found = await rest.consume("t", "max_bytes=1")
+
+    assert [one["offset"] for one in found["records"]] == [0]
+
+
+async def test_who_waits_is_answered_when_records_come_or_the_time_is_over(
+    autojump_clock: MockClock,
+) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        began = trio.current_time()
+        nothing = await rest.consume("t", "wait_ms=3000")
+        waited = trio.current_time() - began
+        found = []
+
+        async def wait() -> None:
+            found.append((await rest.consume("t", "wait_ms=20000"), trio.current_time()))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            await trio.sleep(2)
+            await rest.produce("t", {"value": 1})
+            came = trio.current_time()
+        watchers = rest.served.broker.replicas.fetch.watchers
+
+    assert nothing["records"] == []
+    assert 2.9 < waited < 3.5
+    assert found[0][1] - came < 0.5
+    assert [one["value"] for one in found[0][0]["records"]] == [1]
+    assert not watchers
+
+
+async def test_what_is_no_json_is_read_as_text_or_base64(autojump_clock: MockClock) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        await rest.produce("t", {"key": "k", "value": "not json"}, format="string")
+        refused = await rest.ask("GET", "/v1/topics/t/partitions/0/records")
+        text = await rest.consume("t", "format=string")
+        binary = await rest.consume("t", "format=binary")
+
+    assert refused.status == 422
+    assert (text["records"][0]["key"], text["records"][0]["value"]) == ("k", "not json")
+    assert base64.b64decode(binary["records"][0]["value"]) == b"not json"

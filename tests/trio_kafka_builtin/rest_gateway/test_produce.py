@@ -1,0 +1,94 @@
+"""Records written over HTTP, as Kafka's clients read them."""
+
+from typing import Any
+
+import pytest
+from trio.testing import MockClock
+
+from tests.requests.test_log_sinks import values
+from tests.trio_kafka_builtin.rest_gateway.kit import gateway
+from trio_kafka_builtin.rest_gateway.produce import murmur2
+
+
+async def test_each_record_is_told_its_partition_and_offset(autojump_clock: MockClock) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t", 2)
+        first = await rest.produce(
+            "t",
+            {"partition": 1, "value": {"a": 1}},
+            {"partition": 0, "value": [True, None]},
+            {"partition": 1, "value": "é"},
+        )
+        second = await rest.produce("t", {"partition": 1, "value": 2}, acks=1)
+        stored = await values(rest.served, "t", 1)
+
+    assert [(one["partition"], one["offset"]) for one in first] == [(1, 0), (0, 0), (1, 1)]
+    assert second == [{"partition": 1, "offset": 2}]
+    assert stored == ['{"a":1}', '"é"', "2"]
+
+
+async def test_a_partition_that_refuses_tells_its_records_alone(autojump_clock: MockClock) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t", 2, {"max.message.bytes": "200"})
+        rows = await rest.produce(
+            "t", {"partition": 0, "value": "x" * 300}, {"partition": 1, "value": "y"}
+        )
+
+    assert rows[0]["error"] == "MESSAGE_TOO_LARGE"
+    assert rows[0]["offset"] is None
+    assert rows[1]["offset"] == 0
+
+
+async def test_without_a_partition_a_key_chooses_and_equal_keys_stay_together(
+    autojump_clock: MockClock,
+) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t", 8)
+        keyed = await rest.produce("t", *({"key": "k", "value": n} for n in range(5)))
+        spread = await rest.produce("t", *({"key": n, "value": n} for n in range(50)))
+
+    assert len({one["partition"] for one in keyed}) == 1
+    assert len({one["partition"] for one in spread}) > 4
+
+
+@pytest.mark.parametrize(
+    ("data", "hashed"),
+    [
+        (b"21", -973932308),
+        (b"foobar", -790332482),
+        (b"a-little-bit-long-string", -985981536),
+        (b"a-little-bit-longer-string", -1486304829),
+        (b"abc", 479470107),
+    ],
+)
+def test_the_hash_is_that_of_kafkas_java_client(data: bytes, hashed: int) -> None:
+    assert murmur2(data) == hashed % (1 << 32)
+
+
+@pytest.mark.parametrize(
+    ("record", "more", "status"),
+    [
+        ({"value": "x", "partition": 9}, {}, 404),
+        ({"value": "x", "partition": "0"}, {}, 404),
+        ({"value": "x", "timestamp": "now"}, {}, 400),
+        ({"value": "x", "timestamp": -1}, {}, 400),
+        ({"value": "x", "headers": {}}, {}, 400),
+        ({"value": "x", "headers": [{"name": "n", "value": "!"}]}, {}, 422),
+        ({"value": "!"}, {"format": "binary"}, 422),
+        ({"value": 1}, {"format": "string"}, 422),
+        ({"value": "\ud800"}, {}, 422),
+        ({"value": "x"}, {"format": "avro"}, 400),
+        ({"value": "x"}, {"acks": 0}, 400),
+        ({"value": "x"}, {"acks": True}, 400),
+    ],
+)
+async def test_a_record_that_cannot_be_keeps_all_from_being_written(
+    record: Any, more: dict[str, Any], status: int, autojump_clock: MockClock
+) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        body = {"records": [{"value": "fine"}, record], **more}
+        answer = await rest.ask("POST", "/v1/topics/t/records", body)
+
+        assert answer.status == status
+        assert await values(rest.served, "t", 0) == []

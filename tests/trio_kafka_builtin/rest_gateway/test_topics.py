@@ -1,0 +1,59 @@
+"""Topics over HTTP."""
+
+from typing import Any
+
+import pytest
+from trio.testing import MockClock
+
+from tests.trio_kafka_builtin.rest_gateway.kit import gateway
+
+
+async def test_a_topic_is_made_described_listed_and_removed(autojump_clock: MockClock) -> None:
+    async with gateway() as rest:
+        wanted = {"name": "a", "partitions": 2, "configs": {"retention.ms": "5"}}
+        made = await rest.json("POST", "/v1/topics", wanted, 201)
+        again = await rest.json("POST", "/v1/topics", wanted, 409)
+        described = await rest.json("GET", "/v1/topics/a")
+        listed = await rest.json("GET", "/v1/topics")
+        removed = await rest.ask("DELETE", "/v1/topics/a")
+        left = await rest.json("GET", "/v1/topics")
+
+    assert (made["partitions"], made["replication_factor"]) == (2, 1)
+    assert again["kafka_error"] == "TOPIC_ALREADY_EXISTS"
+    assert described["id"] == made["id"]
+    assert described["partitions"][1] == {"partition": 1, "leader": 1, "replicas": [1], "isr": [1]}
+    assert listed == {"topics": ["a"], "next": None}
+    assert (removed.status, removed.body, left["topics"]) == (204, b"", [])
+
+
+async def test_names_come_in_pages(autojump_clock: MockClock) -> None:
+    async with gateway() as rest:
+        for name in "dbca":
+            await rest.served.create_topic(name)
+        first = await rest.json("GET", "/v1/topics?limit=3")
+        second = await rest.json("GET", f"/v1/topics?limit=3&after={first['next']}")
+
+    assert first == {"topics": ["a", "b", "c"], "next": "c"}
+    assert second == {"topics": ["d"], "next": None}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"name": 1},
+        {"name": "a", "partitions": "2"},
+        {"name": "a", "partitions": True},
+        {"name": "a", "configs": {"retention.ms": 5}},
+        {"name": "a", "partition": 2},
+        {"name": "a", "partitions": 0},
+        {"name": "a/b"},
+        {"name": "a", "configs": {"no.such": "1"}},
+    ],
+)
+async def test_a_topic_that_cannot_be_is_refused(body: Any, autojump_clock: MockClock) -> None:
+    async with gateway() as rest:
+        answer = await rest.ask("POST", "/v1/topics", body)
+
+        assert answer.status == 400
+        assert not rest.served.broker.metadata.image.topics
