@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+import trio.testing
 
 from tests.raft.kit import (
     CONFIG,
@@ -131,6 +132,39 @@ async def read_all(driver: RaftDriver) -> list[Committed]:
         found += await driver.read(offset)
         offset = found[-1].next_offset
     return found
+
+
+def kept(driver: RaftDriver) -> object:
+    return driver._figures()["kept"]
+
+
+async def test_what_was_read_is_kept_no_longer(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_quorum(world) as (driver, loader):
+        for value in range(300):
+            end = driver.append([setting(value)], driver.epoch, 33)
+        assert kept(driver) == 300
+
+        await loader.wait_published(end)
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert kept(driver) == 0
+        assert loader.image.configs[2, "t"] == {"retention.ms": "299"}
+
+
+async def test_what_is_too_much_is_kept_until_it_is_committed(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_quorum(world) as (driver, loader):
+        many = [setting(value, f"name-{value}") for value in range(5000)]
+        for _ in range(2):
+            end = driver.append(many, driver.epoch, 33)
+        assert kept(driver) == 10_000
+
+        await driver.wait_committed(end)
+        assert kept(driver) == 0
+        await loader.wait_published(end)
+
+    assert len(loader.image.configs[2, "t"]) == 5000
 
 
 async def test_a_log_that_kafka_wrote_is_read_record_by_record(world, autojump_clock) -> None:

@@ -49,7 +49,7 @@ from trio_kafka.raft.voters import UnsupportedQuorumError, VoterSet
 from trio_kafka.records.batch import BatchHeader
 from trio_kafka.world.protocols import Directory, World
 
-_RECENT: Final = 256  # batches kept decoded for the loader, which is rarely behind
+_RECENT: Final = 4096  # records kept as they are for the loader, which is rarely behind: 3 MB
 _AT_ONCE: Final = 64  # batches that one `read` gives
 _SLICE: Final = 100  # records decoded without letting others run: about 0.5 ms
 
@@ -86,6 +86,7 @@ class RaftDriver:
         self._answered = Progress()  # the same for committers, who learn of a lost epoch
         self._unsynced = trio.Event()
         self._recent: deque[tuple[int, Committed]] = deque()  # with base offsets
+        self._kept = 0  # records in it
 
     @property
     def voters(self) -> VoterSet:
@@ -135,6 +136,7 @@ class RaftDriver:
         await self._answered.wait(offset)
 
     async def read(self, offset: int) -> Sequence[Committed]:
+        self._forget(offset)
         await self._committed.wait(offset + 1)
         snapshot = self.store.snapshot
         behind = snapshot is not None and offset < snapshot.offset
@@ -242,6 +244,7 @@ class RaftDriver:
     ) -> None:
         header = self.store.append(encoded)
         self._recent.append((header.base_offset, _committed(header, records, leader_id=leader_id)))
+        self._kept += len(records)
         told = self._core.step(
             Appended(header.next_offset, header.leader_epoch), trio.current_time()
         )
@@ -249,10 +252,17 @@ class RaftDriver:
             raise InvariantError(f"an append is answered by {told}")
         self._unsynced.set()
 
-    def _forget(self) -> None:
+    def _forget(self, seen: int = 0) -> None:
+        """What is not kept for whoever reads: what lies below `seen`, and what is too much. Of what
+        is committed, as the log has that.
+        """
         recent, committed = self._recent, self._committed.value
-        while len(recent) > _RECENT and recent[0][1].next_offset <= committed:
-            recent.popleft()
+        while recent:
+            end = recent[0][1].next_offset
+            if end > committed or (end > seen and self._kept <= _RECENT):
+                return
+            _, gone = recent.popleft()
+            self._kept -= len(gone.records)
 
     async def _read_snapshot(self) -> Sequence[Committed]:
         snapshot = await self.store.read_snapshot()
@@ -298,6 +308,7 @@ class RaftDriver:
             "high_watermark": self._committed.value,
             "end": self.next_offset,
             "syncs": self.syncs,
+            "kept": self._kept,
         }
 
     @property

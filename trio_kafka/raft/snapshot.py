@@ -33,13 +33,14 @@ from trio_kafka.raft.batches import (
 )
 from trio_kafka.raft.voters import VoterSet, voters_of, voters_record
 from trio_kafka.records.batch import BatchHeader, check_crc, iterate_headers
+from trio_kafka.steps import Steps
 from trio_kafka.world.protocols import Directory, File
 
 PART: Final = ".part"
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _HEADER: Final = 64 << 10  # bytes that the first batch fits in: header and voters
-_BATCH: Final = 128  # records: decoded without letting others run
-_STEP: Final = 32  # of them: encoded without letting others run
+_BATCH: Final = 128  # records
+_STEP: Final = 32  # of them: encoded or decoded without letting others run
 
 
 @frozen(order=True)
@@ -127,8 +128,8 @@ async def read_snapshot(directory: Directory, at: SnapshotId) -> Snapshot:
         file.close()
     reading = _Reading(memoryview(content)[:size], at)
     for position, header in iterate_headers(reading.content):
-        reading.take(position, header)
-        await trio.lowlevel.checkpoint()
+        for _ in reading.take(position, header):
+            await trio.lowlevel.checkpoint()
     return reading.done()
 
 
@@ -181,10 +182,13 @@ class _Reading:
         self._voters: VotersRecord | None = None
         self._end = -1  # where the footer's batch ends
 
-    def take(self, position: int, header: BatchHeader) -> None:
+    def take(self, position: int, header: BatchHeader) -> Steps[None]:
         check_crc(self.content, position, header)
         if not header.is_control:
-            self._records += read_metadata(self.content, position, header)
+            records = read_metadata(self.content, position, header)
+            while some := list(islice(records, _STEP)):
+                self._records += some
+                yield
             return
         for control in read_controls(self.content, position, header):
             match control:
