@@ -61,6 +61,9 @@ class GuardSettings:
     registry_retry_ms: int = integer(5000, "When a failure, or an unknown id, is forgotten.", low=1)
     registry_schemas: int = integer(1000, "How many schemas are kept.", low=1)
     largest_value: int = integer(65_536, "Bytes; a larger one is refused.", low=1)
+    largest_repeated: int = integer(
+        8192, "The same of Avro values whose schema has arrays or maps.", low=1
+    )
     largest_batch: int = integer(33_554_432, "Bytes of a batch when it is unpacked.", low=1)
 
 
@@ -217,7 +220,7 @@ def _row(index: int, refusal: Refusal) -> PartitionProduceResponse:
     )
 
 
-async def read_schemas(directory: Directory) -> dict[str, Judge]:
+async def read_schemas(directory: Directory, most_repeated: int) -> dict[str, Judge]:
     """Those of a directory by topic. Raises SchemaError, OSError."""
     found: dict[str, Judge] = {}
     for name in sorted(await directory.names_slow()):
@@ -234,7 +237,7 @@ async def read_schemas(directory: Directory) -> dict[str, Judge]:
         finally:
             file.close()
         try:
-            found[topic] = judge_of(kind, text.decode())
+            found[topic] = judge_of(kind, text.decode(), most_repeated)
         except (SchemaError, UnicodeDecodeError) as error:
             raise SchemaError(f"{name}: {error}") from error
     return found
@@ -258,7 +261,9 @@ def guarding(transport: httpx.AsyncBaseTransport | None = None) -> Plugin:
             raise ValueError("plugin.schema_guard.topics wants a registry or a directory")
         schemas: dict[str, Judge] = {}
         if settings.directory is not None:
-            schemas = await read_schemas(context.world.directory(settings.directory))
+            schemas = await read_schemas(
+                context.world.directory(settings.directory), settings.largest_repeated
+            )
         async with httpx.AsyncClient(
             base_url=settings.registry or "",
             auth=_auth(settings),
@@ -273,6 +278,7 @@ def guarding(transport: httpx.AsyncBaseTransport | None = None) -> Plugin:
                     deadline_s=settings.registry_deadline_ms / 1000,
                     retry_s=settings.registry_retry_ms / 1000,
                     most=settings.registry_schemas,
+                    most_repeated=settings.largest_repeated,
                 )
                 context.node.add("registry", "part", registry.figures)
             guard = Guard(

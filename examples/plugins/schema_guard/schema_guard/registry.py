@@ -30,12 +30,14 @@ class Registry:
 
     deadline_s: of one question, waiting for its turn included. retry_s: for how long a failure,
     and an unknown id, is remembered. most: schemas, and unknown ids, that are kept.
+    most_repeated: as `judge_of` has it.
     """
 
     client: httpx.AsyncClient
     deadline_s: float
     retry_s: float
     most: int
+    most_repeated: int
     asked: int = field(default=0, init=False)
     failures: int = field(default=0, init=False)
     _judges: OrderedDict[int, tuple[float, Judge]] = field(factory=OrderedDict, init=False)
@@ -105,7 +107,9 @@ class Registry:
         try:
             if answer.get("references"):
                 raise SchemaError("references to other schemas are not followed")
-            judge = judge_of(str(answer.get("schemaType", "AVRO")), answer["schema"])
+            judge = judge_of(
+                str(answer.get("schemaType", "AVRO")), answer["schema"], self.most_repeated
+            )
         except SchemaError as error:
             judge = refusing(f"schema {number}: {error}")
         return judge, float("inf")  # a schema never changes its id

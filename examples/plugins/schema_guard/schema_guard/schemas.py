@@ -15,6 +15,7 @@ import jsonschema_rs
 
 Judge = Callable[[bytes], str | None]
 LONGEST_MESSAGE: Final = 200  # characters: there may be thousands of them in an answer
+MOST_REPEATED: Final = 8192
 _DEEPEST: Final = 100
 _SIZELESS: Final = "null"
 
@@ -23,15 +24,17 @@ class SchemaError(Exception):
     """A schema that cannot be used; the message says why."""
 
 
-def judge_of(kind: str, text: str) -> Judge:
-    """kind: JSON or AVRO, as registries say it. Raises SchemaError."""
+def judge_of(kind: str, text: str, most_repeated: int = MOST_REPEATED) -> Judge:
+    """kind: JSON or AVRO, as registries say it. most_repeated: bytes of an Avro value whose schema
+    has arrays or maps: each byte may be an item of its own, which costs 0.7 µs. Raises SchemaError.
+    """
     if kind not in ("JSON", "AVRO"):
         raise SchemaError(f"{_short(kind)} schemas are not known here: want JSON or AVRO")
     try:
         schema = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise SchemaError(f"a schema is no JSON: {error}") from error
-    return _json_judge(schema) if kind == "JSON" else _avro_judge(schema)
+    return _json_judge(schema) if kind == "JSON" else _avro_judge(schema, most_repeated)
 
 
 def refusing(why: str) -> Judge:
@@ -53,13 +56,13 @@ def _json_judge(schema: Any) -> Judge:
     def judge(value: bytes) -> str | None:
         try:
             content = json.loads(value.decode(), parse_constant=_no_constant)
-            error = next(iter(validator.iter_errors(content)), None)
+            validator.validate(content)  # to the first error: there may be one for each item
+        except jsonschema_rs.ValidationError as error:
+            where = "".join(f"/{part}" for part in error.instance_path) or "/"
+            return _short(f"{where}: {error.message}")
         except (ValueError, RecursionError) as failed:
             return _short(f"no JSON: {failed}")
-        if error is None:
-            return None
-        where = "".join(f"/{part}" for part in error.instance_path) or "/"
-        return _short(f"{where}: {error.message}")
+        return None
 
     return judge
 
@@ -68,14 +71,18 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-def _avro_judge(schema: Any) -> Judge:
+def _avro_judge(schema: Any, most_repeated: int) -> Judge:
     _check_avro(schema, {}, (), 0)
     try:
         parsed = fastavro.parse_schema(schema)
     except Exception as error:
         raise SchemaError(f"no usable Avro schema: {_short(str(error))}") from error
+    text = json.dumps(schema)
+    most = most_repeated if '"array"' in text or '"map"' in text else None
 
     def judge(value: bytes) -> str | None:
+        if most is not None and len(value) > most:
+            return f"{len(value)} bytes, want at most {most} where the schema has arrays or maps"
         source = io.BytesIO(value)
         try:
             fastavro.schemaless_reader(source, parsed, None)

@@ -83,6 +83,17 @@ def test_an_avro_value_is_judged(value: bytes, wrong: str | None) -> None:
 
 
 NESTED = {"type": "record", "name": "n", "fields": [{"name": "a", "type": ["null", "n"]}]}
+
+
+def test_an_avro_value_with_many_items_has_a_bound_of_its_own() -> None:
+    schema = {"type": "array", "items": "boolean"}
+    judge = judge_of("AVRO", json.dumps(schema), 100)
+
+    assert judge(avro(schema, [True] * 90)) is None
+    assert "want at most 100" in (judge(avro(schema, [True] * 100)) or "")
+    assert judge_of("AVRO", '"bytes"', 100)(avro("bytes", bytes(1000))) is None
+
+
 EMPTY: dict[str, Any] = {"type": "record", "name": "e", "fields": []}
 
 
