@@ -13,7 +13,7 @@ from trio_kafka.records.varint import encode_varint, read_varint
 from trio_kafka.steps import Steps
 from trio_kafka_builtin.mask.rules import Masking
 
-_STEP_RECORDS: Final = 32
+_STEP_RECORDS: Final = 16
 _STEP_BYTES: Final = 16 << 10  # of values that were parsed: about 0.5 ms
 _NULL: Final = encode_varint(-1)
 Change = Callable[[bytes], bytes | None]

@@ -27,7 +27,8 @@ from trio_kafka_builtin.rest_gateway.topics import (
 Scope = MutableMapping[str, Any]
 PRODUCE, FETCH, CREATE, DELETE = 0, 1, 19, 20
 _OWN: Final = "request-log"  # looks, and changes nothing
-_PIECE: Final = 64  # records of an answer that are written at once
+_LISTS: Final = ("records", "partitions", "offsets")  # that may be long
+_PIECE: Final = 64  # items of those that are sent at once
 STATUS: Final[Mapping[ErrorCode, int]] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 404,
     ErrorCode.TOPIC_ALREADY_EXISTS: 409,
@@ -62,7 +63,7 @@ class HttpError(Exception):
 
 @frozen
 class Answer:
-    """status and what becomes JSON; `records` in it are written piece by piece."""
+    """status and what becomes JSON; a long list in it is written piece by piece."""
 
     status: int
     body: Any = None
@@ -116,7 +117,7 @@ class Gateway:
                 self._check_alone(CREATE)
                 answer = Answer(201, await create_topic(context, await self._body(receive)))
             case ["topics", name], "GET":
-                answer = Answer(200, describe_topic(context, name))
+                answer = Answer(200, await describe_topic(context, name))
             case ["topics", name], "DELETE":
                 self._check_alone(DELETE)
                 await delete_topic(context, name)
@@ -219,19 +220,20 @@ async def _send(send: Send, status: int, body: Any, *, retry: bool = False) -> N
     if status == 204:
         await send({"type": "http.response.body", "body": b""})
         return
-    records = body.get("records") if isinstance(body, dict) else None
-    if not isinstance(records, list):
+    long = next((name for name in _LISTS if isinstance(body.get(name), list)), None)
+    if long is None:
         await send({"type": "http.response.body", "body": json.dumps(body).encode()})
         return
-    rest = json.dumps({name: value for name, value in body.items() if name != "records"})
-    begin = b'{"records":['
-    for at in range(0, len(records), _PIECE):
-        rows = []
-        for record in records[at : at + _PIECE]:
-            rows.append(json.dumps(record))
-            await trio.lowlevel.checkpoint()
-        piece = begin + ",".join(rows).encode()
+    items = body[long]
+    rest = {name: value for name, value in body.items() if name != long}
+    begin = f'{json.dumps(rest)[:-1]}{", " if rest else ""}"{long}": ['
+    for at in range(0, len(items), _PIECE):
+        texts = []
+        for item in items[at : at + _PIECE]:
+            texts.append(json.dumps(item))
+            await trio.lowlevel.checkpoint()  # one may be large
+        piece = f"{begin}{', '.join(texts)}".encode()
         await send({"type": "http.response.body", "body": piece, "more_body": True})
-        begin = b","
-    end = (b"" if records else begin) + b"]," + rest[1:].encode()
-    await send({"type": "http.response.body", "body": end})
+        begin = ", "
+    end = "]}" if items else f"{begin}]}}"
+    await send({"type": "http.response.body", "body": end.encode()})

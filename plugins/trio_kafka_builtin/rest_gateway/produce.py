@@ -12,6 +12,7 @@ from trio_kafka_builtin.rest_gateway.formats import check_format, encode
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 from trio_kafka_builtin.rest_gateway.waiting import settled
 
+MOST: Final = 2000  # records of a request
 _STEP: Final = 32  # records: about 0.3 ms
 _ACKS: Final = {"all": -1, -1: -1, 1: 1}
 _MASK: Final = 0xFFFFFFFF
@@ -27,6 +28,8 @@ async def produce(
     """
     if not isinstance(body, Mapping) or not isinstance(body.get("records"), list):
         raise _bad('want {"records": [...]}')
+    if len(body["records"]) > MOST:
+        raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"more than {MOST} records")
     acks = body.get("acks", "all")
     if isinstance(acks, bool) or not isinstance(acks, str | int) or acks not in _ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, 'acks: want "all" or 1')

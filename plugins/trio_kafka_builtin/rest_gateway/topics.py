@@ -30,24 +30,23 @@ async def list_topics(context: Context, after: str, most: int) -> dict[str, Any]
     return {"topics": found[:most], "next": found[most - 1] if len(found) > most else None}
 
 
-def describe_topic(context: Context, name: str) -> dict[str, Any]:
+async def describe_topic(context: Context, name: str) -> dict[str, Any]:
     """Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
     topic = context.parts.metadata.image.topics.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-    return {
-        "name": topic.name,
-        "id": show_uuid(topic.id),
-        "partitions": [
-            {
-                "partition": number,
-                "leader": int(state.leader),
-                "replicas": list(map(int, state.replicas)),
-                "isr": list(map(int, state.isr)),
-            }
-            for number, state in topic.partitions.items()
-        ],
-    }
+    rows = []
+    for number, state in topic.partitions.items():
+        row = {
+            "partition": number,
+            "leader": int(state.leader),
+            "replicas": list(map(int, state.replicas)),
+            "isr": list(map(int, state.isr)),
+        }
+        rows.append(row)
+        if not len(rows) % _STEP:
+            await trio.lowlevel.checkpoint()
+    return {"name": topic.name, "id": show_uuid(topic.id), "partitions": rows}
 
 
 async def create_topic(context: Context, body: Any) -> dict[str, Any]:

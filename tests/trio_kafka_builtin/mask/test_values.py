@@ -66,7 +66,7 @@ def test_hostile_bytes_are_refused_or_whole_records(data: bytes, count: int) -> 
 def test_long_batches_pause() -> None:
     plain = encode_batch([Record(timestamp=1, value=b"x") for _ in range(320)])[HEADER_SIZE:]
 
-    assert sum(1 for _ in with_values(plain, 320, lambda value: value)) == 10
+    assert sum(1 for _ in with_values(plain, 320, lambda value: value)) == 20
 
 
 def test_a_value_is_masked_and_one_without_the_field_stays_as_it_is() -> None:

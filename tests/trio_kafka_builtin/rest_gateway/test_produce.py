@@ -7,7 +7,7 @@ from trio.testing import MockClock
 
 from tests.requests.test_log_sinks import values
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
-from trio_kafka_builtin.rest_gateway.produce import murmur2
+from trio_kafka_builtin.rest_gateway.produce import MOST, murmur2
 
 
 async def test_each_record_is_told_its_partition_and_offset(autojump_clock: MockClock) -> None:
@@ -63,6 +63,19 @@ async def test_without_a_partition_a_key_chooses_and_equal_keys_stay_together(
 )
 def test_the_hash_is_that_of_kafkas_java_client(data: bytes, hashed: int) -> None:
     assert murmur2(data) == hashed % (1 << 32)
+
+
+async def test_many_records_are_told_each_and_too_many_refused(autojump_clock: MockClock) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        rows = await rest.produce("t", *([{}] * MOST))
+        nothing = await rest.produce("t")
+        body = {"records": [{}] * (MOST + 1)}
+        refused = await rest.ask("POST", "/v1/topics/t/records", body)
+
+    assert [one["offset"] for one in rows] == list(range(MOST))
+    assert nothing == []
+    assert refused.status == 413
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,14 @@ async def test_a_topic_is_made_described_listed_and_removed(autojump_clock: Mock
     assert (removed.status, removed.body, left["topics"]) == (204, b"", [])
 
 
+async def test_of_many_partitions_each_is_told(autojump_clock: MockClock) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("wide", 130)
+        described = await rest.json("GET", "/v1/topics/wide")
+
+    assert [one["partition"] for one in described["partitions"]] == list(range(130))
+
+
 async def test_names_come_in_pages(autojump_clock: MockClock) -> None:
     async with gateway() as rest:
         for name in "dbca":
