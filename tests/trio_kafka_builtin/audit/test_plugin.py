@@ -7,6 +7,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.requests.test_log_sinks import values
 from tests.trio_kafka_builtin.audit.kit import TOPIC, audited, events
 from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k00_produce import (
@@ -28,6 +29,7 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.requests.registry import installed_apis
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.scripted_client import request_frame
 from trio_kafka.testing.simulation import simulated_world
@@ -35,6 +37,7 @@ from trio_kafka_builtin.audit.plugin import audit
 from trio_kafka_builtin.audit.trail import LOGGER
 
 SECRET = "correct-horse"
+CREATE_TOPICS = installed_apis().get(19)
 
 
 def produce(served: ServedBroker, topic: str) -> ProduceRequest:
@@ -227,10 +230,14 @@ async def test_what_waits_when_the_broker_stops_is_written(autojump_clock: MockC
     given = {"plugin.audit.enabled": "true"}
     async with served_broker(world, given, plugins=(audit,)) as served:
         await served.create_topic("last")
+        await events(served)
+        (around,) = {one.function for one in served.broker.parts.interceptors.of(CREATE_TOPICS)}
+        for number in range(1200):  # more than are written at once
+            around.__self__._trail.take({"number": number})
     async with served_broker(world, plugins=()) as served:
-        served_topics = served.broker.metadata.image.topics
+        told = [json.loads(one) for one in await values(served, TOPIC, 0)]
 
-        assert TOPIC in served_topics
+    assert [one["number"] for one in told[1:]] == list(range(1200))
 
 
 async def test_an_api_that_is_not_there_is_named(autojump_clock: MockClock) -> None:
