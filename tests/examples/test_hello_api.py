@@ -1,20 +1,17 @@
 """The example of an API of one's own: installed, served, asked, and told of in the docs."""
 
 import importlib.util
-import re
-import shutil
 import subprocess
 import sys
-import tomllib
 import zipfile
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from trio.testing import MockClock
 
+from tests.examples.packages import BLOCK, Example, serving
 from tests.project.tree import ROOT
 from trio_kafka.requests.registry import installed_apis
 from trio_kafka.testing.planes import running_plane
@@ -22,10 +19,9 @@ from trio_kafka.testing.processes import BrokerProcess, ask_api_versions, broker
 from trio_kafka.testing.scripted_client import connected
 from trio_kafka.testing.simulation import simulated_world
 
-EXAMPLE = ROOT / "examples" / "plugins" / "hello_api"
-SETTINGS = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())
+HELLO = Example("hello_api")
+EXAMPLE = HELLO.path
 GUIDE = ROOT / "docs" / "how-to" / "write-an-api.md"
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 KEY = 10100
 
 
@@ -39,49 +35,10 @@ def module() -> ModuleType:
     return made
 
 
-def entry_points() -> str:
-    """The package's entry points as an installer writes them."""
-    lines = []
-    for group, points in SETTINGS["project"]["entry-points"].items():
-        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
-    return "\n".join(lines) + "\n"
-
-
-def install(target: Path) -> None:
-    """What an installer leaves: the module, and the metadata that name its entry points."""
-    project = SETTINGS["project"]
-    for name in SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]:
-        shutil.copy(EXAMPLE / name, target)
-    info = target / f"hello_api-{project['version']}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.3\nName: {project['name']}\nVersion: {project['version']}\n"
-    )
-    (info / "entry_points.txt").write_text(entry_points())
-
-
-def build_wheel(target: Path) -> Path:
-    pytest.importorskip("hatchling", reason="hatchling is not installed")
-    shutil.copytree(EXAMPLE, target / "source")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)]
-    done = subprocess.run(
-        command, cwd=target / "source", capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    [wheel] = target.glob("*.whl")
-    return wheel
-
-
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """A broker process in whose path the plugin is installed."""
-    target = tmp_path_factory.mktemp("installed")
-    install(target)
-    with ExitStack() as stack:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PYTHONPATH", str(target))
-            directory = tmp_path_factory.mktemp("broker")
-            started = stack.enter_context(broker_process(directory))
+    with serving(HELLO, tmp_path_factory.mktemp("broker")) as started:
         yield started
 
 
@@ -131,18 +88,18 @@ def test_a_broker_without_the_plugin_is_told_apart(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_wheel_has_the_module_and_its_entry_point_alone(tmp_path: Path) -> None:
-    with zipfile.ZipFile(build_wheel(tmp_path)) as wheel:
+    with zipfile.ZipFile(HELLO.build_wheel(tmp_path)) as wheel:
         modules = [name for name in wheel.namelist() if ".dist-info/" not in name]
         points = wheel.read("hello_api-1.0.dist-info/entry_points.txt").decode()
 
     assert modules == ["hello_api.py"]
-    assert points.strip() == entry_points().strip()
+    assert points.strip() == HELLO.entry_points.strip()
 
 
 def test_the_registry_finds_what_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(tmp_path)
+    HELLO.install(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     try:
         found = installed_apis().get(KEY)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from registry_app import RegistryApp
 from schema_guard.plugin import MOST_QUESTIONS, guarding
 from trio.testing import MockClock
@@ -172,7 +173,7 @@ async def test_an_idempotent_producer_goes_on_after_a_refusal(autojump_clock: Mo
 async def test_what_cannot_be_read_is_not_appended(autojump_clock: MockClock) -> None:
     async with await guarded(largest_batch="1000", largest_value="100") as harness:
         await harness.served.create_topic("orders", 1, {"compression.type": "producer"})
-        broken = bytearray(batch(GOOD))
+        broken = bytearray(batch(BAD))
         broken[-3] ^= 1
         lying = bytearray(batch(GOOD, GOOD))
         lying[60] = 1  # the count
@@ -214,10 +215,12 @@ async def test_a_schema_is_asked_for_once(autojump_clock: MockClock) -> None:
             codes.append(answer.responses[0].partition_responses[0].error_code)
             client.close()
 
+        began = trio.current_time()
         async with trio.open_nursery() as nursery:
             for value in (GOOD, GOOD, BAD):
                 nursery.start_soon(send, FRAMED + value)
         assert sorted(codes) == [NONE, NONE, INVALID_RECORD]
+        assert trio.current_time() - began < 1  # nobody has waited for a deadline
         assert app.asked == ["/schemas/ids/7"]
 
         [row] = await rows(harness, produce("orders-1", batch(GOOD, b"\x00abc", b"\x01abcd{}")))
@@ -325,3 +328,14 @@ async def test_it_does_not_start_with(
     with pytest.raises(Exception, match=why):
         async with PluginHarness(guarding(), settings=settings, world=world):
             pass
+
+
+async def test_while_it_has_failed_nothing_is_produced(autojump_clock: MockClock) -> None:
+    async with await guarded() as harness:
+        await harness.served.create_topic("orders")
+        harness.host.blocking("schema_guard", 9)
+        await trio.testing.wait_all_tasks_blocked()
+        [row] = await rows(harness, produce("orders", batch(BAD)))
+
+        assert row.error_code == -1
+        assert await end_of(harness, "orders") == 0
