@@ -29,7 +29,6 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.requests.registry import installed_apis
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.scripted_client import request_frame
 from trio_kafka.testing.simulation import simulated_world
@@ -37,7 +36,6 @@ from trio_kafka_builtin.audit.plugin import audit
 from trio_kafka_builtin.audit.trail import LOGGER
 
 SECRET = "correct-horse"
-CREATE_TOPICS = installed_apis().get(19)
 
 
 def produce(served: ServedBroker, topic: str) -> ProduceRequest:
@@ -231,9 +229,9 @@ async def test_what_waits_when_the_broker_stops_is_written(autojump_clock: MockC
     async with served_broker(world, given, plugins=(audit,)) as served:
         await served.create_topic("last")
         await events(served)
-        (around,) = {one.function for one in served.broker.parts.interceptors.of(CREATE_TOPICS)}
+        (node,) = [one for _, one in served.broker.node.walk() if one.name == "audit-events"]
         for number in range(1200):  # more than are written at once
-            around.__self__._trail.take({"number": number})
+            node._figures.__self__.take({"number": number})
     async with served_broker(world, plugins=()) as served:
         told = [json.loads(one) for one in await values(served, TOPIC, 0)]
 

@@ -65,6 +65,9 @@ async def test_control_batches_and_those_without_the_field_are_as_they_are_store
     )
 
     assert made == [marker, other]
+    assert await masked_batches(
+        marker, lambda value: b"", simulated_world(), most=1 << 20, at_least_one=True
+    ) == ([marker], None)
 
 
 async def test_a_cut_batch_at_the_end_is_dropped(autojump_clock: MockClock) -> None:
