@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from math import inf, isfinite
+from math import inf
 from typing import Any, Final
 
 from trio_kafka.plugin import ErrorCode, Registry
@@ -104,7 +104,7 @@ def _number(rule: Mapping[str, Any], key: str, default: float, *, most: float) -
 
 def _check(key: str, value: Any, most: float) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not isfinite(value) or not 0 <= value <= most:
+    if not is_number or not 0 <= value <= most:
         raise RuleError(f"{key}: {value!r}, want 0 to {most:g}")
     return float(value)
 

@@ -54,6 +54,8 @@ async def test_who_listens_is_told_at_once(autojump_clock: MockClock) -> None:
             answer = await listener.receive(ListenRequest())
             assert answer.echoes == [Echo(0, "ada", "now")]
         assert trio.current_time() - began < 0.1
+        [figures] = [n.figures() for _, n in harness.node.walk() if n.name == "echoes"]
+        assert figures == {"echoed": 1, "kept": 1, "listeners": 0}
 
 
 @pytest.mark.parametrize(("wait_ms", "waited_s"), [(0, 0), (-5, 0), (700, 0.7), (60_000, 2)])
