@@ -9,6 +9,8 @@ from trio.testing import MockClock
 from tests.trio_kafka_builtin.mask.kit import batch, produce
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.replication.append import append_own
 
 
 async def test_records_come_from_the_offset_on_with_where_to_go_on(
@@ -97,3 +99,19 @@ async def test_what_is_no_json_is_read_as_text_or_base64(autojump_clock: MockClo
     assert refused.status == 422
     assert (text["records"][0]["key"], text["records"][0]["value"]) == ("k", "not json")
     assert base64.b64decode(binary["records"][0]["value"]) == b"not json"
+
+
+async def test_control_records_are_left_out_and_passed_by(autojump_clock: MockClock) -> None:
+    marker = encode_marker(
+        Marker(committed=True, coordinator_epoch=1), producer_id=1, producer_epoch=0, timestamp=5
+    )
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        await rest.produce("t", {"value": 1})
+        partition = rest.served.broker.replicas.partition("t", 0)
+        append_own(partition, memoryview(bytearray(marker)), acks=1)
+        await rest.produce("t", {"value": 2})
+        found = await rest.consume("t")
+
+    assert [(one["offset"], one["value"]) for one in found["records"]] == [(0, 1), (2, 2)]
+    assert found["next_offset"] == 3
