@@ -26,7 +26,9 @@ def render(
     lines = [row]
     found = {name: result for name, result in results.items() if not isinstance(result, str)}
     figures = dict.fromkeys(figure for result in found.values() for figure in result)
-    judged = {verdict.bound.figure: verdict for verdict in verdicts}
+    judged: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        judged.setdefault(verdict.bound.figure, []).append(show_verdict(verdict))
     for figure in dict.fromkeys([*figures, *judged]):
         values = [found.get(name, {}).get(figure) for name in brokers]
         line = f"  {figure:{_NAME - 2}}" + "".join(f"{cell(value):>{_VALUE}}" for value in values)
@@ -34,7 +36,7 @@ def render(
             first, last = values[0], values[-1]
             line += f"{f'{first.worse_by(last):.2f}' if first and last else '':>{_RATIO}}"
         if figure in judged:
-            line += f"  {show_verdict(judged[figure])}"
+            line += f"  {'; '.join(judged[figure])}"
         lines.append(line.rstrip())
     reasons = [f"  {name}: {reason}" for name, reason in results.items() if isinstance(reason, str)]
     return "\n".join(lines + reasons)

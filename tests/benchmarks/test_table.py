@@ -54,6 +54,17 @@ def test_a_bound_on_the_row_itself_shows_what_was_compared() -> None:
     assert table.show_verdict(verdict) == "1.20 times 'CPU of 10': must 2 met, aim 1.2 met"
 
 
+def test_two_bounds_of_a_figure_stand_side_by_side() -> None:
+    bounds = [at_most("CPU", must=10, aim=5), times_own("CPU", "CPU of 10", must=2, aim=1.2)]
+    verdicts = [bound.judge(OURS, {}) for bound in bounds]
+
+    text = table.render("row", ["a"], {"a": OURS}, verdicts)
+
+    assert text.splitlines()[1].endswith(
+        "  must 10 missed, aim 5 missed; 1.20 times 'CPU of 10': must 2 met, aim 1.2 met"
+    )
+
+
 def test_a_bound_without_figures_is_shown_as_not_judged() -> None:
     verdict = times_other("CPU", must=1.5, aim=1).judge({}, {})
 

@@ -21,7 +21,7 @@ from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.clock import EPOCH
 
 SETTINGS = {"num.partitions": "2", "socket.request.max.bytes": "1048576"}
-ROUNDS = 1200
+ROUNDS = 1700
 EXPECTED = {  # errors that some request must have had, for the test to be worth its name
     "CORRUPT_MESSAGE",
     "INVALID_CONFIG",
@@ -90,7 +90,7 @@ async def test_requests_and_their_errors_make_no_cycles(autojump_clock: MockCloc
         for name in TOPICS[:6]:
             await served.create_topic(name, 2)
         with garbage() as found:
-            errors = await speak(served, 1, ROUNDS)
+            errors = await speak(served, 2, ROUNDS)
             await trio.sleep(3600)  # deleted logs are removed, sessions are idle
 
     print(errors)
