@@ -14,7 +14,7 @@ SETTINGS = (
     "config.providers=env",
     "ssl.key.password=${env:KEY_PASSWORD}",
     "listener.name.plaintext.ssl.keystore.password=${env:KEY_PASSWORD}",
-    "plugin.mask.key=${env:KEY_PASSWORD}",
+    "plugin.http.token=${env:KEY_PASSWORD}",
     "trio.log.level=DEBUG",
 )
 
