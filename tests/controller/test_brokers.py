@@ -10,8 +10,10 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import BrokerRegistration, MetadataImage
 from trio_kafka.metadata.replay import replay_all
-from trio_kafka.model import NodeId
+from trio_kafka.model import NO_NODE, NodeId
+from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
 
+ID = bytes([1] * 16)
 ONE = NodeId(1)
 SETTINGS = ControllerSettings()
 
@@ -40,6 +42,16 @@ def test_a_registration_is_fenced_and_its_epoch_is_its_offset() -> None:
     assert made.result == found.epoch == 42
     assert found.fenced
     assert found.endpoints == new_broker().endpoints
+
+
+def test_what_the_life_before_led_has_no_leader_until_this_one_serves() -> None:
+    image = image_of(broker(1))
+    partition = PartitionRecord(partition_id=0, topic_id=ID, replicas=[1], isr=[1], leader=1)
+    image = after(image, [TopicRecord(name="t", topic_id=ID), partition])
+
+    made = register(image, new_broker(life=2), offset=42, alive=False, settings=SETTINGS)
+
+    assert after(image, made.records).topics["t"].partitions[0].leader == NO_NODE
 
 
 def test_the_same_life_is_registered_once() -> None:

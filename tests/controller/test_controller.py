@@ -21,6 +21,18 @@ def code_of(result: object) -> ErrorCode:
     return result.code
 
 
+async def test_names_of_the_life_before_collide_as_any_others(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_controller(world) as running:
+        await running.join()
+        await running.controller.create_topics([NewTopic(name="a.b", partitions=1)])
+
+    async with running_controller(world) as running:
+        found = await running.controller.create_topics([NewTopic(name="a_b", partitions=1)])
+
+    assert code_of(found["a_b"]) is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
 async def test_a_new_cluster_begins_as_kafkas_do(world, autojump_clock) -> None:
     await format_root(world)
     async with running_controller(world) as running:

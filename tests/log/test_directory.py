@@ -3,6 +3,7 @@ import pytest
 from tests.log.kit import append, batch, content_of, fill, new_log
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.durable import Unsynced
 from trio_kafka.log.queries import read
 from trio_kafka.log.recovery import Known
 from trio_kafka.model import TopicPartition
@@ -69,6 +70,21 @@ async def test_what_checkpoints_say_is_known_of_a_partition(autojump_clock, worl
         recovery_point=5, high_watermark=4, start_offset=2, cleaned_until=3
     )
     assert one.known(TopicPartition("t", 1)) == Known()
+
+
+async def test_only_a_new_log_has_not_been_cleaned(autojump_clock, world):
+    one, name = directory(world), "cleaner-offset-checkpoint"
+    await fill(one.root, {name: b"0\n2\nt 0 3\nu 0 4\n"})
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+
+    await one.lower_checkpoints(log)
+    assert await content_of(one.root, name) == b"0\n2\nt 0 3\nu 0 4\n"
+    log.unsynced = Unsynced(log.directory, one.root)
+    await one.lower_checkpoints(log)
+
+    assert await content_of(one.root, name) == b"0\n1\nu 0 4\n"
 
 
 async def test_start_offsets_are_written_only_above_the_first_segment(autojump_clock, world):

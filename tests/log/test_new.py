@@ -132,6 +132,17 @@ async def test_whose_a_log_is_becomes_durable_with_its_first_sync(autojump_clock
     assert not [name for name in synced(world) if NAME in name]
 
 
+async def test_what_was_written_for_many_is_not_written_again(autojump_clock, world):
+    (log,) = make(await started_at(world), 1)
+    await sync_new([log])
+    append(log, batch())
+    synced(world)
+
+    await sync(log)
+
+    assert not [name for name in synced(world) if NAME in name]
+
+
 async def test_a_log_with_a_writer_is_left_to_others(autojump_clock, world, nursery):
     one, other, third = make(await started_at(world))
     append(one, batch())

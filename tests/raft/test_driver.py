@@ -152,7 +152,7 @@ async def test_what_was_read_is_kept_no_longer(world, autojump_clock) -> None:
         assert loader.image.configs[2, "t"] == {"retention.ms": "299"}
 
 
-async def test_what_is_too_much_is_kept_until_it_is_committed(world, autojump_clock) -> None:
+async def test_what_is_too_much_is_read_from_the_log(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, loader):
         many = [setting(value, f"name-{value}") for value in range(5000)]

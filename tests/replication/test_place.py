@@ -3,8 +3,10 @@ from attrs import evolve
 
 from tests.replication.kit import ME, batch, new_partition, open_cluster, state
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.checkpoint import read_file
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.partition_metadata import parse_id
+from trio_kafka.log.partition_metadata import NAME, encode, parse_id
+from trio_kafka.log.sync import sync
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.append import append
 from trio_kafka.replication.place import log_of
@@ -65,3 +67,22 @@ async def test_a_failed_log_is_refused(world) -> None:
 
     with pytest.raises(LogDirError, match="EIO"):
         log_of(cluster.logs, partition, state(1), LogConfig(), new=False)
+
+
+async def test_a_log_that_lost_the_file_that_says_whose_it_is_gets_another(
+    world, autojump_clock
+) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    (partition,) = cluster.replicas.partitions
+    append(partition, batch(3), acks=1)
+    await cluster.logs.close()
+    await world.directory("/data/t-0").unlink(NAME)
+    again = await open_cluster(world)
+    log = again.logs.get(partition.at)
+    assert log.topic_id is None
+
+    assert log_of(again.logs, partition, state(1), LogConfig(), new=False) is log
+    await sync(log)
+
+    assert await read_file(log.directory, NAME) == encode(partition.topic_id)

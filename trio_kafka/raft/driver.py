@@ -253,14 +253,9 @@ class RaftDriver:
         self._unsynced.set()
 
     def _forget(self, seen: int = 0) -> None:
-        """What is not kept for whoever reads: what lies below `seen`, and what is too much. Of what
-        is committed, as the log has that.
-        """
-        recent, committed = self._recent, self._committed.value
-        while recent:
-            end = recent[0][1].next_offset
-            if end > committed or (end > seen and self._kept <= _RECENT):
-                return
+        """What lies below `seen`, and what is too much: the log itself has it."""
+        recent = self._recent
+        while recent and (recent[0][1].next_offset <= seen or self._kept > _RECENT):
             _, gone = recent.popleft()
             self._kept -= len(gone.records)
 
