@@ -120,8 +120,7 @@ class Start:
         # No checkpoint between these two: no image may come between.
         dynamic = DynamicSettings(effective, metadata.cache.image)
         metadata.loader.add(dynamic)
-        dynamic.follow(lambda config: logs.resize(config.background_threads))
-        dynamic.follow(lambda config: storage.resize(config.background_threads))
+        dynamic.follow(lambda config: _resize(config.background_threads, logs, storage))
         await start_limits(site, parts.limits, dynamic)
         plane = make_data_plane(site, parts, dynamic, parts.limits)
         control = make_control_plane(site, parts, parts.limits, plane)
@@ -229,6 +228,12 @@ class Start:
         lost = directory.path == self.site.config.metadata_directory
         if lost or all(one.offline for one in logs.directories):
             self.site.tasks.fail(error)
+
+
+def _resize(threads: int, logs: LogManager, storage: Storage) -> None:
+    """Let so many threads work in each directory."""
+    logs.resize(threads)
+    storage.resize(threads)
 
 
 def _directory_ids(logs: LogManager) -> list[bytes]:
