@@ -27,7 +27,9 @@ def test_every_setting_of_kafkas_brokers_and_topics_has_one_row():
 
     brokers = [fact["name"] for fact in FACTS["broker"] + FACTS["brokerDynamicOnly"]]
     of_authorizer = ["super.users", "allow.everyone.if.no.acl.found"]
-    assert sorted(rows) == sorted([*brokers, *of_authorizer, *settings_of(OwnSettings), *HOST_SETTINGS])
+    assert sorted(rows) == sorted(
+        [*brokers, *of_authorizer, *settings_of(OwnSettings), *HOST_SETTINGS]
+    )
     assert sorted(of_topics) == sorted(fact["name"] for fact in FACTS["topic"])
 
 
