@@ -17,7 +17,7 @@ import trio
 from trio_kafka.hosting.context import PluginContext
 from trio_kafka.hosting.contributions import Contributions
 from trio_kafka.hosting.declared import Plugin
-from trio_kafka.hosting.guard import InHand, PluginError, is_cancelled, split
+from trio_kafka.hosting.guard import InHand, PluginError
 from trio_kafka.hosting.importing import Imported
 from trio_kafka.hosting.life import Life, State
 from trio_kafka.hosting.settings import Settings
@@ -25,6 +25,7 @@ from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.requests.failures import is_cancelled, split_cancelled
 
 _logger: Final = get_logger(__name__)
 GRACE_S: Final = 1.0  # from its cancellation until a plugin is left behind
@@ -151,8 +152,7 @@ class Generation:
 
     def _note(self, error: BaseException) -> None:
         """What is no cancellation of ours is a failure."""
-        asked, rest = split(error) if is_cancelled() else (None, error)
-        del asked
+        _, rest = split_cancelled(error)
         if rest is not None:
             self._fail(rest)
 

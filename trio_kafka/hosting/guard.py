@@ -8,18 +8,16 @@ that nobody asked for) ends the plugin instead.
 import weakref
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from types import GeneratorType
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import trio
 from attrs import evolve
 
-from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.families import Family, MetricsReporter
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.api import Api
-
-# Errors that mean something to whoever called the plugin.
-_MEANT: Final = (KafkaError, ProtocolError, LogDirError, InvariantError)
+from trio_kafka.requests.failures import MEANT, split_cancelled
 
 
 class PluginError(Exception):
@@ -86,39 +84,23 @@ class Owner(Protocol):
         """A request failed; anything but an Exception fails the plugin."""
 
 
-def is_cancelled() -> bool:
-    """Whether the code around this is being cancelled."""
-    return trio.current_effective_deadline() == -float("inf")
-
-
 def contained(error: BaseException, owner: Owner, where: str) -> BaseException:
     """What leaves a plugin's code instead of `error`.
 
     Cancellation that was asked for goes on; so does what is an answer. Everything else is the
     plugin's failure, and an Exception.
     """
-    if isinstance(error, _MEANT):
+    if isinstance(error, MEANT):
         return error
-    rest: BaseException | None = error
-    if is_cancelled():
-        asked, rest = split(error)
-        if asked is not None:
-            if rest is not None:
-                owner.failed(rest, where)
-            return asked
+    asked, rest = split_cancelled(error)
+    if asked is not None:
+        if rest is not None:
+            owner.failed(rest, where)
+        return asked
     owner.failed(error, where)
     if isinstance(error, Exception):
         return error
     return PluginError(f"plugin {owner.name}: {where} raised {error!r}")
-
-
-def split(error: BaseException) -> tuple[BaseException | None, BaseException | None]:
-    """Cancellation, and what else an error holds."""
-    if isinstance(error, trio.Cancelled):
-        return error, None
-    if isinstance(error, BaseExceptionGroup):
-        return error.split(trio.Cancelled)
-    return None, error
 
 
 def guard_api(api: Api, owner: Owner) -> Api:

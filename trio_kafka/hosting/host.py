@@ -16,7 +16,7 @@ from trio_kafka.hosting.admission import admit
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.discovery import given, installed
 from trio_kafka.hosting.generation import Generation, describe
-from trio_kafka.hosting.guard import PluginError, is_cancelled
+from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.hosted import Hosted
 from trio_kafka.hosting.importing import Imported
 from trio_kafka.hosting.life import State
@@ -24,6 +24,7 @@ from trio_kafka.hosting.settings import Settings, read_settings
 from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.requests.failures import is_cancelled
 from trio_kafka.requests.plugins import PluginStatus
 
 _logger: Final = get_logger(__name__)

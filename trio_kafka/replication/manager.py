@@ -189,10 +189,11 @@ class ReplicaManager:
     ) -> Delayed:
         """A fetch that has looked and waits. A wide one completes in steps, too."""
 
-        def in_steps() -> Steps[T]:
+        # Quoted: an annotation would be put together for each request.
+        def in_steps() -> "Steps[T]":
             return make((yield from fetch.complete_in_steps()))
 
-        def try_complete(timed_out: bool) -> T | Steps[T] | None:
+        def try_complete(timed_out: bool) -> "T | Steps[T] | None":
             if fetch.is_wide:
                 return in_steps() if fetch.is_due(timed_out) else None
             answer = fetch.try_complete(timed_out)
@@ -225,7 +226,7 @@ class ReplicaManager:
         if wait.look():
             return make(parts)
 
-        def try_complete(timed_out: bool) -> T | None:
+        def try_complete(timed_out: bool) -> "T | None":
             done = wait.try_complete(timed_out)
             if done is not None:
                 return make(done)

@@ -26,7 +26,7 @@ from trio_kafka.requests.replies import Route
 
 logger: Final = get_logger(__name__)
 # Errors that say what is to become of the request.
-_MEANT: Final = (KafkaError, LogDirError, InvariantError, ProtocolError)
+MEANT: Final = (KafkaError, LogDirError, InvariantError, ProtocolError)
 
 
 @define(eq=False)
@@ -66,7 +66,7 @@ class Failures:
         """
         if isinstance(error, KeyboardInterrupt):
             raise error
-        if isinstance(error, _MEANT):
+        if isinstance(error, MEANT):
             one.refused += 1
             return self.judge(request, route, error)
         one.errors += 1
@@ -129,6 +129,11 @@ def check_answer(one: Interception, route: Route, answer: Any, request: Request)
         raise InterceptorError(f"{one.owner.name} gave {found} {where}, want {response.__name__}")
 
 
+def is_cancelled() -> bool:
+    """Whether the code around this is being cancelled."""
+    return trio.current_effective_deadline() == -float("inf")
+
+
 def split_cancelled(
     error: BaseException,
 ) -> tuple[BaseException | None, BaseException | None]:
@@ -136,7 +141,7 @@ def split_cancelled(
 
     A Cancelled that nobody asked for is an error like others. For async code alone.
     """
-    if trio.current_effective_deadline() != -float("inf"):
+    if not is_cancelled():
         return None, error
     if isinstance(error, trio.Cancelled):
         return error, None

@@ -22,6 +22,7 @@ from trio_kafka.requests.context import Context
 from trio_kafka.requests.interceptors import Interception, Interceptors
 from trio_kafka.requests.log_lines import body_of, line_of
 from trio_kafka.requests.log_sinks import Sink
+from trio_kafka.security.principal import ANONYMOUS
 
 FETCH: Final = 1
 FIRST: Final = -(1 << 31)  # its order among interceptors
@@ -29,7 +30,6 @@ SLICE: Final = 16  # lines between two looks at the clock
 WRITTEN: Final = 500  # lines at once
 LARGE: Final = 64 << 10  # bytes of a request whose content is not noted
 _NOT_NOTED: Final = object()
-PRINCIPAL: Final = "User:ANONYMOUS"
 _logger: Final = get_logger(__name__)
 Body = dict[str, Any]
 
@@ -173,7 +173,7 @@ class RequestLog:
 
     def _line(self) -> str:
         stamps, body = self._queue.popleft()
-        return line_of(stamps, self._names(stamps.code >> 16), body, PRINCIPAL)
+        return line_of(stamps, self._names(stamps.code >> 16), body, ANONYMOUS)
 
     async def _write(self, lines: list[str]) -> None:
         for sink in self._sinks:

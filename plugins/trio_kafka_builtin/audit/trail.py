@@ -23,7 +23,6 @@ LOGGER: Final = "kafka.authorizer.audit"
 SLICE: Final = 16  # events that are made lines without letting others run: about 0.3 ms
 WRITTEN: Final = 500  # lines at once
 CREATION_S: Final = 10.0
-_PRINCIPAL: Final = "User:ANONYMOUS"
 Event = dict[str, Any]
 
 
@@ -158,9 +157,7 @@ class AuditTopic:
             },
         )
         deadline = trio.current_time() + CREATION_S
-        made = await self._parts.controller.create_topics(
-            [wanted], deadline=deadline, principal=_PRINCIPAL
-        )
+        made = await self._parts.controller.create_topics([wanted], deadline=deadline)
         error = made[name]
         if isinstance(error, KafkaError) and error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             raise error

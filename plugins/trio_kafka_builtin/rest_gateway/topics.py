@@ -13,7 +13,6 @@ from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 MOST_NAMES: Final = 1000
 _STEP: Final = 1000
 Context = PluginContext[GatewaySettings]
-_PRINCIPAL: Final = "User:ANONYMOUS"
 
 
 async def list_topics(context: Context, after: str, most: int) -> dict[str, Any]:
@@ -52,9 +51,7 @@ async def describe_topic(context: Context, name: str) -> dict[str, Any]:
 async def create_topic(context: Context, body: Any) -> dict[str, Any]:
     """Raises KafkaError."""
     wanted = _wanted(body)
-    made = await context.parts.controller.create_topics(
-        [wanted], deadline=_deadline(context), principal=_PRINCIPAL
-    )
+    made = await context.parts.controller.create_topics([wanted], deadline=_deadline(context))
     topic = made[wanted.name]
     if isinstance(topic, KafkaError):
         raise topic
