@@ -4,6 +4,7 @@ A broker is asked whether it knows a question before it is asked.
 """
 
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.wire.client import ClientSide, common_version
 
+FAILED: Final = 1
 _CHUNK: Final = 1 << 16
 
 Ask = Callable[[object], Any]
@@ -62,6 +64,21 @@ def asking(address: Endpoint, timeout_s: float, *, unknown: str) -> Iterator[Ask
         raise AskError(f"{address.host!r} is no name of a host") from error
     except ProtocolError as error:
         raise AskError(f"this is not Kafka's protocol: {error}") from error
+
+
+def answer_to(request: object, address: Endpoint, timeout_s: float, *, unknown: str) -> Any:
+    """The response to a single request, as `asking`. Raises AskError, also for an error code."""
+    with asking(address, timeout_s, unknown=unknown) as ask:
+        answer = ask(request)
+    if answer.error_code:
+        raise AskError(answer.error_message or name_of(answer.error_code))
+    return answer
+
+
+def give_up(bootstrap: str, error: AskError) -> int:
+    """Tell the user why there is no answer: the status to end with."""
+    print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
+    return FAILED
 
 
 def name_of(code: int) -> str:

@@ -1,13 +1,12 @@
 """`trio-kafka requests`: the requests that a broker has in hand, or had."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, Literal
 
 from cyclopts import Parameter
 
-from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
+from trio_kafka.cli.ask import AskError, answer_to, give_up, name_of, parse_address
 from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10010_describe_requests import (
@@ -21,7 +20,6 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
 )
 from trio_kafka.protocol.schema import fields_of
 
-FAILED: Final = 1
 MORE: Final = "There are more requests: ask for less with --api or --client."
 KINDS: Final = {"in-hand": IN_HAND, "latest": LATEST, "slowest": SLOWEST}
 
@@ -60,8 +58,7 @@ def requests(
             parse_address(bootstrap), which, client=client, most=most, timeout_s=timeout
         )
     except AskError as error:
-        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
-        return FAILED
+        return give_up(bootstrap, error)
     if api:
         wanted = {one.lower() for one in api}
         answer.requests = [one for one in answer.requests if is_named(one, wanted)]
@@ -81,10 +78,7 @@ def read_requests(
     """The requests of a broker, those of this question among them. Raises AskError."""
     unknown = "this server cannot show its requests: is it trio-kafka?"
     wanted = DescribeRequestsRequest(KINDS[which], [], client, most)
-    with asking(address, timeout_s, unknown=unknown) as ask:
-        answer: DescribeRequestsResponse = ask(wanted)
-    if answer.error_code:
-        raise AskError(answer.error_message or name_of(answer.error_code))
+    answer: DescribeRequestsResponse = answer_to(wanted, address, timeout_s, unknown=unknown)
     return answer
 
 

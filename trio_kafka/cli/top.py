@@ -11,12 +11,11 @@ from typing import Final
 
 from attrs import frozen
 
-from trio_kafka.cli.ask import AskError, parse_address
+from trio_kafka.cli.ask import AskError, give_up, parse_address
 from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.cli.tree import read_tree, value_of
 from trio_kafka.model import Endpoint
 
-FAILED: Final = 1
 DEPTH: Final = 3  # the processors of a plane; connections are below
 CLEAR: Final = "\x1b[H\x1b[2J"
 
@@ -75,8 +74,7 @@ def top(*, bootstrap: str, interval: float = 2.0, times: int = 0, timeout: float
             before = after
             time.sleep(interval)
     except AskError as error:
-        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
-        return FAILED
+        return give_up(bootstrap, error)
     except KeyboardInterrupt:
         return 0
 

@@ -5,13 +5,12 @@ more than text is shown escaped.
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
+from trio_kafka.cli.ask import AskError, answer_to, give_up, parse_address
 from trio_kafka.cli.columns import printable
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10001_describe_tree import (
@@ -25,7 +24,6 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
     TreeRow,
 )
 
-FAILED: Final = 1
 MORE: Final = "There are more nodes: ask for less with --path or --depth."
 
 
@@ -55,8 +53,7 @@ def tree(
     try:
         answer = read_tree(parse_address(bootstrap), path=path, depth=depth, timeout_s=timeout)
     except AskError as error:
-        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
-        return FAILED
+        return give_up(bootstrap, error)
     for line in as_json(answer) if json else as_text(answer):
         print(line)
     return 0
@@ -67,10 +64,8 @@ def read_tree(
 ) -> DescribeTreeResponse:
     """The tree of a broker, or a part of it. Raises AskError."""
     unknown = "this server has no tree to show: is it trio-kafka?"
-    with asking(address, timeout_s, unknown=unknown) as ask:
-        answer: DescribeTreeResponse = ask(DescribeTreeRequest(path, depth))
-    if answer.error_code:
-        raise AskError(answer.error_message or name_of(answer.error_code))
+    wanted = DescribeTreeRequest(path, depth)
+    answer: DescribeTreeResponse = answer_to(wanted, address, timeout_s, unknown=unknown)
     return answer
 
 

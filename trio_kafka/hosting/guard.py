@@ -7,7 +7,7 @@ that nobody asked for) ends the plugin instead.
 
 import weakref
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from types import GeneratorType
+from types import GeneratorType, TracebackType
 from typing import Any, Protocol
 
 import trio
@@ -53,6 +53,10 @@ class InHand:
         self._refs.discard(ref)
         self.leave()
 
+    def held(self) -> "_Held":
+        """A block that is one request in hand; one that is cut off is left at its end."""
+        return _Held(self)
+
     def hold(self, scope: trio.CancelScope) -> None:
         self._scopes.add(scope)
 
@@ -70,6 +74,33 @@ class InHand:
         for delayed in list(self._parked):
             delayed.timed_out = True
             delayed.marked()
+
+
+class _Held:
+    """See `InHand.held`. No generator: it is on the way of every request of an `around`."""
+
+    __slots__ = ("_in_hand", "_scope")
+
+    def __init__(self, in_hand: InHand) -> None:
+        self._in_hand = in_hand
+        self._scope = trio.CancelScope()
+
+    def __enter__(self) -> None:
+        self._in_hand.enter()
+        self._in_hand.hold(self._scope)
+        self._scope.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        try:
+            return self._scope.__exit__(kind, error, traceback)
+        finally:
+            self._in_hand.drop(self._scope)
+            self._in_hand.leave()
 
 
 class Owner(Protocol):
@@ -240,16 +271,8 @@ def count_around(function: Callable[..., Awaitable[Any]], owner: Owner) -> Calla
     in_hand = owner.in_hand
 
     async def stand_around(request: Any, context: Any, forward: Any) -> Any:
-        in_hand.enter()
-        try:
-            with trio.CancelScope() as cut:
-                in_hand.hold(cut)
-                try:
-                    return await function(request, context, forward)
-                finally:
-                    in_hand.drop(cut)
-        finally:
-            in_hand.leave()
+        with in_hand.held():
+            return await function(request, context, forward)
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"plugin {owner.name} goes")
 
     return stand_around
@@ -260,18 +283,11 @@ def guard_app(app: Callable[..., Awaitable[None]], owner: Owner, path: str) -> A
     in_hand, where = owner.in_hand, f"app {path}"
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
-        in_hand.enter()
         try:
-            with trio.CancelScope() as cut:
-                in_hand.hold(cut)
-                try:
-                    return await app(scope, receive, send)
-                finally:
-                    in_hand.drop(cut)
+            with in_hand.held():
+                return await app(scope, receive, send)
         except BaseException as error:
             raise contained(error, owner, where) from error
-        finally:
-            in_hand.leave()
         raise PluginError(f"plugin {owner.name}: {where} was cut off: the plugin goes")
 
     return serve

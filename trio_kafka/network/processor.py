@@ -10,15 +10,12 @@ channel calls. Source: the order of Kafka's Selector and Processor.
 """
 
 from collections import deque
-from functools import partial
 from typing import Final, NoReturn
 
 import trio
 
-from trio_kafka.errors import ProtocolError
 from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_channel
 from trio_kafka.introspect.share import Parked
-from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network import items
 from trio_kafka.network.arrivals import Arrivals
@@ -27,14 +24,14 @@ from trio_kafka.network.handlers import Shared
 from trio_kafka.network.idle import close_idle
 from trio_kafka.network.lingering import Lingering
 from trio_kafka.network.outgoing import release
+from trio_kafka.network.receiving import Receiving
 from trio_kafka.network.request import Request
 from trio_kafka.network.roster import Roster
 from trio_kafka.network.sending import Sending
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.waiting import WaitingRoom
-from trio_kafka.wire.frame import SMALL
-from trio_kafka.wire.metered import MemoryFullError, framers
-from trio_kafka.wire.server import HEAD, Segments
+from trio_kafka.wire.metered import framers
+from trio_kafka.wire.server import Segments
 from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
 
 _EDGES_A_TURN: Final = 64
@@ -65,6 +62,8 @@ class Processor:
         self._responses, self._take = open_channel(UNBOUNDED, self._node, "responses", self._age_s)
         self.responding = self._responding = self._responses.counts
         self._ready: deque[Connection] = deque()
+        receiving = Receiving(shared.turn, self._ready, self._is_over, self._close, self._end)
+        self._next = receiving.next
         self._waiting = WaitingRoom(shared.channel, self._ring)
         self._sending = Sending(
             shared.turn, shared.times, self._responses, self._close, self._unmute
@@ -241,55 +240,8 @@ class Processor:
             if self._elapsed() >= self._ends:
                 return
 
-    def _next(self, connection: Connection) -> Request | None:
-        """Its next request, which is in hand from now on; None when there is none yet."""
-        if connection.muted or connection.closed:
-            return None
-        frame = None
-        try:
-            frame = connection.framer.next() or self._receive(connection)
-        except BlockingIOError:
-            connection.readable = False
-            connection.framer.rest()
-        except MemoryFullError as full:
-            connection.muted |= items.MEMORY
-            full.wait(partial(self.post, items.MemoryGiven(connection)))
-        except ProtocolError as error:
-            self._end(connection, items.BAD_FRAME, str(error))
-        except OSError as error:
-            self._close(connection, items.GONE, str(error))
-        if frame is None:
-            return None
-        connection.muted = items.IN_HAND
-        connection.requests += 1
-        now = self._elapsed()
-        code, correlation, length = HEAD(frame, 0)
-        stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
-        return Request(frame, code, correlation, length, connection, stamps)
-
-    def _receive(self, connection: Connection) -> memoryview | None:
-        """Its next frame, not whole yet. Raises BlockingIOError, OSError, FrameSizeError."""
-        framer = connection.framer
-        frame = None
-        while frame is None:
-            if not connection.readable:
-                framer.rest()
-                return None
-            room = framer.room()
-            n = connection.socket.receive_into(room)
-            if not n:
-                self._end(connection, items.LEFT, "within a frame" if framer.pending else "")
-                return None
-            frame = framer.received(n)
-            connection.progress = self._turn.time
-            # After PEER_DONE no edge comes: read until 0.
-            connection.readable = n == len(room) or connection.left
-            if n >= SMALL and frame is None and self._elapsed() >= self._ends:
-                # A large frame has used up the turn: others first.
-                connection.queued = connection.readable = True
-                self._ready.append(connection)
-                return None
-        return frame
+    def _is_over(self) -> bool:
+        return self._elapsed() >= self._ends
 
     def _pass_on(self, connection: Connection, request: Request) -> None:
         """Serve it in the stead of an idle handler, or hand it over."""

@@ -1,14 +1,13 @@
 """`trio-kafka plugin list`: those of a running broker: state, error, what they give."""
 
 import json as json_
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
+from trio_kafka.cli.ask import AskError, answer_to, give_up, parse_address
 from trio_kafka.cli.columns import LEFT, RIGHT, columns, printable
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10002_list_plugins import (
@@ -18,7 +17,6 @@ from trio_kafka.protocol.messages.k10002_list_plugins import (
 )
 from trio_kafka.protocol.schema import fields_of
 
-FAILED: Final = 1
 UNKNOWN: Final = "this server has no plugins to show: is it trio-kafka?"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD: Final = ("NAME", "STATE", "SINCE", "GENERATION", "FAILURES", "POLICY", "WHAT IT DOES")
@@ -47,8 +45,7 @@ def list_plugins(
     try:
         plugins = read_plugins(parse_address(bootstrap), name, timeout)
     except AskError as error:
-        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
-        return FAILED
+        return give_up(bootstrap, error)
     if json:
         print(json_.dumps([as_data(one) for one in plugins], indent=2))
     else:
@@ -59,10 +56,8 @@ def list_plugins(
 
 def read_plugins(address: Endpoint, name: str | None, timeout_s: float) -> list[ListedPlugin]:
     """The plugins of a broker. Raises AskError."""
-    with asking(address, timeout_s, unknown=UNKNOWN) as ask:
-        answer: ListPluginsResponse = ask(ListPluginsRequest(name))
-    if answer.error_code:
-        raise AskError(answer.error_message or name_of(answer.error_code))
+    wanted = ListPluginsRequest(name)
+    answer: ListPluginsResponse = answer_to(wanted, address, timeout_s, unknown=UNKNOWN)
     return answer.plugins
 
 

@@ -1,12 +1,11 @@
 """`trio-kafka plugin reload`: let a plugin of a running broker be what its package is now."""
 
-import sys
 from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
-from trio_kafka.cli.plugin.list import FAILED, UNKNOWN
+from trio_kafka.cli.ask import AskError, answer_to, give_up, parse_address
+from trio_kafka.cli.plugin.list import UNKNOWN
 from trio_kafka.protocol.messages.k10003_reload_plugin import (
     ReloadPluginRequest,
     ReloadPluginResponse,
@@ -35,14 +34,9 @@ def reload(
         Seconds until it gives up waiting; the reload goes on.
     """
     try:
-        with asking(parse_address(bootstrap), timeout, unknown=UNKNOWN) as ask:
-            answer: ReloadPluginResponse = ask(ReloadPluginRequest(name))
+        address, wanted = parse_address(bootstrap), ReloadPluginRequest(name)
+        answer: ReloadPluginResponse = answer_to(wanted, address, timeout, unknown=UNKNOWN)
     except AskError as error:
-        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
-        return FAILED
-    if answer.error_code:
-        reason = answer.error_message or name_of(answer.error_code)
-        print(f"trio-kafka: {bootstrap}: {reason}", file=sys.stderr)
-        return FAILED
+        return give_up(bootstrap, error)
     print(f"plugin {name}: generation {answer.generation} serves")
     return 0

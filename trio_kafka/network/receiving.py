@@ -1,0 +1,90 @@
+"""Requests on their way from their sockets: bytes become frames, and frames requests in hand.
+
+What keeps a connection from its next request is told on the way: nothing more to read now, no
+memory for the frame, a peer that has left, a frame that is none.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+from trio_kafka.errors import ProtocolError
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.network import items
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.request import Request
+from trio_kafka.network.turn import Turn
+from trio_kafka.wire.frame import SMALL
+from trio_kafka.wire.metered import MemoryFullError
+from trio_kafka.wire.server import HEAD
+
+
+class Receiving:
+    """Of one processor. ready: those that it serves next; is_over: the part of the turn that it
+    has; close: `Roster.close`; end: the same, when what was asked before is answered.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        ready: deque[Connection],
+        is_over: Callable[[], bool],
+        close: Callable[..., None],
+        end: Callable[[Connection, str, str], None],
+    ) -> None:
+        self._turn = turn
+        self._elapsed = turn.elapsed
+        self._ready = ready
+        self._is_over = is_over
+        self._close = close
+        self._end = end
+
+    def next(self, connection: Connection) -> Request | None:
+        """Its next request, which is in hand from now on; None when there is none yet."""
+        if connection.muted or connection.closed:
+            return None
+        frame = None
+        try:
+            frame = connection.framer.next() or self._receive(connection)
+        except BlockingIOError:
+            connection.readable = False
+            connection.framer.rest()
+        except MemoryFullError as full:
+            connection.muted |= items.MEMORY
+            full.wait(partial(connection.processor.post, items.MemoryGiven(connection)))
+        except ProtocolError as error:
+            self._end(connection, items.BAD_FRAME, str(error))
+        except OSError as error:
+            self._close(connection, items.GONE, str(error))
+        if frame is None:
+            return None
+        connection.muted = items.IN_HAND
+        connection.requests += 1
+        now = self._elapsed()
+        code, correlation, length = HEAD(frame, 0)
+        stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
+        return Request(frame, code, correlation, length, connection, stamps)
+
+    def _receive(self, connection: Connection) -> memoryview | None:
+        """Its next frame, not whole yet. Raises BlockingIOError, OSError, FrameSizeError."""
+        framer = connection.framer
+        frame = None
+        while frame is None:
+            if not connection.readable:
+                framer.rest()
+                return None
+            room = framer.room()
+            n = connection.socket.receive_into(room)
+            if not n:
+                self._end(connection, items.LEFT, "within a frame" if framer.pending else "")
+                return None
+            frame = framer.received(n)
+            connection.progress = self._turn.time
+            # After PEER_DONE no edge comes: read until 0.
+            connection.readable = n == len(room) or connection.left
+            if n >= SMALL and frame is None and self._is_over():
+                # A large frame has used up the turn: others first.
+                connection.queued = connection.readable = True
+                self._ready.append(connection)
+                return None
+        return frame
