@@ -1,0 +1,289 @@
+"""A shard: one writer, answers when records are committed, timers, and failure."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shard import Event, Shard, State
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.purgatory import Delayed, Purgatory, Timers
+from trio_kafka.steps import Steps
+
+
+class Words:
+    """A machine that keeps words in the order in which they were written."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.due: list[tuple[TimerKey, int]] = []
+
+    def replay(self, record: CoordinatorRecord) -> None:
+        self.words.append(record.key)
+
+    def loaded(self, now_ms: int) -> Effects:
+        return Effects()
+
+    def timer(self, key: TimerKey, now_ms: int) -> Effects:
+        self.due.append((key, now_ms))
+        return Effects()
+
+
+class KeptLog:
+    """Records in memory; `end` of the committed ones moves when told."""
+
+    def __init__(self) -> None:
+        self.records: list[CoordinatorRecord] = []
+        self.end = 1 << 60
+        self.error: KafkaError | None = None
+        self.lost: KafkaError | None = None
+        self.changed: Callable[[], None] | None = None
+
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> int:
+        if self.error is not None:
+            raise self.error
+        self.records += records
+        return len(self.records)
+
+    def committed(self, end: int) -> bool:
+        if self.lost is not None:
+            raise self.lost
+        return end <= self.end
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        self.changed = changed
+
+    def unwatch(self) -> None:
+        self.changed = None
+
+    def commit(self, end: int) -> None:
+        self.end = end
+        if self.changed is not None:
+            self.changed()
+
+
+class Stage:
+    """An active shard, and all that it needs."""
+
+    def __init__(self) -> None:
+        node = Node("test", "broker")
+        self.timers = Timers(node)
+        self.purgatory = Purgatory("commit", self.timers, node)
+        self.log = KeptLog()
+        self.machine = Words()
+        self.works: list[Shard[Words]] = []
+        self.failures: list[Shard[Words]] = []
+        self.told: list[Any] = []
+        self.shard = Shard(
+            "words-0",
+            self.machine,
+            self.log,
+            self.timers,
+            now_ms=lambda: int(trio.current_time() * 1000),
+            work=self.works.append,
+            failed=self.failures.append,
+        )
+
+    def submit(self, event: Event[Words], timeout_s: float = 5.0) -> Any:
+        """The answer; what is delayed is told to `told` in the end."""
+        found = self.shard.submit(event, lambda value: value, self.purgatory, timeout_s=timeout_s)
+        if isinstance(found, Delayed):
+            self.purgatory.watch(found, self.purgatory.look, self.told.append)
+        return found
+
+
+def write(word: str) -> Event[Words]:
+    def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        return Effects(records=[CoordinatorRecord(word)], answers=[(ticket, word)])
+
+    return event
+
+
+def read(machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+    return Effects(answers=[(ticket, list(machine.words))])
+
+
+@pytest.fixture
+async def stage() -> Stage:
+    made = Stage()
+    made.shard.activate()
+    return made
+
+
+async def test_what_is_written_and_committed_is_answered_at_once(stage: Stage) -> None:
+    assert stage.submit(write("a")) == "a"
+
+    assert stage.submit(read) == ["a"]
+    assert [record.key for record in stage.log.records] == ["a"]
+
+
+async def test_an_answer_waits_until_its_records_are_committed(stage: Stage) -> None:
+    stage.log.end = 0
+
+    assert isinstance(stage.submit(write("a")), Delayed)
+    assert isinstance(stage.submit(write("b")), Delayed)
+    assert stage.told == []
+
+    stage.log.commit(1)
+    assert stage.told == ["a"]
+    stage.log.commit(2)
+    assert stage.told == ["a", "b"]
+    assert stage.log.changed is None
+
+
+async def test_a_read_waits_for_what_it_has_seen(stage: Stage) -> None:
+    stage.log.end = 0
+    stage.submit(write("a"))
+
+    assert isinstance(stage.submit(read), Delayed)
+    stage.log.commit(1)
+
+    assert stage.told == ["a", ["a"]]
+
+
+async def test_refused_records_are_not_replayed_and_the_error_is_the_answer(stage: Stage) -> None:
+    stage.log.error = KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
+
+    with pytest.raises(KafkaError, match="RECORD_LIST_TOO_LARGE"):
+        stage.submit(write("a"))
+
+    assert stage.machine.words == []
+
+
+async def test_who_wants_to_know_of_a_refusal_answers_itself(stage: Stage) -> None:
+    def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        return Effects(
+            records=[CoordinatorRecord("a")],
+            answers=[(ticket, "written")],
+            refused=lambda error, _now_ms: Effects(answers=[(ticket, error.code)]),
+        )
+
+    stage.log.error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    assert stage.submit(event) is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def test_what_follows_a_commit_follows_it(stage: Stage) -> None:
+    def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        return Effects(
+            records=[CoordinatorRecord("a")],
+            committed=lambda _now_ms: Effects(
+                records=[CoordinatorRecord("b")], answers=[(ticket, "both")]
+            ),
+        )
+
+    assert stage.submit(event) == "both"
+    assert stage.machine.words == ["a", "b"]
+
+
+async def test_records_whose_machine_has_changed_already_are_not_replayed(stage: Stage) -> None:
+    def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        return Effects(records=[CoordinatorRecord("a")], answers=[(ticket, "a")], replays=False)
+
+    stage.submit(event)
+
+    assert stage.machine.words == []
+    assert len(stage.log.records) == 1
+
+
+async def test_an_error_of_the_machine_is_the_answer(stage: Stage) -> None:
+    def event(_machine: Words, _ticket: Ticket, _now_ms: int) -> Effects:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+
+    with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
+        stage.submit(event)
+
+
+async def test_events_wait_for_one_that_works_in_steps(stage: Stage) -> None:
+    def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
+        yield
+        yield
+        return Effects(records=[CoordinatorRecord("slow")], answers=[(ticket, "slow")])
+
+    stage.submit(slowly)
+    stage.submit(write("quick"))
+    assert stage.works == [stage.shard]
+    assert stage.machine.words == []
+
+    while stage.shard.busy:
+        stage.shard.go_on(trio.current_time, 0.0)
+
+    assert stage.machine.words == ["slow", "quick"]
+    assert stage.told == ["slow", "quick"]
+
+
+async def test_a_timer_that_is_put_off_is_due_later_and_one_that_is_cancelled_never(
+    autojump_clock: MockClock,
+) -> None:
+    stage = Stage()
+    stage.shard.activate()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stage.timers.run)
+
+        def event(delay_ms: int) -> Callable[[Words, int], Effects]:
+            return lambda _machine, _now_ms: (
+                Effects().set_timer(("a",), delay_ms).set_timer(("b",), 50).cancel_timer(("b",))
+            )
+
+        stage.shard.apply(event(100))
+        await trio.sleep(0.06)
+        stage.shard.apply(event(100))
+        await trio.sleep(0.08)
+        assert stage.machine.due == []
+        await trio.sleep(0.03)
+        assert stage.machine.due == [(("a",), 160)]
+        stage.shard.apply(event(1000))
+        stage.shard.apply(event(10))
+        await trio.sleep(0.02)
+        assert len(stage.machine.due) == 2
+        nursery.cancel_scope.cancel()
+
+
+async def test_who_waits_too_long_is_told_so_and_what_was_written_stays(
+    autojump_clock: MockClock,
+) -> None:
+    stage = Stage()
+    stage.shard.activate()
+    stage.log.end = 0
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stage.timers.run)
+        stage.submit(write("a"), timeout_s=5.0)
+        await trio.sleep(5.1)
+        nursery.cancel_scope.cancel()
+
+    assert [str(error) for error in stage.told] == ["COORDINATOR_NOT_AVAILABLE: no answer in time"]
+    stage.log.commit(1)
+    assert stage.machine.words == ["a"]
+
+
+async def test_unloaded_it_tells_all_who_wait_and_who_come(stage: Stage) -> None:
+    stage.log.end = 0
+    stage.submit(write("a"))
+
+    stage.shard.unload()
+
+    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+        stage.submit(read)
+    assert stage.log.changed is None
+
+
+async def test_one_that_loads_says_so() -> None:
+    with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
+        Stage().submit(read)
+
+
+async def test_lost_records_make_it_load_anew(stage: Stage) -> None:
+    stage.log.end = 0
+    stage.submit(write("a"))
+
+    stage.log.lost = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+    stage.log.commit(0)
+
+    assert stage.failures == [stage.shard]
+    assert stage.shard.state is State.UNLOADED
+    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]

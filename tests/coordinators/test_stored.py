@@ -1,0 +1,61 @@
+"""Records of internal topics: their bytes."""
+
+import pytest
+
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.stored import (
+    GROUP_RECORDS,
+    UnknownTypeError,
+    decode_record,
+    encode_record,
+)
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.stored.groups.classic import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+
+
+def test_a_key_begins_with_its_type_and_a_value_with_its_version() -> None:
+    record = CoordinatorRecord(
+        OffsetCommitKey("g", "t", 1), OffsetCommitValue(7, metadata="m", commit_timestamp=5)
+    )
+
+    key, value = encode_record(record)
+
+    assert key == b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x01"
+    assert value is not None
+    assert value[:2] == b"\x00\x04"
+    assert decode_record(key, value) == CoordinatorRecord(record.key, record.value, 4)
+
+
+def test_group_metadata_stay_in_the_last_version_that_is_not_flexible() -> None:
+    _, value = encode_record(
+        CoordinatorRecord(GroupMetadataKey("g"), GroupMetadataValue("consumer", 1, None, None, 3))
+    )
+
+    assert value is not None
+    assert value[:2] == b"\x00\x03"
+
+
+def test_a_tombstone_has_no_value() -> None:
+    key, value = encode_record(CoordinatorRecord(GroupMetadataKey("g")))
+
+    assert value is None
+    assert decode_record(key, None) == CoordinatorRecord(GroupMetadataKey("g"))
+
+
+def test_every_type_of_kafka_is_known() -> None:
+    assert sorted(GROUP_RECORDS) == [*range(9), *range(10, 18), *range(19, 24)]
+
+
+def test_an_unknown_type_is_told_from_a_broken_record() -> None:
+    with pytest.raises(UnknownTypeError, match="type 99"):
+        decode_record(b"\x00\x63", None)
+    for key, value in ((b"\x00", None), (b"\x00\x02", None), (b"\x00\x02\x00\x01g", b"\x00")):
+        with pytest.raises(DecodeError):
+            decode_record(key, value)
+    with pytest.raises(DecodeError):
+        decode_record(b"\x00\x02\x00\x01g", b"\x00\x63")

@@ -1,0 +1,365 @@
+"""One partition of an internal topic that is led here: its machine, and the one who writes to it.
+
+Requests, timers and new metadata are events of the machine; its effects are performed in the order
+of the events. While one event works in steps, or the partition is being loaded, others wait for
+their turn: a shard is one writer. Records are appended, replayed, and answers are given when the
+log says that they are committed; an answer without records waits for those before it, so nobody is
+told what could still be lost. What is written but then fails leaves a machine that knows too much:
+the shard is loaded anew.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import Enum
+from functools import partial
+from inspect import isgenerator
+from math import inf
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+import trio
+from attrs import define
+
+from trio_kafka.coordinators.effects import (
+    CoordinatorRecord,
+    Effects,
+    SetTimer,
+    Ticket,
+    TimerKey,
+)
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.purgatory import Delayed, Purgatory, Timer, Timers
+from trio_kafka.steps import Done, Steps, advance
+
+_logger: Final = get_logger(__name__)
+_NOT_YET: Final = object()
+_QUEUED: Final = 10_000  # events that wait for their turn, of one shard
+
+
+class Machine(Protocol):
+    """What a shard runs. Sans-IO."""
+
+    def replay(self, record: CoordinatorRecord) -> None: ...
+
+    def loaded(self, now_ms: int) -> Effects: ...
+
+    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]: ...
+
+
+M = TypeVar("M", bound=Machine)
+Event: TypeAlias = Callable[[M, Ticket, int], Effects | Steps[Effects]]
+
+
+class ShardLog(Protocol):
+    """Where a shard's records go."""
+
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> int:
+        """Append them as one batch, at once or in their turn; the offset behind them. KafkaError:
+        refused, nothing is appended.
+        """
+
+    def committed(self, end: int) -> bool:
+        """Whether all below `end` is. Raises KafkaError where it will never be."""
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever `committed` may say something new, until `unwatch`."""
+
+    def unwatch(self) -> None: ...
+
+
+class State(Enum):
+    """What a shard is at; others than ACTIVE have their error."""
+
+    LOADING = "loading"
+    ACTIVE = "active"
+    UNLOADED = "unloaded"
+
+
+_REFUSALS: Final = {
+    State.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    State.UNLOADED: ErrorCode.NOT_COORDINATOR,
+}
+
+
+@define(eq=False)
+class Waiting:
+    """The ticket of one request."""
+
+    answer: Any = _NOT_YET
+    delayed: Delayed | None = None
+
+
+@define(eq=False)
+class _Alarm:
+    """A timer of the machine. One that is put off only has a later deadline: its Timer, when it is
+    due, is set again. Members that say that they live put theirs off all the time.
+    """
+
+    deadline: float
+    timer: Timer
+
+
+@define(eq=False)
+class _Turn:
+    """An event that waits for its turn."""
+
+    event: Callable[[Any, Ticket, int], Effects | Steps[Effects]]
+    ticket: Waiting
+
+
+class Shard(Generic[M]):
+    """One writer. `state` tells what it is at."""
+
+    def __init__(
+        self,
+        name: str,
+        machine: M,
+        log: ShardLog,
+        timers: Timers,
+        *,
+        now_ms: Callable[[], int],
+        work: "Callable[[Shard[M]], None]",
+        failed: "Callable[[Shard[M]], None]",
+    ) -> None:
+        """work: have `go_on` called, in a task. failed: it must be loaded anew."""
+        self.name = name
+        self.machine = machine
+        self.log = log
+        self.state = State.LOADING
+        self._timers = timers
+        self._now_ms = now_ms
+        self._work = work
+        self._failed = failed
+        self._end = 0  # behind the last record that was written
+        self._uncommitted: deque[tuple[int, Effects]] = deque()
+        self._waiting: dict[Waiting, None] = {}
+        self._alarms: dict[TimerKey, _Alarm] = {}
+        self._turns: deque[_Turn] = deque()
+        self._steps: tuple[Steps[Effects], Waiting] | None = None
+        self._events = self._records = self._refused = 0
+
+    # Requests
+
+    def submit(
+        self,
+        event: Event[M],
+        make: Callable[[Any], Any],
+        purgatory: Purgatory,
+        *,
+        timeout_s: float = inf,
+    ) -> Any:
+        """The answer, as `make` makes it, or a Delayed. `timeout_s`: how long a commit may take.
+
+        Raises KafkaError: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
+        """
+        if self.state is not State.ACTIVE:
+            raise KafkaError(_REFUSALS[self.state], self.name)
+        ticket = Waiting()
+        self._take(event, ticket)
+        if ticket.answer is not _NOT_YET:
+            return _told(ticket.answer, make)
+        self._waiting[ticket] = None
+        deadline = trio.current_time() + timeout_s
+        delayed = Delayed(
+            (ticket,), deadline, partial(self._try_complete, ticket, make), purgatory=purgatory
+        )
+        ticket.delayed = delayed
+        return delayed
+
+    def apply(self, change: Callable[[M, int], Effects | Steps[Effects]]) -> None:
+        """An event that nobody waits for: new metadata, a periodic job."""
+        if self.state is State.ACTIVE:
+            self._take(lambda machine, _ticket, now_ms: change(machine, now_ms), Waiting())
+
+    def _try_complete(
+        self, ticket: Waiting, make: Callable[[Any], Any], timed_out: bool
+    ) -> Any | None:
+        answer = ticket.answer
+        if answer is _NOT_YET:
+            if not timed_out:
+                return None
+            self._waiting.pop(ticket, None)
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
+        return _told(answer, make)
+
+    # Turns
+
+    def _take(self, event: Event[M], ticket: Waiting) -> None:
+        if self._steps is not None:
+            if len(self._turns) >= _QUEUED:
+                self._answer(ticket, KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "busy"))
+                return
+            self._turns.append(_Turn(event, ticket))
+            return
+        self._events += 1
+        try:
+            effects = event(self.machine, ticket, self._now_ms())
+        except KafkaError as error:
+            effects = Effects(answers=[(ticket, error.as_value())])
+        if isgenerator(effects):
+            self._steps = effects, ticket
+            self._work(self)
+        else:
+            self._perform(effects)  # type: ignore[arg-type]  # no generator
+
+    @property
+    def busy(self) -> bool:
+        """`go_on` has something to do."""
+        return self._steps is not None
+
+    def go_on(self, elapsed: Callable[[], float], ends: float) -> None:
+        """Work on what takes steps, and on what has waited for it, until `ends`."""
+        while self._steps is not None:
+            steps, ticket = self._steps
+            try:
+                done = advance(steps, elapsed, ends)
+            except KafkaError as error:
+                done = Done(Effects(answers=[(ticket, error.as_value())]))
+            if done is None:
+                return
+            self._steps = None
+            self._perform(done.value)
+            while self._turns and self._steps is None:
+                turn = self._turns.popleft()
+                self._take(turn.event, turn.ticket)
+            if elapsed() >= ends:
+                return
+
+    # Effects
+
+    def _perform(self, effects: Effects) -> None:
+        for timer in effects.timers:
+            if isinstance(timer, SetTimer):
+                self._set(timer.key, timer.delay_ms / 1000)
+            else:
+                self._cancel(timer.key)
+        if effects.records:
+            try:
+                self._end = self.log.append(effects.records, self._now_ms())
+            except KafkaError as error:
+                self._refuse(effects, error.as_value())
+                return
+            self._records += len(effects.records)
+            if effects.replays:
+                for record in effects.records:
+                    self.machine.replay(record)
+            if not self._uncommitted and not self._is_committed(self._end):
+                self.log.watch(self._changed)
+                self._uncommitted.append((self._end, effects))
+                return
+        if self._uncommitted:
+            self._uncommitted.append((self._end, effects))
+        elif self.state is not State.UNLOADED:
+            self._settle(effects)
+
+    def _refuse(self, effects: Effects, error: KafkaError) -> None:
+        self._refused += 1
+        _logger.warning("records refused", shard=self.name, reason=str(error))
+        if effects.refused is not None:
+            self._perform(effects.refused(error, self._now_ms()))
+            return
+        for ticket, _ in effects.answers:
+            self._answer(ticket, error)
+
+    def _settle(self, effects: Effects) -> None:
+        for ticket, value in effects.answers:
+            self._answer(ticket, value)
+        if effects.committed is not None:
+            self._perform(effects.committed(self._now_ms()))
+
+    def _answer(self, ticket: Ticket, value: Any) -> None:
+        if not isinstance(ticket, Waiting) or ticket.answer is not _NOT_YET:
+            raise InvariantError(f"{self.name}: {ticket} was answered before")
+        ticket.answer = value
+        if ticket.delayed is not None:
+            self._waiting.pop(ticket, None)
+            ticket.delayed.marked()
+
+    # Commits
+
+    def _is_committed(self, end: int) -> bool:
+        try:
+            return self.log.committed(end)
+        except KafkaError as error:
+            _logger.warning("records lost", shard=self.name, reason=str(error))
+            self.fail()
+            return False
+
+    def _changed(self) -> None:
+        """The log has moved: whoever it was enough for has an answer."""
+        while self._uncommitted and self._is_committed(self._uncommitted[0][0]):
+            self._settle(self._uncommitted.popleft()[1])
+        if not self._uncommitted:
+            self.log.unwatch()
+
+    # Timers
+
+    def _set(self, key: TimerKey, delay_s: float) -> None:
+        deadline = trio.current_time() + delay_s
+        alarm = self._alarms.get(key)
+        if alarm is not None:
+            if deadline >= alarm.deadline:
+                alarm.deadline = deadline
+                return
+            self._timers.cancel(alarm.timer)
+        self._alarms[key] = _Alarm(deadline, self._timers.at(deadline, partial(self._due, key)))
+
+    def _cancel(self, key: TimerKey) -> None:
+        alarm = self._alarms.pop(key, None)
+        if alarm is not None:
+            self._timers.cancel(alarm.timer)
+
+    def _due(self, key: TimerKey) -> None:
+        alarm = self._alarms[key]
+        if alarm.deadline > trio.current_time():
+            alarm.timer = self._timers.at(alarm.deadline, partial(self._due, key))
+            return
+        del self._alarms[key]
+        self.apply(lambda machine, now_ms: machine.timer(key, now_ms))
+
+    # Life
+
+    def activate(self) -> None:
+        """All that is stored has been replayed: serve."""
+        self.state = State.ACTIVE
+        self.apply(lambda machine, now_ms: machine.loaded(now_ms))
+
+    def fail(self) -> None:
+        """What was replayed may be lost: whoever waits is told, and the shard is loaded anew."""
+        if self.state is State.ACTIVE:
+            self.unload()
+            self._failed(self)
+
+    def unload(self) -> None:
+        """It is led elsewhere, or no more: whoever waits is told NOT_COORDINATOR. Idempotent."""
+        self.state = State.UNLOADED
+        self.log.unwatch()
+        self._uncommitted.clear()
+        self._turns.clear()
+        self._steps = None
+        for alarm in self._alarms.values():
+            self._timers.cancel(alarm.timer)
+        self._alarms.clear()
+        for ticket in tuple(self._waiting):
+            self._answer(ticket, KafkaError(ErrorCode.NOT_COORDINATOR, self.name))
+
+    def figures(self) -> Figures:
+        """For the tree."""
+        return {
+            "state": self.state.value,
+            "events": self._events,
+            "records": self._records,
+            "refused": self._refused,
+            "uncommitted": len(self._uncommitted),
+            "turns": len(self._turns),
+            "turns_bound": _QUEUED,
+            "waiting": len(self._waiting),
+            "timers": len(self._alarms),
+        }
+
+
+def _told(answer: Any, make: Callable[[Any], Any]) -> Any:
+    if isinstance(answer, KafkaError):
+        raise answer
+    return make(answer)

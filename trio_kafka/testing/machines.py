@@ -1,0 +1,181 @@
+"""A coordinator's machine without a broker: effects are performed at once, in virtual time.
+
+Every record goes through its bytes, so what could not be stored fails here. Appends can be refused
+(`refuse`), and commits held back (`hold`), as replicas do. `reload()` gives the machine that a
+broker would have after a crash, from nothing but the records.
+"""
+
+import heapq
+from collections.abc import Callable
+from inspect import isgenerator
+from itertools import count
+from typing import Any, Generic, Protocol, TypeVar
+
+from attrs import define
+
+from trio_kafka.coordinators.effects import (
+    CoordinatorRecord,
+    Effects,
+    SetTimer,
+    Ticket,
+    TimerKey,
+)
+from trio_kafka.coordinators.stored import decode_record, encode_record
+from trio_kafka.errors import KafkaError
+from trio_kafka.steps import Steps, whole
+
+M = TypeVar("M", bound="Machine")
+
+
+class Machine(Protocol):
+    """What a shard runs."""
+
+    def replay(self, record: CoordinatorRecord) -> None: ...
+
+    def loaded(self, now_ms: int) -> Effects: ...
+
+    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]: ...
+
+
+@define(eq=False)
+class _Held:
+    """What waits for the commit of the records below `end`."""
+
+    end: int
+    effects: Effects
+
+
+class MachineDriver(Generic[M]):
+    """answers: by ticket, as they were given. log: the records, as bytes. now_ms: virtual time."""
+
+    def __init__(self, make: Callable[[], M], now_ms: int = 1_000_000) -> None:
+        self._make = make
+        self.now_ms = now_ms
+        self.machine = make()
+        self.log: list[tuple[bytes, bytes | None]] = []
+        self.answers: dict[Ticket, Any] = {}
+        self.refuse: KafkaError | None = None
+        self.hold = False
+        self.committed_end = 0
+        self._held: list[_Held] = []
+        self._due: dict[TimerKey, tuple[int, int]] = {}
+        self._heap: list[tuple[int, int, TimerKey]] = []
+        self._order = count()
+        self._tickets = count(1)
+        self._perform(self.machine.loaded(now_ms))
+
+    # Events
+
+    def submit(self, event: Callable[[M, Ticket, int], Effects | Steps[Effects]]) -> Ticket:
+        """One request; its answer, if it is there yet, stands in `answers`."""
+        ticket = next(self._tickets)
+        try:
+            effects = event(self.machine, ticket, self.now_ms)
+            if isgenerator(effects):
+                effects = whole(effects)
+        except KafkaError as error:
+            effects = Effects(answers=[(ticket, error)])
+        self._perform(effects)
+        return ticket
+
+    def ask(self, event: Callable[[M, Ticket, int], Effects | Steps[Effects]]) -> Any:
+        """As `submit`; the answer, which must be there at once. An error is raised."""
+        answer = self.answers[self.submit(event)]
+        if isinstance(answer, KafkaError):
+            raise answer
+        return answer
+
+    def apply(self, change: Callable[[M, int], Effects | Steps[Effects]]) -> None:
+        """An event that nobody asked for: a new image."""
+        effects = change(self.machine, self.now_ms)
+        self._perform(whole(effects) if isgenerator(effects) else effects)
+
+    def advance(self, ms: int) -> None:
+        """Let time go by; timers that fall due are called in their order."""
+        end = self.now_ms + ms
+        while self._heap and self._heap[0][0] <= end:
+            due, number, key = heapq.heappop(self._heap)
+            if self._due.get(key) != (due, number):
+                continue
+            del self._due[key]
+            self.now_ms = max(self.now_ms, due)
+            effects = self.machine.timer(key, self.now_ms)
+            self._perform(whole(effects) if isgenerator(effects) else effects)
+        self.now_ms = end
+
+    @property
+    def timers(self) -> dict[TimerKey, int]:
+        """What is set: milliseconds until it is due, by key."""
+        return {key: due - self.now_ms for key, (due, _) in self._due.items()}
+
+    # The log
+
+    @property
+    def records(self) -> list[CoordinatorRecord]:
+        """All that was written."""
+        return [decode_record(key, value) for key, value in self.log]
+
+    def commit(self) -> None:
+        """All that is written is committed, and answered; nothing is held back any more."""
+        self.hold = False
+        self.committed_end = len(self.log)
+        held, self._held = self._held, []
+        for one in held:
+            self._settle(one.effects)
+
+    def reload(self) -> "MachineDriver[M]":
+        """A machine from the committed records alone: timers begin anew, nobody waits."""
+        kept = self.log[: self.committed_end]
+
+        def replayed() -> M:
+            machine = self._make()
+            for key, value in kept:
+                machine.replay(decode_record(key, value))
+            return machine
+
+        driver = MachineDriver(replayed, self.now_ms)
+        driver._make = self._make
+        driver.log = [*kept, *driver.log]
+        driver.committed_end = len(driver.log)
+        return driver
+
+    # Performing
+
+    def _perform(self, effects: Effects) -> None:
+        for timer in effects.timers:
+            if isinstance(timer, SetTimer):
+                entry = (self.now_ms + timer.delay_ms, next(self._order))
+                self._due[timer.key] = entry
+                heapq.heappush(self._heap, (*entry, timer.key))
+            else:
+                self._due.pop(timer.key, None)
+        if effects.records and self.refuse is not None:
+            self._fail(effects, self.refuse)
+            return
+        for record in effects.records:
+            self.log.append(encode_record(record))
+            if effects.replays:
+                self.machine.replay(decode_record(*self.log[-1]))
+        if self.hold:
+            self._held.append(_Held(len(self.log), effects))
+        else:
+            self.committed_end = len(self.log)
+            self._settle(effects)
+
+    def _fail(self, effects: Effects, error: KafkaError) -> None:
+        if effects.refused is not None:
+            self._perform(effects.refused(error, self.now_ms))
+        else:
+            for ticket, _ in effects.answers:
+                self._answer(ticket, error)
+
+    def _settle(self, effects: Effects) -> None:
+        for ticket, value in effects.answers:
+            self._answer(ticket, value)
+        if effects.committed is not None:
+            self._perform(effects.committed(self.now_ms))
+
+    def _answer(self, ticket: Ticket, value: Any) -> None:
+        if ticket in self.answers:
+            raise AssertionError(f"ticket {ticket} is answered twice")
+        self.answers[ticket] = value
