@@ -7,7 +7,7 @@ machine; answers are given when the records, and all that was written before the
 """
 
 from collections.abc import Callable, Hashable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from attrs import define, field, frozen
 
@@ -15,7 +15,7 @@ from trio_kafka.errors import KafkaError
 
 Ticket: TypeAlias = Hashable  # stands for one request that waits; opaque, answered exactly once
 TimerKey: TypeAlias = tuple[Hashable, ...]  # ("session", group, member): the first names its kind
-LATEST = -1
+LATEST: Final = -1
 
 
 @frozen

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from inspect import isgenerator
 from math import inf
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -197,11 +196,11 @@ class Shard(Generic[M]):
             effects = event(self.machine, ticket, self._now_ms())
         except KafkaError as error:
             effects = Effects(answers=[(ticket, error.as_value())])
-        if isgenerator(effects):
+        if isinstance(effects, Effects):
+            self._perform(effects)
+        else:
             self._steps = effects, ticket
             self._work(self)
-        else:
-            self._perform(effects)  # type: ignore[arg-type]  # no generator
 
     @property
     def busy(self) -> bool:

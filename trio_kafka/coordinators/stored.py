@@ -43,11 +43,12 @@ GROUP_RECORDS: Final = _types(classic, consumer, share, streams)
 
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
     """Key and value. Raises EncodeError."""
-    key = _encode_key(type(record.key))(record.key)
+    key = _encode_key(type(record.key))(record.key)  # type: ignore[arg-type]  # is hashable
     value = record.value
     if value is None:
         return key, None
-    return key, _encode_value(type(value), record.version)(value)
+    encode = _encode_value(type(value), record.version)  # type: ignore[arg-type]  # as above
+    return key, encode(value)
 
 
 def decode_record(key: Buffer, value: Buffer | None) -> CoordinatorRecord:

@@ -7,7 +7,6 @@ broker would have after a crash, from nothing but the records.
 
 import heapq
 from collections.abc import Callable
-from inspect import isgenerator
 from itertools import count
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -70,9 +69,7 @@ class MachineDriver(Generic[M]):
         """One request; its answer, if it is there yet, stands in `answers`."""
         ticket = next(self._tickets)
         try:
-            effects = event(self.machine, ticket, self.now_ms)
-            if isgenerator(effects):
-                effects = whole(effects)
+            effects = _whole(event(self.machine, ticket, self.now_ms))
         except KafkaError as error:
             effects = Effects(answers=[(ticket, error)])
         self._perform(effects)
@@ -87,8 +84,7 @@ class MachineDriver(Generic[M]):
 
     def apply(self, change: Callable[[M, int], Effects | Steps[Effects]]) -> None:
         """An event that nobody asked for: a new image."""
-        effects = change(self.machine, self.now_ms)
-        self._perform(whole(effects) if isgenerator(effects) else effects)
+        self._perform(_whole(change(self.machine, self.now_ms)))
 
     def advance(self, ms: int) -> None:
         """Let time go by; timers that fall due are called in their order."""
@@ -99,8 +95,7 @@ class MachineDriver(Generic[M]):
                 continue
             del self._due[key]
             self.now_ms = max(self.now_ms, due)
-            effects = self.machine.timer(key, self.now_ms)
-            self._perform(whole(effects) if isgenerator(effects) else effects)
+            self._perform(_whole(self.machine.timer(key, self.now_ms)))
         self.now_ms = end
 
     @property
@@ -179,3 +174,7 @@ class MachineDriver(Generic[M]):
         if ticket in self.answers:
             raise AssertionError(f"ticket {ticket} is answered twice")
         self.answers[ticket] = value
+
+
+def _whole(effects: Effects | Steps[Effects]) -> Effects:
+    return effects if isinstance(effects, Effects) else whole(effects)

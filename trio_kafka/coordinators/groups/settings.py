@@ -7,6 +7,10 @@ from trio_kafka.config.values import MAX_INT
 MINUTE_MS = 60_000
 
 
+def _lower(text: str) -> str:
+    return text.lower()
+
+
 @frozen(kw_only=True)
 class GroupSettings:
     """As one group has them; names are those of Kafka's settings without `group.`. Times in ms.
@@ -28,7 +32,7 @@ class GroupSettings:
     consumer_heartbeat_interval_ms: int = 5000
     consumer_assignment_interval_ms: int = 1000
     consumer_max_size: int = MAX_INT
-    consumer_migration_policy: str = field(default="bidirectional", converter=str.lower)
+    consumer_migration_policy: str = field(default="bidirectional", converter=_lower)
     consumer_regex_refresh_interval_ms: int = 600_000
 
 
