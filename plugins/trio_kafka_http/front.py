@@ -176,7 +176,11 @@ class Front:
         headers = scope["headers"]
         if self._token:
             headers = [one for one in headers if one[0] != b"authorization"]
-        extension = {"request_id": exchange.request_id, "unlimited": unlimited}
+        extension = {
+            "request_id": exchange.request_id,
+            "unlimited": unlimited,
+            "authorized": bool(self._token),
+        }
         return {
             **scope,
             "headers": headers,

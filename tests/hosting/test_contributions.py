@@ -177,3 +177,42 @@ async def test_apis_are_narrowed_to_what_the_plugin_understands(autojump_clock: 
 
     [found] = [one for one in answered.api_keys if one.api_key == EchoRequest.__message__.key]
     assert (found.min_version, found.max_version) == (1, 1)
+
+
+async def test_an_interceptor_is_taken_back_before_its_plugin_goes(
+    autojump_clock: MockClock,
+) -> None:
+    kept: list[Any] = []
+    calls: list[str] = []
+
+    def give(context: Any) -> None:
+        kept.append(context)
+        early = context.intercept("before", EchoRequest, lambda request, _: calls.append("early"))
+        kept.append(early)
+
+    async with served_broker(simulated_world(), plugins=[made(give), echo]) as served:
+        context, early = kept
+        late = context.intercept("before", EchoRequest, lambda request, _: calls.append("late"))
+        await served.ask(EchoRequest(text="a"))
+        context.stop_intercepting(early)
+        context.stop_intercepting(early)
+        await served.ask(EchoRequest(text="a"))
+        hosted = served.broker.plugins.find("giver")
+        contributions = hosted.contributions
+        context.stop_intercepting(late)
+        await served.ask(EchoRequest(text="a"))
+
+        assert calls == ["early", "late", "late"]
+        assert contributions == ["before:EchoRequest"]
+        assert hosted.contributions == []
+        assert counts(served)["interceptors"] == 0
+
+
+async def test_what_is_taken_back_before_it_was_given_never_comes(
+    autojump_clock: MockClock,
+) -> None:
+    def give(context: Any) -> None:
+        context.stop_intercepting(context.intercept("before", None, lambda request, _: None))
+
+    async with served_broker(simulated_world(), plugins=[made(give)]) as served:
+        assert counts(served)["interceptors"] == 0

@@ -1,5 +1,7 @@
 """Requests that are late, fail or lose their connection, by rule."""
 
+from typing import Any
+
 import pytest
 import trio
 from trio.testing import MockClock
@@ -16,9 +18,25 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
-from trio_kafka.testing.direct import ClosedError
-from trio_kafka.testing.faults import Fault, Faults
+from trio_kafka.protocol.messages.k09_offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+from trio_kafka.protocol.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from trio_kafka.protocol.messages.k43_elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+)
+from trio_kafka.protocol.messages.k43_elect_leaders import TopicPartitions as ElectTopicPartitions
+from trio_kafka.testing.direct import NEWEST, ClosedError
+from trio_kafka.testing.faults import Fault, Faults, Place
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 
@@ -158,3 +176,104 @@ async def test_an_answer_says_that_it_is_throttled(autojump_clock: MockClock) ->
         Faults([Fault(throttle_s=1.5)]).put_on(harness.interceptors)
         answer = await harness.ask(CreateTopicsRequest([CreatableTopic("a", 1, 1)]))
         assert (answer.throttle_time_ms, answer.topics[0].error_code) == (1500, 0)
+
+
+async def test_a_partition_is_known_of_its_topic(autojump_clock: MockClock) -> None:
+    async with PluginHarness(broker=True) as harness:
+        assert harness.served is not None
+        one = await harness.served.create_topic("one", partitions=3)
+        two = await harness.served.create_topic("two", partitions=3)
+        Faults([Fault(topic="one", partition=2, error=ERROR)]).put_on(harness.interceptors)
+
+        async def produced(*wanted: tuple[bytes, int]) -> list[int]:
+            data = [
+                TopicProduceData(topic_id=topic_id, partition_data=[PartitionProduceData(number)])
+                for topic_id, number in wanted
+            ]
+            answer = await harness.ask(ProduceRequest(acks=1, topic_data=data))
+            return [topic.partition_responses[0].error_code for topic in answer.responses]
+
+        assert ERROR not in await produced((one, 1), (two, 2))
+        assert await produced((one, 2), (two, 0)) == [ERROR, ERROR]
+        # Topics and brokers are no partitions, whatever their numbers are.
+        topics = [CreatableTopic("one", 2, 1)]
+        assert (await harness.ask(CreateTopicsRequest(topics))).topics[0].error_code != ERROR
+
+
+@api(OffsetFetchRequest)
+def offset_fetch(request: OffsetFetchRequest, context: Context) -> OffsetFetchResponse:
+    return OffsetFetchResponse()
+
+
+@api(ElectLeadersRequest)
+def elect_leaders(request: ElectLeadersRequest, context: Context) -> ElectLeadersResponse:
+    return ElectLeadersResponse()
+
+
+@api(CreateTopicsRequest)
+def create_topics(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
+    return CreateTopicsResponse()
+
+
+async def fits(request: Any, version: int | None = NEWEST, **about: Any) -> bool:
+    """Whether a request has the fault that is about something."""
+    handlers = [wait, offset_fetch, elect_leaders, create_topics]
+    async with PluginHarness(handlers=handlers) as harness:
+        Faults([Fault(close=True, **about)]).put_on(harness.interceptors)
+        try:
+            await harness.ask(request, version)
+        except ClosedError:
+            return True
+    return False
+
+
+async def test_partitions_stand_in_lists_and_topics_below_groups(autojump_clock: MockClock) -> None:
+    topic = OffsetFetchRequestTopics("o", partition_indexes=[4])
+    offsets = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[topic])])
+    elect = ElectLeadersRequest(topic_partitions=[ElectTopicPartitions("e", [7])])
+
+    assert await fits(offsets, 9, topic="o")
+    assert await fits(offsets, 9, topic="o", partition=4)
+    assert not await fits(offsets, 9, topic="o", partition=5)
+    assert await fits(elect, partition=7)
+    assert not await fits(elect, topic="o", partition=7)
+    assert not await fits(WaitRequest(), partition=0)
+
+
+async def test_settings_of_a_topic_are_no_topics(autojump_clock: MockClock) -> None:
+    setting = CreatableTopicConfig("segment.ms", "1")
+    request = CreateTopicsRequest([CreatableTopic("t", 1, 1, configs=[setting])])
+
+    assert await fits(request, topic="t")
+    assert not await fits(request, topic="segment*")
+
+
+async def test_a_rule_may_have_a_seed_of_its_own(autojump_clock: MockClock) -> None:
+    async def run(seed: int, own: str | None) -> list[int]:
+        async with PluginHarness(handlers=[echo]) as harness:
+            faults = Faults([Fault(error=ERROR, chance=0.5, seed=own)], seed)
+            faults.put_on(harness.interceptors)
+            return await codes(harness, 40)
+
+    assert await run(1, "a") == await run(2, "a")
+    assert await run(1, "a") != await run(1, "b")
+    assert await run(1, None) != await run(2, None)
+
+
+def test_rules_need_as_few_places_as_they_can() -> None:
+    faults = Faults([])
+    assert faults.places() == []
+
+    plain = faults.add(Fault(api=EchoRequest, error=ERROR))
+    late = faults.add(Fault(api=WaitRequest, delay_s=(1, 1)))
+    assert faults.places() == [
+        Place("before", EchoRequest, faults.before),
+        Place("around", WaitRequest, faults.around),
+    ]
+    everything = faults.add(Fault(error=ERROR))
+    assert faults.places() == [Place("around", None, faults.around)]
+    faults.remove(late)
+    assert faults.places() == [Place("before", None, faults.before)]
+    faults.remove(everything)
+    faults.remove(plain)
+    assert faults.places() == []

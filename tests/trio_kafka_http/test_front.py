@@ -95,6 +95,20 @@ async def test_apps_never_see_the_planes_token_but_their_own() -> None:
     assert seen == [None, b"Bearer s3cret"]
 
 
+@pytest.mark.parametrize("token", ["s3cret", None])
+async def test_apps_know_whether_a_token_was_needed(token: str | None) -> None:
+    seen: list[bool] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["extensions"]["trio_kafka"]["authorized"])
+        await hello(scope, receive, send)
+
+    given = {"authorization": "Bearer s3cret"}
+    await ask(front_of({"/a": app}, token=token), "GET", "/a", headers=given)
+
+    assert seen == [token is not None]
+
+
 async def test_a_name_that_is_not_this_planes_is_refused_even_for_health() -> None:
     front = front_of(APPS, hosts=("kafka.example",))
 

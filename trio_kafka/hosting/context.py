@@ -16,6 +16,7 @@ from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Kind, Node
 from trio_kafka.requests.api import api_of
+from trio_kafka.requests.interceptors import Kind as InterceptorKind
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
 from trio_kafka.world.protocols import World
@@ -120,15 +121,33 @@ class PluginContext(_Of[S]):
 
     def before(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
         """See every request of a class (None: every one) before its handler does."""
-        self._intercept("before", request, function)
+        self.intercept("before", request, function)
 
     def after(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
         """See every answer to a class of requests before it is written."""
-        self._intercept("after", request, function)
+        self.intercept("after", request, function)
 
     def around(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
         """Stand around the handler of a class of requests: async, and free to wait."""
-        self._intercept("around", request, function)
+        self.intercept("around", request, function)
+
+    def intercept(
+        self, kind: InterceptorKind, request: type[Any] | None, function: Callable[..., Any]
+    ) -> Wanted:
+        """Any of these three; what it can be taken back by."""
+        wanted = Wanted(
+            kind=kind,
+            request=request,
+            function=function,
+            order=self._order,
+            versions=self._versions,
+        )
+        self._contributions.intercept(wanted)
+        return wanted
+
+    def stop_intercepting(self, wanted: Wanted) -> None:
+        """Take one back before the plugin goes; requests in hand finish with it. Idempotent."""
+        self._contributions.give_up(wanted)
 
     # --- everything else
 
@@ -172,16 +191,3 @@ class PluginContext(_Of[S]):
     ) -> None:
         with self.node.child(name, kind):
             await call(*arguments, task_status=task_status)
-
-    def _intercept(
-        self, kind: str, request: type[Any] | None, function: Callable[..., Any]
-    ) -> None:
-        self._contributions.intercept(
-            Wanted(
-                kind=kind,
-                request=request,
-                function=function,
-                order=self._order,
-                versions=self._versions,
-            )
-        )

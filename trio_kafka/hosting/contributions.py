@@ -24,13 +24,14 @@ from trio_kafka.hosting.mounts import App, Mount, check_path
 from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.requests.api import Api
+from trio_kafka.requests.interceptors import Kind
 
 
 @define(kw_only=True, eq=False)
 class Wanted:
     """An interception that is to be, or that is: `handle`."""
 
-    kind: str
+    kind: Kind
     request: type[Any] | None
     function: Callable[..., Any]
     order: int
@@ -79,6 +80,12 @@ class Contributions:
         if self.live:
             self._register(wanted)
         self.wanted.append(wanted)
+
+    def give_up(self, wanted: Wanted) -> None:
+        """Take an interception back before all of them go. Idempotent."""
+        if wanted in self.wanted:
+            self.wanted.remove(wanted)
+        self._take_back(wanted)
 
     def report(self, reporter: MetricsReporter) -> None:
         guarded = GuardedReporter(reporter, self.owner)
@@ -152,9 +159,7 @@ class Contributions:
     def forget_the_rest(self) -> None:
         """Take back what can be taken back one by one."""
         for wanted in self.wanted:
-            if wanted.handle is not None:
-                self._interceptors.remove(wanted.handle)
-                wanted.handle = None
+            self._take_back(wanted)
         for reporter in self.reporters:
             self.site.reporters.remove(reporter)
         for policy in self.topic_policies:
@@ -209,10 +214,13 @@ class Contributions:
                 self._register(wanted)
         except BaseException:
             for wanted in self.wanted:
-                if wanted.handle is not None:
-                    self._interceptors.remove(wanted.handle)
-                    wanted.handle = None
+                self._take_back(wanted)
             raise
+
+    def _take_back(self, wanted: Wanted) -> None:
+        if wanted.handle is not None:
+            self._interceptors.remove(wanted.handle)
+            wanted.handle = None
 
     def _register(self, wanted: Wanted) -> None:
         wanted.handle = self._interceptors.add(

@@ -49,11 +49,13 @@ async def ask(
     headers: Mapping[str, str] | None = None,
     body: bytes | Iterable[bytes] = b"",
     http_version: str = "1.1",
+    extensions: Mapping[str, Any] | None = None,
 ) -> Answer:
     """The answer to one request. Raises IncompleteAnswerError, and what the app raises.
 
     target: path and query. headers: `host` is `HOST` where none is given. body: bytes, or the
-    pieces in which it comes. The client stays until the app has returned.
+    pieces in which it comes. extensions: of the scope, such as what the plane says of who had
+    its token: {"trio_kafka": {"authorized": True}}. The client stays until the app has returned.
     """
     pieces = [body] if isinstance(body, bytes) else list(body)
     coming = [
@@ -78,7 +80,9 @@ async def ask(
             answer.chunks.append(bytes(message.get("body", b"")))
             answer.ended = not message.get("more_body", False)
 
-    await app(_scope(method, target, headers or {}, http_version), receive, send)
+    scope = _scope(method, target, headers or {}, http_version)
+    scope["extensions"] = dict(extensions or {})
+    await app(scope, receive, send)
     if not answer.ended:
         raise IncompleteAnswerError(f"{method} {target}: {answer}")
     return answer
@@ -101,5 +105,4 @@ def _scope(method: str, target: str, headers: Mapping[str, str], http_version: s
         "client": ("127.0.0.1", 50_000),
         "server": ("127.0.0.1", 80),
         "state": {},
-        "extensions": {},
     }

@@ -1,14 +1,14 @@
 """Faults by rule, as interceptors: requests that are late, fail, or lose their connection.
 
     faults = Faults([Fault(api=ProduceRequest, topic="o-*", error=ERROR, after=2, times=3)], seed=7)
-    faults.put_on(harness.interceptors)   # or, in a plugin: context.around(None, faults.around)
+    faults.put_on(harness.interceptors)   # or, in a plugin: `context.intercept` for each place
 
 A request meets the first rule that fits it. Rules count the requests that fit them, so that the
 third to fifth can fail and no other; chance is the seed's alone. Faults come before the handler:
 what has failed was not done. Rules may come and go while requests are served.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from math import inf
 from random import Random
@@ -26,7 +26,10 @@ from trio_kafka.requests.parts import MissingPartError
 
 Forward = Callable[[Any], Awaitable[Any]]
 _NAMES = ("topic", "name", "topic_name")
-_IDS = ("topic_id",)
+_ID = "topic_id"
+# How messages name partitions: by a number in a struct of each, or by a list of numbers.
+_NUMBERS = ("partition", "partition_index", "index", "partition_id")
+_LISTS = ("partitions", "partition_indexes")
 
 
 @frozen(kw_only=True)
@@ -34,8 +37,11 @@ class Fault:
     """Which requests, and what becomes of them.
 
     api: their class, or None. client_id, topic: as file names are matched (`orders-*`).
+    partition: that the request names, of the topic if there is one; all of the request has the
+        fault then, whatever else it names.
     after: how many of them pass first. every: of those that follow the first, and each nth after
-        it. times: how many have the fault, None: all that follow. chance: of each of these.
+        it. times: how many have the fault, None: all that follow. chance: of each of these, by `seed`
+        where there is one.
     window_s: from, to; seconds since the rule was added, in which it is one.
     delay_s: from, to. error: the API's answer. close: the connection ends. throttle_s: what an
         answer that can say so says of it; a client then waits by itself.
@@ -44,10 +50,12 @@ class Fault:
     api: type[Any] | None = None
     client_id: str = "*"
     topic: str | None = None
+    partition: int | None = None
     after: int = 0
     every: int = 1
     times: int | None = None
     chance: float = 1.0
+    seed: object = None
     window_s: tuple[float, float] = (0.0, inf)
     delay_s: tuple[float, float] = (0.0, 0.0)
     error: ErrorCode | None = None
@@ -65,8 +73,15 @@ class Fault:
             return False
         if not fnmatchcase(context.client_id, self.client_id):
             return False
-        topic = self.topic
-        return topic is None or any(fnmatchcase(name, topic) for name in topics(request, context))
+        if self.topic is None and self.partition is None:
+            return True
+        return any(self._meets(name, one) for name, one in _topics(request, context))
+
+    def _meets(self, name: str, one: Any) -> bool:
+        """Whether it is about a topic, and about a partition in the struct that names that."""
+        if self.topic is not None and not fnmatchcase(name, self.topic):
+            return False
+        return self.partition is None or self.partition in _partitions_in(one)
 
 
 @define(eq=False)
@@ -77,8 +92,11 @@ class Rule:
     fitted: int = 0
     done: int = 0
     _added: float = field(init=False)
+    _chance: Random | None = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        seed = self.fault.seed
+        self._chance = None if seed is None else Random(str(seed))
         timed = self.fault.window_s != (0.0, inf)
         self._added = trio.current_time() if timed else 0.0
 
@@ -97,10 +115,19 @@ class Rule:
             return False
         if (self.fitted - fault.after - 1) % fault.every:
             return False
-        if fault.chance < 1 and chance.random() >= fault.chance:
+        if fault.chance < 1 and (self._chance or chance).random() >= fault.chance:
             return False
         self.done += 1
         return True
+
+
+@frozen
+class Place:
+    """An interceptor that rules need. request: the class that it is for, None: all."""
+
+    kind: Kind
+    request: type[Any] | None
+    function: Callable[..., Any]
 
 
 @define(eq=False)
@@ -127,7 +154,7 @@ class Faults:
         self._chance = Random(str(self.seed))
 
     def add(self, fault: Fault) -> Rule:
-        """One more, behind the others. One of delay or throttle wants `around`."""
+        """One more, behind the others; perhaps it needs other places."""
         rule = Rule(fault)
         self._rules.append(rule)
         return rule
@@ -144,14 +171,28 @@ class Faults:
     def put_on(
         self, interceptors: Interceptors, *, owner: Owner | None = None, order: int = 0
     ) -> list[Interception]:
-        """Intercept what the rules are about; plain as long as no rule is one of delay."""
-        late = any(rule.fault.waits for rule in self._rules)
-        apis = {rule.fault.api for rule in self._rules}
-        kind: Kind = "around" if late else "before"
-        function = self.around if late else self.before
+        """Intercept what the rules are about as they are now."""
+        nobody = _Nobody()
         return [
-            interceptors.add(kind, api, function, order=order, owner=owner or _Nobody())
-            for api in ({None} if None in apis else apis)
+            interceptors.add(
+                one.kind, one.request, one.function, order=order, owner=owner or nobody
+            )
+            for one in self.places()
+        ]
+
+    def places(self) -> list[Place]:
+        """The interceptors that the rules need now, plain where none of them waits: none for an API
+        of which no rule is, and never two for a request, which would meet its rule twice.
+        """
+        late: dict[type[Any] | None, bool] = {}
+        for rule in self._rules:
+            api = rule.fault.api
+            late[api] = late.get(api, False) or rule.fault.waits
+        if None in late:
+            late = {None: any(late.values())}
+        return [
+            Place("around", api, self.around) if waits else Place("before", api, self.before)
+            for api, waits in late.items()
         ]
 
     def before(self, request: Any, context: Context) -> None:
@@ -189,15 +230,46 @@ def _fail(fault: Fault) -> None:
 
 def topics(request: Any, context: Context) -> Iterator[str]:
     """The names of the topics that a request names, by name or id, in any of its arrays."""
-    for one in _items(request):
-        for name in _NAMES:
-            found = getattr(one, name, None)
-            if found and isinstance(found, str):
+    return (name for name, _ in _topics(request, context))
+
+
+def _topics(request: Any, context: Context) -> Iterator[tuple[str, Any]]:
+    """Topics, each with the struct that names it: in an array of the request, or in one below that
+    names none itself, such as those of groups.
+    """
+    for outer in _items(request):
+        named = False
+        for name in _names_in(outer, context):
+            named = True
+            yield name, outer
+        if not named:
+            for inner in _items(outer):
+                for name in _names_in(inner, context):
+                    yield name, inner
+
+
+def _names_in(one: Any, context: Context) -> Iterator[str]:
+    """The topic that a struct names itself."""
+    for name in _NAMES:
+        found = getattr(one, name, None)
+        if found and isinstance(found, str):
+            yield found
+    topic_id = getattr(one, _ID, ZERO_TOPIC_ID)
+    if topic_id != ZERO_TOPIC_ID:
+        yield from _name_of(TopicId(topic_id), context)
+
+
+def _partitions_in(one: Any) -> Iterator[int]:
+    """The partitions that a struct names beside its topic, or below it."""
+    for struct in (one, *_items(one)):
+        for name in _NUMBERS:
+            found = getattr(struct, name, None)
+            if isinstance(found, int):
                 yield found
-        for name in _IDS:
-            topic_id = getattr(one, name, ZERO_TOPIC_ID)
-            if topic_id != ZERO_TOPIC_ID:
-                yield from _name_of(TopicId(topic_id), context)
+    for name in _LISTS:
+        found = getattr(one, name, None)
+        if isinstance(found, list):
+            yield from (number for number in found if isinstance(number, int))
 
 
 def _name_of(topic_id: TopicId, context: Context) -> Iterator[str]:
@@ -209,8 +281,8 @@ def _name_of(topic_id: TopicId, context: Context) -> Iterator[str]:
         yield topic.name
 
 
-def _items(request: Any) -> Iterable[Any]:
-    """What stands in its arrays: structs, of which messages name the first level topics."""
-    for one in fields_of(type(request)):
+def _items(message: Any) -> Iterator[Any]:
+    """What stands in its arrays of structs."""
+    for one in fields_of(type(message)):
         if one.kind == "array" and one.of is not None and one.of.struct is not None:
-            yield from getattr(request, one.name) or ()
+            yield from getattr(message, one.name) or ()

@@ -1,7 +1,7 @@
 """The ASGI app: routes, limits, and Kafka's errors as HTTP's."""
 
 import json
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
@@ -9,8 +9,9 @@ import trio
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.hosting.mounts import Receive, Send
+from trio_kafka.hosting.mounts import Receive, Scope, Send
 from trio_kafka.plugin import PluginContext
+from trio_kafka_builtin.answers import HttpError, read_json
 from trio_kafka_builtin.rest_gateway.consume import Asked, consume
 from trio_kafka_builtin.rest_gateway.formats import check_format
 from trio_kafka_builtin.rest_gateway.openapi import document
@@ -24,7 +25,6 @@ from trio_kafka_builtin.rest_gateway.topics import (
     list_topics,
 )
 
-Scope = MutableMapping[str, Any]
 PRODUCE, FETCH, CREATE, DELETE = 0, 1, 19, 20
 _OWN: Final = "request-log"  # looks, and changes nothing
 _LISTS: Final = ("records", "partitions", "offsets")  # that may be long
@@ -51,14 +51,6 @@ STATUS: Final[Mapping[ErrorCode, int]] = {
     ErrorCode.CORRUPT_MESSAGE: 500,
     ErrorCode.UNKNOWN_SERVER_ERROR: 500,
 }
-
-
-class HttpError(Exception):
-    """An answer that is no KafkaError."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 @frozen
@@ -164,20 +156,7 @@ class Gateway:
 
     async def _body(self, receive: Receive) -> Any:
         """Raises HttpError."""
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise HttpError(400, "the client has left")
-            body += message.get("body", b"")
-            if len(body) > self._settings.max_body_bytes:
-                raise HttpError(413, f"the body is larger than {self._settings.max_body_bytes}")
-            if not message.get("more_body", False):
-                break
-        try:
-            return json.loads(body.decode())
-        except (ValueError, RecursionError) as error:
-            raise HttpError(400, f"the body is no JSON: {error}") from None
+        return await read_json(receive, self._settings.max_body_bytes)
 
     def _figures(self) -> dict[str, Any]:
         return {"depth": self._in_hand, "bound": self._settings.max_requests}

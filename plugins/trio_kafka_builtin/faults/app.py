@@ -1,0 +1,103 @@
+"""The ASGI app: rules are listed, added and removed, for whoever has the plane's token.
+
+Interceptors stand where rules need them and nowhere else, plain ones where no rule waits: without
+rules requests go on their way as without the plugin. Rules go with the generation that has them.
+"""
+
+import json
+from typing import Any, Final
+
+from trio_kafka.hosting.contributions import Wanted
+from trio_kafka.hosting.mounts import Receive, Scope, Send
+from trio_kafka.introspect.tree import Node
+from trio_kafka.plugin import PluginContext
+from trio_kafka.testing.fault_rules import FaultRules, Named, RuleError
+from trio_kafka.testing.faults import Faults, Place
+from trio_kafka_builtin.answers import HttpError, read_json
+from trio_kafka_builtin.faults.plugin import FaultSettings
+
+PLANE: Final = "trio_kafka"  # its extension of the scope
+_NOT_GUARDED: Final = (
+    "faults are not for everybody, and the HTTP plane has no token: set plugin.http.token"
+)
+_NO_SUCH: Final = "no rule has that name"
+
+
+class FaultApi:
+    """One app, and the interceptors that its rules need."""
+
+    def __init__(self, context: PluginContext[FaultSettings], node: Node) -> None:
+        settings = context.settings
+        self._context = context
+        self._settings = settings
+        faults = Faults([], settings.seed)
+        self._rules = FaultRules(faults, context.parts.apis, node, most=settings.most)
+        self._placed: dict[Place, Wanted] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        try:
+            status, body = await self._answer(scope, receive)
+        except HttpError as error:
+            status = error.status
+            body = {"error_code": status, "message": str(error)}
+        text = b"" if body is None else json.dumps(body).encode()
+        headers = [(b"cache-control", b"no-store")]
+        if text:
+            headers.append((b"content-type", b"application/json"))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": text})
+
+    async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, Any]:
+        """Raises HttpError."""
+        if not scope.get("extensions", {}).get(PLANE, {}).get("authorized", False):
+            raise HttpError(403, _NOT_GUARDED)
+        root = scope.get("root_path", "") or self._settings.path
+        name = scope["path"].removeprefix(root).strip("/")
+        match scope["method"], name:
+            case "GET", "":
+                return 200, {"rules": [rule.shown() for rule in self._rules]}
+            case "GET", _:
+                return 200, self._find(name).shown()
+            case "POST", "":
+                said = await read_json(receive, self._settings.max_body_bytes)
+                return 201, self._add(said).shown()
+            case "DELETE", "":
+                self._rules.clear()
+            case "DELETE", _:
+                self._find(name)
+                self._rules.remove(name)
+            case method, _:
+                raise HttpError(405, f"{method} is not served here")
+        self._place()
+        return 204, None
+
+    def _find(self, name: str) -> Named:
+        rule = self._rules.find(name)
+        if rule is None:
+            raise HttpError(404, _NO_SUCH)
+        return rule
+
+    def _add(self, said: Any) -> Named:
+        try:
+            rule = self._rules.add(said)
+        except RuleError as error:
+            raise HttpError(400, str(error)) from None
+        self._place()
+        self._context.logger.warning("a rule of faults is in force", rule=json.dumps(rule.said))
+        return rule
+
+    def _place(self) -> None:
+        """Put interceptors where the rules need them now. A request finds the new ones or the old:
+        nobody else runs meanwhile.
+        """
+        needed = self._rules.faults.places()
+        for place, standing in list(self._placed.items()):
+            if place not in needed:
+                self._context.stop_intercepting(standing)
+                del self._placed[place]
+        for place in needed:
+            if place not in self._placed:
+                self._placed[place] = self._context.intercept(
+                    place.kind, place.request, place.function
+                )
