@@ -50,7 +50,8 @@ class CancelTimer:
 class Effects:
     """What follows from an event.
 
-    records: one atomic batch; may be empty.
+    records: one atomic batch; may be empty. atomic: where they are not one thing (what has expired,
+        by thousands), they may become several batches.
     answers: given when the records are committed; without records, when all that was written before
         is. A KafkaError is an answer like any other.
     timers: set and cancelled at once, in this order, whatever becomes of the records.
@@ -67,6 +68,7 @@ class Effects:
     committed: "Callable[[int], Effects] | None" = None
     refused: "Callable[[KafkaError, int], Effects] | None" = None
     replays: bool = True
+    atomic: bool = True
 
     def answer(self, ticket: Ticket, value: Any) -> "Effects":
         """Give this answer too."""
@@ -90,6 +92,7 @@ class Effects:
         if (self.committed and other.committed) or (self.refused and other.refused):
             raise ValueError("two that want to know what becomes of their records")
         if other.records:
+            self.atomic = other.atomic or (self.atomic and bool(self.records))
             self.replays = other.replays
         self.records += other.records
         self.answers += other.answers

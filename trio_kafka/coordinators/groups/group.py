@@ -8,6 +8,7 @@ from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.steps import Steps
 
 if TYPE_CHECKING:
+    from trio_kafka.coordinators.groups.commits import TopicOffsets
     from trio_kafka.coordinators.groups.groups import Groups
 
 GroupType: TypeAlias = Literal["classic", "consumer", "share", "streams"]
@@ -41,13 +42,18 @@ class Group(Protocol):
         """For whoever looks: in the order in which they came."""
 
     def validate_commit(
-        self, member_id: str, instance_id: str | None, epoch: int, version: int, now_ms: int
+        self,
+        member_id: str,
+        instance_id: str | None,
+        epoch: int,
+        version: int,
+        topics: "Sequence[TopicOffsets]",
     ) -> Effects:
         """Check who commits, as it says; the effects are those that a sign of life has (timers
-        only).
+        only): a commit keeps the session of a classic member alive.
 
         epoch: the generation, or the member's epoch; negative: it is no member. version: of
-        OffsetCommit.
+        OffsetCommit. topics: what it commits, where that matters to an old epoch.
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
         REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION.
         """
@@ -95,7 +101,7 @@ class Kind(Protocol):
     def loaded(self, now_ms: int) -> Effects:
         """All is replayed: timers of members begin anew."""
 
-    def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects:
+    def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects | Steps[Effects]:
         """`groups.image` is the new one already."""
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:

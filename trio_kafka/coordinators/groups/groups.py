@@ -10,37 +10,41 @@ from typing import Any, TypeAlias
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.coordinators.groups.group import Group, Kind, Replay
+from trio_kafka.coordinators.groups.offsets import Offsets
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey
 from trio_kafka.steps import Steps
 
 MakeKind: TypeAlias = "Callable[[Groups], Kind]"
-SettingsOf: TypeAlias = Callable[[str], GroupSettings]
-
-
-def default_settings(_group_id: str) -> GroupSettings:
-    """Kafka's defaults for every group."""
-    return DEFAULT_GROUP_SETTINGS
+MakeGroup: TypeAlias = "Callable[[str], Group]"
+Change: TypeAlias = "Callable[[Groups, int], Effects | Steps[Effects]]"
 
 
 class Groups:
     """by_id: the groups; kinds change it in replay, and where they make a group that has no record
-    yet. image: of the metadata, as of the last `image_changed`. settings_of: by the group's id.
+    yet. image: of the metadata. settings: the broker's; own_settings: of groups that have some.
     """
 
     def __init__(
         self,
         kinds: Sequence[MakeKind] = (),
         *,
-        settings_of: SettingsOf = default_settings,
+        simple: MakeGroup,
+        settings: GroupSettings = DEFAULT_GROUP_SETTINGS,
+        own_settings: Mapping[str, GroupSettings] | None = None,
         image: MetadataImage | None = None,
     ) -> None:
+        """simple: makes a group that only has offsets: an empty classic one."""
         self.by_id: dict[str, Group] = {}
         self.image = image or MetadataImage()
-        self.settings_of = settings_of
-        self.kinds = [make(self) for make in kinds]
+        self.settings = settings
+        self.own_settings: Mapping[str, GroupSettings] = own_settings or {}
+        self.offsets = Offsets(self)
+        self.kinds: list[Kind] = [self.offsets, *(make(self) for make in kinds)]
+        self._simple = simple
         self._replays: dict[type[Any], Replay] = {}
         self._timers: dict[str, Kind] = {}
         for kind in self.kinds:
@@ -54,10 +58,18 @@ class Groups:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
         return found
 
-    @property
-    def replays(self) -> Mapping[type[Any], Replay]:
-        """By class of key."""
-        return self._replays
+    def known(self, group_id: str) -> Group:
+        """The group; one that is not there is made, as one that only has offsets."""
+        found = self.by_id.get(group_id)
+        if found is None:
+            found = self.by_id[group_id] = self._simple(group_id)
+        return found
+
+    def settings_of(self, group_id: str) -> GroupSettings:
+        """What is in force for a group."""
+        return self.own_settings.get(group_id, self.settings)
+
+    # Replay
 
     def replay(self, record: CoordinatorRecord) -> None:
         """Take a record that was written, here or by whoever led this partition before. One whose
@@ -67,6 +79,20 @@ class Groups:
         if replay is not None:
             replay(record.key, record.value)
 
+    def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
+        """Take a record of a transaction: offsets are pending until its end."""
+        if isinstance(record.key, OffsetCommitKey) and record.value is not None:
+            self.known(record.key.group)
+            self.offsets.pending.add(producer_id, record.key, record.value)
+        else:
+            self.replay(record)
+
+    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+        """Take the marker of a transaction."""
+        self.offsets.pending.end(producer_id, committed=committed)
+
+    # Events
+
     def loaded(self, now_ms: int) -> Effects:
         """All that is stored has been replayed."""
         effects = Effects()
@@ -74,13 +100,19 @@ class Groups:
             effects.join(kind.loaded(now_ms))
         return effects
 
-    def image_changed(self, delta: MetadataDelta, image: MetadataImage, now_ms: int) -> Effects:
-        """The metadata have changed."""
-        self.image = image
-        effects = Effects()
-        for kind in self.kinds:
-            effects.join(kind.image_changed(delta, now_ms))
-        return effects
+    def image_changed(self, delta: MetadataDelta, image: MetadataImage) -> list[Change]:
+        """The metadata have changed: what is to be done, one event after the other."""
+
+        def take(_groups: "Groups", _now_ms: int) -> Effects:
+            self.image = image
+            return Effects()
+
+        changes: list[Change] = [take]
+        changes += [
+            lambda _groups, now_ms, kind=kind: kind.image_changed(delta, now_ms)  # type: ignore[misc]
+            for kind in self.kinds
+        ]
+        return changes
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
         """A timer that was set is due."""

@@ -21,6 +21,7 @@ class GroupSettings:
     # Offsets.
     offset_metadata_max_bytes: int = 4096
     offsets_retention_ms: int = 10080 * MINUTE_MS
+    retention_check_interval_ms: int = 10 * MINUTE_MS
     # Classic groups.
     initial_rebalance_delay_ms: int = 3000
     min_session_timeout_ms: int = 6000

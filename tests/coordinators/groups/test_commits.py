@@ -1,0 +1,278 @@
+"""Offsets: who may commit them, what is told of them, and what becomes of them."""
+
+import pytest
+
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.commits import (
+    AskedTopic,
+    Commit,
+    Fetch,
+    FetchedOffset,
+    FetchedTopic,
+    PartitionOffset,
+    TopicOffsets,
+    commit,
+    delete,
+    fetch,
+)
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import ZERO_TOPIC_ID
+from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
+from trio_kafka.testing.machines import MachineDriver
+
+ID = bytes(15) + b"\x07"
+OTHER_ID = bytes(15) + b"\x08"
+
+
+def simple(group_id: str) -> ClassicGroup:
+    return ClassicGroup(group_id=group_id, since_ms=None)
+
+
+def driver() -> MachineDriver[Groups]:
+    return MachineDriver(lambda: Groups(simple=simple))
+
+
+def one(
+    offset: int,
+    partition: int = 0,
+    *,
+    topic: str = "t",
+    metadata: str | None = "m",
+    topic_id: bytes = ZERO_TOPIC_ID,
+) -> list[TopicOffsets]:
+    return [TopicOffsets(topic, topic_id, [PartitionOffset(partition, offset, 3, metadata)])]
+
+
+def store(groups: MachineDriver[Groups], topics: list[TopicOffsets], group_id: str = "g") -> None:
+    asked = Commit(group_id=group_id, topics=topics)
+    codes = groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+    assert not any(codes)
+
+
+def ask(
+    groups: MachineDriver[Groups],
+    *topics: AskedTopic,
+    group_id: str = "g",
+    require_stable: bool = False,
+    everything: bool = False,
+) -> list[FetchedTopic]:
+    asked = Fetch(
+        group_id=group_id,
+        topics=None if everything else topics,
+        require_stable=require_stable,
+    )
+    answer: list[FetchedTopic] = groups.ask(
+        lambda machine, ticket, now: fetch(machine, asked, ticket, now)
+    )
+    return answer
+
+
+T0 = AskedTopic("t", ZERO_TOPIC_ID, [0])
+
+
+def test_what_is_committed_is_fetched() -> None:
+    groups = driver()
+
+    store(groups, one(7, topic_id=ID))
+
+    assert ask(groups, T0) == [FetchedTopic("t", ZERO_TOPIC_ID, [FetchedOffset(0, 7, 3, "m")])]
+    assert groups.records == [
+        CoordinatorRecord(
+            OffsetCommitKey("g", "t", 0), OffsetCommitValue(7, 3, "m", 1_000_000, -1, ID), 4
+        )
+    ]
+
+
+def test_a_client_that_asks_for_a_retention_is_stored_in_the_version_that_has_it() -> None:
+    groups = driver()
+    asked = Commit(group_id="g", version=2, retention_ms=500, topics=one(7))
+
+    groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+
+    [record] = groups.records
+    assert (record.version, record.value.expire_timestamp) == (1, 1_000_500)
+
+
+def test_metadata_that_are_too_long_are_refused_for_their_partition_alone() -> None:
+    groups = driver()
+    topics = [
+        TopicOffsets(
+            "t",
+            ZERO_TOPIC_ID,
+            [
+                PartitionOffset(0, 1, -1, "x" * 4097),
+                PartitionOffset(1, 1, -1, "x" * 4096),
+                PartitionOffset(2, 1, -1, "\U0001f600" * 2049),
+                PartitionOffset(3, 1, -1, "\U0001f600" * 2048),
+                PartitionOffset(4, 1, -1, None),
+            ],
+        )
+    ]
+    asked = Commit(group_id="g", topics=topics)
+
+    codes = groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+
+    large = ErrorCode.OFFSET_METADATA_TOO_LARGE
+    assert codes == [large, 0, large, 0, 0]
+    assert [record.key.partition for record in groups.records] == [1, 3, 4]
+    assert groups.records[-1].value.metadata == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)]
+)
+def test_a_member_of_a_group_that_is_not_there_may_not_commit(
+    version: int, code: ErrorCode
+) -> None:
+    asked = Commit(group_id="g", member_id="a", epoch=1, version=version, topics=one(7))
+
+    with pytest.raises(KafkaError) as error:
+        driver().ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+
+    assert error.value.code is code
+
+
+def test_an_offset_of_another_topic_with_the_name_is_none() -> None:
+    groups = driver()
+    store(groups, one(7, topic_id=ID))
+
+    [told] = ask(groups, AskedTopic("t", OTHER_ID, [0]))
+
+    assert told.partitions == [FetchedOffset(0)]
+    assert ask(groups, AskedTopic("t", ID, [0]))[0].partitions[0].offset == 7
+
+
+def test_of_a_group_that_nobody_knows_there_are_no_offsets() -> None:
+    assert ask(driver(), T0) == [FetchedTopic("t", ZERO_TOPIC_ID, [FetchedOffset(0)])]
+    assert ask(driver(), everything=True) == []
+
+
+def test_all_offsets_of_a_group_are_fetched() -> None:
+    groups = driver()
+    store(groups, one(1, 0))
+    store(groups, one(2, 1))
+    store(groups, one(3, 0, topic="u"))
+    store(groups, one(4, 0), group_id="other")
+
+    told = {
+        (topic.topic, found.partition): found.offset
+        for topic in ask(groups, everything=True)
+        for found in topic.partitions
+    }
+
+    assert told == {("t", 0): 1, ("t", 1): 2, ("u", 0): 3}
+
+
+def test_offsets_survive_a_crash() -> None:
+    groups = driver()
+    store(groups, one(1))
+    store(groups, one(2))
+
+    assert ask(groups.reload(), T0)[0].partitions[0].offset == 2
+
+
+def test_deleted_offsets_are_gone_also_after_a_crash() -> None:
+    groups = driver()
+    store(groups, one(1, 0))
+    store(groups, one(1, 1))
+
+    codes = groups.ask(
+        lambda machine, ticket, now: delete(
+            machine, "g", [AskedTopic("t", ZERO_TOPIC_ID, [0, 5])], ticket, now
+        )
+    )
+
+    assert codes == [0, 0]
+    assert len(groups.records) == 3
+    for machine in (groups, groups.reload()):
+        assert [found.offset for found in ask(machine, T0)[0].partitions] == [-1]
+        assert machine.machine.offsets.count == 1
+
+
+def test_offsets_of_a_group_that_is_not_there_cannot_be_deleted() -> None:
+    with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND: Group g not found"):
+        driver().ask(lambda machine, ticket, now: delete(machine, "g", [T0], ticket, now))
+
+
+# Transactions
+
+
+def transactional(groups: Groups, producer_id: int, offset: int) -> None:
+    record = CoordinatorRecord(OffsetCommitKey("g", "t", 0), OffsetCommitValue(offset, metadata=""))
+    groups.replay_transactional(producer_id, record)
+
+
+def replay(groups: Groups, offset: int | None) -> None:
+    value = None if offset is None else OffsetCommitValue(offset, metadata="")
+    groups.replay(CoordinatorRecord(OffsetCommitKey("g", "t", 0), value))
+
+
+def offset_of(groups: Groups) -> int | None:
+    found = groups.offsets.get("g", "t", 0)
+    return None if found is None else found.offset
+
+
+def test_an_offset_of_a_transaction_counts_when_it_has_committed() -> None:
+    groups = Groups(simple=simple)
+    transactional(groups, 1, 7)
+    assert offset_of(groups) is None
+    groups.end_transaction(1, committed=True)
+    assert offset_of(groups) == 7
+    transactional(groups, 1, 9)
+    groups.end_transaction(1, committed=False)
+    assert offset_of(groups) == 7
+    groups.end_transaction(5, committed=True)
+    assert groups.offsets.pending.open == 0
+
+
+def test_a_regular_commit_counts_more_than_one_of_a_transaction_before_it() -> None:
+    groups = Groups(simple=simple)
+    transactional(groups, 1, 7)
+    replay(groups, 3)
+    assert groups.offsets.pending.is_open("g", "t", 0)
+    groups.end_transaction(1, committed=True)
+    assert offset_of(groups) == 3
+
+
+def test_of_two_transactions_the_one_that_committed_its_offset_later_counts() -> None:
+    groups = Groups(simple=simple)
+    transactional(groups, 1, 7)
+    transactional(groups, 2, 8)
+    groups.end_transaction(2, committed=True)
+    groups.end_transaction(1, committed=True)
+    assert offset_of(groups) == 8
+
+
+def test_what_was_deleted_does_not_come_back_with_a_marker() -> None:
+    groups = Groups(simple=simple)
+    replay(groups, 1)
+    transactional(groups, 1, 7)
+    replay(groups, None)
+    groups.end_transaction(1, committed=True)
+    assert offset_of(groups) is None
+    assert groups.offsets.pending.open == 0
+
+
+def test_who_requires_stable_offsets_is_not_told_what_a_transaction_may_change() -> None:
+    groups = driver()
+    store(groups, one(7))
+    transactional(groups.machine, 1, 9)
+
+    [told] = ask(groups, T0, require_stable=True)
+    assert told.partitions == [FetchedOffset(0, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)]
+    assert ask(groups, T0)[0].partitions[0].offset == 7
+    assert ask(groups, T0, everything=True, require_stable=True)[0].partitions[0].error
+    groups.machine.end_transaction(1, committed=False)
+    assert ask(groups, T0, require_stable=True)[0].partitions[0].offset == 7
+
+
+def test_deleting_a_group_deletes_what_is_pending_too() -> None:
+    groups = driver()
+    store(groups, one(7, 1))
+    transactional(groups.machine, 1, 9)
+
+    keys = [record.key for record in groups.machine.offsets.tombstones("g")]
+
+    assert sorted(key.partition for key in keys) == [0, 1]

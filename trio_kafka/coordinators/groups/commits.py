@@ -1,0 +1,221 @@
+"""What clients do with offsets: commit them, fetch them, delete them. Events of `Groups`.
+
+Each is one pass over what is asked for; errors of single partitions are part of the answer, those
+of the group are raised. Source: KIP-211, KIP-447, KIP-516 (topic ids), KIP-848.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from attrs import frozen
+
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
+from trio_kafka.coordinators.groups.group import Group
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offsets import tombstone
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import ZERO_TOPIC_ID
+from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
+
+NO_OFFSET: Final = -1
+NO_EPOCH: Final = -1
+DEFAULT_RETENTION: Final = -1
+GROUP_ID_SINCE: Final = 9  # of OffsetCommit: clients know GROUP_ID_NOT_FOUND
+
+
+class PartitionOffset(NamedTuple):
+    """What is committed for a partition. metadata: the client's own words."""
+
+    partition: int
+    offset: int
+    leader_epoch: int
+    metadata: str | None
+
+
+class TopicOffsets(NamedTuple):
+    """Of one topic. topic_id: zero where the client did not say it."""
+
+    topic: str
+    topic_id: bytes
+    partitions: Sequence[PartitionOffset]
+
+
+@frozen(kw_only=True)
+class Commit:
+    """epoch: the generation, or the member's epoch; negative for who is no member. version: of
+    OffsetCommit. retention_ms: -1 leaves it to the broker.
+    """
+
+    group_id: str
+    member_id: str = ""
+    instance_id: str | None = None
+    epoch: int = NO_EPOCH
+    version: int = GROUP_ID_SINCE
+    retention_ms: int = DEFAULT_RETENTION
+    topics: Sequence[TopicOffsets]
+
+
+class FetchedOffset(NamedTuple):
+    """The answer for a partition: an offset of -1 where none is stored."""
+
+    partition: int
+    offset: int = NO_OFFSET
+    leader_epoch: int = NO_EPOCH
+    metadata: str = ""
+    error: ErrorCode = ErrorCode.NONE
+
+
+class FetchedTopic(NamedTuple):
+    """The answer for a topic; partitions in the order in which they were asked for."""
+
+    topic: str
+    topic_id: bytes
+    partitions: list[FetchedOffset]
+
+
+class AskedTopic(NamedTuple):
+    """Partitions of a topic that somebody wants to know of, or to delete."""
+
+    topic: str
+    topic_id: bytes
+    partitions: Sequence[int]
+
+
+@frozen(kw_only=True)
+class Fetch:
+    """topics: None is all that there are. require_stable: what transactions may change is not
+    told.
+    """
+
+    group_id: str
+    member_id: str | None = None
+    epoch: int = NO_EPOCH
+    topics: Sequence[AskedTopic] | None
+    require_stable: bool = False
+
+
+# Commit
+
+
+def commit(groups: Groups, asked: Commit, ticket: Ticket, now_ms: int) -> Effects:
+    """Answer: an error code for each partition, in the order of the request.
+
+    Raises KafkaError: what `Group.validate_commit` says; for a group that does not exist and
+    somebody who claims to be a member of it GROUP_ID_NOT_FOUND, to old clients ILLEGAL_GENERATION.
+    """
+    group = _group_of_commit(groups, asked)
+    effects = group.validate_commit(
+        asked.member_id, asked.instance_id, asked.epoch, asked.version, asked.topics
+    )
+    limit = groups.settings.offset_metadata_max_bytes
+    expires_ms = -1 if asked.retention_ms == DEFAULT_RETENTION else now_ms + asked.retention_ms
+    version = 4 if asked.retention_ms == DEFAULT_RETENTION else 1
+    codes: list[int] = []
+    group_id, records = asked.group_id, effects.records
+    for topic, topic_id, partitions in asked.topics:
+        for partition, offset, leader_epoch, metadata in partitions:
+            if metadata and not _fits(metadata, limit):
+                codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                continue
+            codes.append(0)
+            value = OffsetCommitValue(
+                offset, leader_epoch, metadata or "", now_ms, expires_ms, topic_id
+            )
+            records.append(
+                CoordinatorRecord(OffsetCommitKey(group_id, topic, partition), value, version)
+            )
+    return effects.answer(ticket, codes)
+
+
+def _group_of_commit(groups: Groups, asked: Commit) -> Group:
+    found = groups.by_id.get(asked.group_id)
+    if found is not None:
+        return found
+    if asked.epoch < 0:  # an administrator, or a consumer that is no member of anything
+        return groups.known(asked.group_id)
+    if asked.version >= GROUP_ID_SINCE:
+        return groups.group(asked.group_id)
+    raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+
+def _fits(metadata: str, limit: int) -> bool:
+    """Kafka counts what Java counts: a character outside of the first plane is two."""
+    size = len(metadata)
+    return size <= limit and (
+        size * 2 <= limit or size + sum(character > "\uffff" for character in metadata) <= limit
+    )
+
+
+# Fetch
+
+
+def fetch(groups: Groups, asked: Fetch, ticket: Ticket, now_ms: int) -> Effects:
+    """Answer: a list of FetchedTopic. A group that nobody knows has no offsets, which is no error.
+
+    Raises KafkaError: what `Group.validate_fetch` says.
+    """
+    del now_ms
+    group = groups.by_id.get(asked.group_id)
+    if group is not None:
+        try:
+            group.validate_fetch(asked.member_id, asked.epoch)
+        except KafkaError as error:
+            if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+                raise
+            group = None
+    stored = {} if group is None else groups.offsets.of_group(asked.group_id)
+    topics = asked.topics
+    if topics is None:
+        topics = [AskedTopic(topic, ZERO_TOPIC_ID, tuple(of)) for topic, of in stored.items()]
+    unstable = asked.require_stable and groups.offsets.pending.open > 0
+    answer = []
+    for topic, topic_id, partitions in topics:
+        values = stored.get(topic, {})
+        found: list[FetchedOffset] = []
+        for partition in partitions:
+            if unstable and groups.offsets.pending.is_open(asked.group_id, topic, partition):
+                code = ErrorCode.UNSTABLE_OFFSET_COMMIT
+                found.append(FetchedOffset(partition, error=code))
+                continue
+            found.append(_fetched(partition, topic_id, values.get(partition)))
+        answer.append(FetchedTopic(topic, topic_id, found))
+    return Effects().answer(ticket, answer)
+
+
+def _fetched(partition: int, topic_id: bytes, value: OffsetCommitValue | None) -> FetchedOffset:
+    """An offset that was committed for another topic of the same name is none."""
+    if value is None or (
+        topic_id != value.topic_id and ZERO_TOPIC_ID not in (topic_id, value.topic_id)
+    ):
+        return FetchedOffset(partition)
+    return FetchedOffset(partition, value.offset, value.leader_epoch, value.metadata)
+
+
+# Delete
+
+
+def delete(
+    groups: Groups, group_id: str, topics: Iterable[AskedTopic], ticket: Ticket, now_ms: int
+) -> Effects:
+    """Answer: an error code for each partition, in the order of the request.
+
+    Raises KafkaError: GROUP_ID_NOT_FOUND, and what `Group.validate_offset_delete` says.
+    """
+    del now_ms
+    group = groups.group(group_id)
+    group.validate_offset_delete()
+    effects = Effects()
+    codes: list[int] = []
+    for topic, _, partitions in topics:
+        subscribed = group.subscribed(topic)
+        for partition in partitions:
+            if subscribed:
+                codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+                continue
+            codes.append(0)
+            pending = groups.offsets.pending
+            if groups.offsets.get(group_id, topic, partition) is not None or (
+                pending.open and pending.is_open(group_id, topic, partition)
+            ):
+                effects.records.append(tombstone(group_id, topic, partition))
+    return effects.answer(ticket, codes)

@@ -1,0 +1,136 @@
+"""The offsets that groups have committed, by group, topic and partition, as their records say.
+
+Groups of all kinds have them; a group that nobody has heard of is made when its first offset is
+replayed. What a transaction commits is pending until its marker. A value is kept as it was read:
+100,000 of them are loaded at once. Sans-IO.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.groups.expiry import expire, forget_topics
+from trio_kafka.coordinators.groups.group import Replay
+from trio_kafka.coordinators.groups.pending import Pending
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.protocol.stored.groups.classic import (
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from trio_kafka.steps import Steps
+
+if TYPE_CHECKING:
+    from trio_kafka.coordinators.groups.groups import Groups
+
+OffsetsOfGroup: TypeAlias = dict[str, dict[int, OffsetCommitValue]]
+NO_OFFSETS: Final[Mapping[str, Mapping[int, OffsetCommitValue]]] = {}
+EXPIRY: Final = "expire-group-metadata"
+
+
+class Offsets:
+    """by_group: what is committed. pending: what transactions have not ended yet. count: of all."""
+
+    timers = frozenset({EXPIRY})
+
+    def __init__(self, groups: "Groups") -> None:
+        self._groups = groups
+        self.by_group: dict[str, OffsetsOfGroup] = {}
+        self.pending = Pending(self)
+        self.count = 0
+        self.replays: Mapping[type, Replay] = {
+            OffsetCommitKey: self.replay,
+            LegacyOffsetCommitKey: self._replay_legacy,
+        }
+
+    # State
+
+    def of_group(self, group_id: str) -> Mapping[str, Mapping[int, OffsetCommitValue]]:
+        """By topic and partition."""
+        return self.by_group.get(group_id, NO_OFFSETS)
+
+    def get(self, group_id: str, topic: str, partition: int) -> OffsetCommitValue | None:
+        """What is committed for one partition."""
+        return self.of_group(group_id).get(topic, {}).get(partition)
+
+    def put(self, key: OffsetCommitKey, value: OffsetCommitValue) -> None:
+        """Store, in the place of what was there."""
+        topics = self.by_group.get(key.group)
+        if topics is None:
+            topics = self.by_group[key.group] = {}
+        partitions = topics.get(key.topic)
+        if partitions is None:
+            partitions = topics[key.topic] = {}
+        if key.partition not in partitions:
+            self.count += 1
+        partitions[key.partition] = value
+
+    def remove(self, group_id: str, topic: str, partition: int) -> None:
+        """Forget one. Idempotent."""
+        topics = self.by_group.get(group_id)
+        partitions = None if topics is None else topics.get(topic)
+        if topics is None or partitions is None or partitions.pop(partition, None) is None:
+            return
+        self.count -= 1
+        if not partitions:
+            del topics[topic]
+            if not topics:
+                del self.by_group[group_id]
+
+    def tombstones(self, group_id: str) -> Iterator[CoordinatorRecord]:
+        """What deletes all offsets of a group, also those that are pending."""
+        for topic, partitions in self.of_group(group_id).items():
+            for partition in partitions:
+                yield tombstone(group_id, topic, partition)
+        for topic, partition in self.pending.of_group(group_id):
+            if self.get(group_id, topic, partition) is None:
+                yield tombstone(group_id, topic, partition)
+
+    # Replay
+
+    def replay(self, key: OffsetCommitKey, value: OffsetCommitValue | None) -> None:
+        """An offset that no transaction wrote, or a tombstone."""
+        if value is None:
+            self.remove(key.group, key.topic, key.partition)
+            self.pending.forget(key)
+            return
+        self._groups.known(key.group)
+        self.put(key, value)
+        if self.pending.open:
+            self.pending.overtake(key)
+
+    def _replay_legacy(
+        self, key: LegacyOffsetCommitKey, value: LegacyOffsetCommitValue | None
+    ) -> None:
+        """As brokers before 0.9 wrote them."""
+        self.replay(
+            OffsetCommitKey(key.group, key.topic, key.partition),
+            None
+            if value is None
+            else OffsetCommitValue(
+                value.offset, metadata=value.metadata, commit_timestamp=value.commit_timestamp
+            ),
+        )
+
+    # Life, as of a kind of groups
+
+    def loaded(self, now_ms: int) -> Effects:
+        """Expired offsets are looked for from now on."""
+        del now_ms
+        return Effects().set_timer((EXPIRY,), self._groups.settings.retention_check_interval_ms)
+
+    def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects | Steps[Effects]:
+        """Offsets of topics that were deleted go."""
+        del now_ms
+        return forget_topics(self, delta.deleted_topics) if delta.deleted_topics else Effects()
+
+    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
+        """Time to look for what has expired."""
+        del key
+        return expire(self._groups, now_ms)
+
+
+def tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:
+    """What deletes one offset."""
+    return CoordinatorRecord(OffsetCommitKey(group_id, topic, partition))
