@@ -9,6 +9,7 @@ who leads it (version 10 on, KIP-951).
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from trio_kafka.plugin import (
@@ -41,7 +42,9 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceResponse,
 )
 
+ACKS_ALL: Final = -1
 NO_ACKS: Final = 0
+ONE_ACK: Final = 1
 NO_OFFSET: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
 LEADERS_SINCE: Final = 10  # KIP-951
@@ -72,7 +75,8 @@ def say_error(
 
 @api(ProduceRequest, error=say_error)
 def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]:
-    check_acks(request.acks)
+    if not ACKS_ALL <= request.acks <= ONE_ACK:
+        check_acks(request.acks)
     count = 0
     for topic in request.topic_data:
         count += len(topic.partition_data)
@@ -128,14 +132,12 @@ def _acknowledge(request: ProduceRequest, context: Context, parts: list[Produced
         )
         return delayed
 
-    def answer(done: Sequence[Produced]) -> ProduceResponse:
-        return _respond(request, done, context)
-
-    return context.replicas.acknowledge(parts, answer, request.timeout_ms / 1000, acks=acks)
+    respond = partial(_respond, request, context)
+    return context.replicas.acknowledge(parts, respond, request.timeout_ms / 1000, acks=acks)
 
 
 def _respond(
-    request: ProduceRequest, done: Sequence[Produced], context: Context
+    request: ProduceRequest, context: Context, done: Sequence[Produced]
 ) -> ProduceResponse:
     """The answer to `request`, whose partitions are `done`, in its order."""
     response = ProduceResponse()

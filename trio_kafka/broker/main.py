@@ -17,9 +17,9 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.manager import LogManager
 from trio_kafka.log.open_files import budget_of
-from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.protocols import World
 from trio_kafka.world.real import RealWorld
+from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.ending import end_process
 from trio_kafka.world.real.limits import raise_descriptor_limit
 
@@ -37,7 +37,7 @@ def serve(
     ready: called when clients are served.
     """
     open_files = budget_of(raise_descriptor_limit())
-    clock = SkippingClock()
+    clock = MachineClock()
 
     async def run() -> int:
         async with stop_signals() as stop:
@@ -69,7 +69,7 @@ def format_directories(
 
     cluster_id: None: a new one. The exit status.
     """
-    clock = SkippingClock()
+    clock = MachineClock()
 
     async def run() -> int:
         world = RealWorld(clock)

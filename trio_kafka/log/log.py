@@ -89,7 +89,7 @@ class Log:
         self.cuts = 0
         self.writing = trio.Lock()
         self._elapsed = world.clock.elapsed
-        self._wall = world.clock.wall
+        self.wall = world.clock.wall
         self.last_sync_ms = self.now_ms()
         self._high_watermark = start_offset
         self.rolling = Rolling(world, directory, segments, unsynced, config)
@@ -157,7 +157,7 @@ class Log:
         }
 
     def now_ms(self) -> int:
-        return int(self._wall() * 1000)
+        return int(self.wall() * 1000)
 
     # Appending
 
@@ -237,8 +237,12 @@ class Log:
         if pace.suspect:
             pace.watch()
         began = elapsed()
+        if self.failed or self.closed or self.busy:
+            self.refuse()
+        segment = self.segments.active
         try:
-            segment = self.segment_for(records, headers, now_ms)
+            if segment.should_roll(self.config, self.rolling.jitter_ms, now_ms, records, headers):
+                segment = self._begin_segment(headers[0].base_offset, now_ms)
             segment.append(records, headers, self.config.index_interval_bytes)
         except OSError as error:
             self.fail(error)
@@ -246,17 +250,6 @@ class Log:
         if ended - began > LONG_APPEND_S:
             pace.held_up(began, ended)
         self.wrote(segment, records, headers)
-
-    def segment_for(
-        self, records: memoryview, headers: Sequence[BatchHeader], now_ms: int
-    ) -> Segment:
-        """Where these batches are to be written, a new segment if it is time. OSError."""
-        if self.failed or self.closed or self.busy:
-            self.refuse()
-        segment = self.segments.active
-        if segment.should_roll(self.config, self.rolling.jitter_ms, now_ms, records, headers):
-            segment = self._begin_segment(headers[0].base_offset, now_ms)
-        return segment
 
     def wrote(self, segment: Segment, records: memoryview, headers: Sequence[BatchHeader]) -> None:
         """The part of an append that comes after the write: now the batches are there."""

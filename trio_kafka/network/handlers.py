@@ -28,11 +28,10 @@ class Handlers(Protocol):
     def names(self) -> Mapping[int, str]:
         """The API keys that are served, with their names."""
 
-    def is_plain(self, request: Request) -> bool:
-        """It will not wait: whoever has the request may call `perform`."""
-
-    def perform(self, request: Request) -> None:
-        """Serve a plain request to its end, or park it. Raises InvariantError alone."""
+    def perform(self, request: Request) -> bool:
+        """Serve a plain request to its end, or park it: whoever has it may call. False: it is not
+        plain, nothing was done. Raises InvariantError alone.
+        """
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """The handler tasks, until cancelled; started when they run."""

@@ -246,15 +246,14 @@ class Processor:
     def _pass_on(self, connection: Connection, request: Request) -> None:
         """Serve it in the stead of an idle handler, or hand it over."""
         self._served += 1
-        channel = self._channel
-        if channel.idle and self._handlers.is_plain(request):
+        if self._channel.idle:
             self._inline = True
             try:
-                self._handlers.perform(request)
+                if self._handlers.perform(request):
+                    return
             finally:
                 self._inline = False
-        else:
-            self._waiting.hand_over(connection, request)
+        self._waiting.hand_over(connection, request)
 
     # --- the writer
 
@@ -322,7 +321,7 @@ class Processor:
             return
         if connection.closed or connection.queued:
             return
-        if not (connection.readable or connection.framer.pending):
+        if not (connection.readable or connection.framer.buffer is not None):
             return
         if self._asleep:  # the writer offers the next frame itself, and never waits
             request = self._next(connection)

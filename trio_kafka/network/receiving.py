@@ -43,12 +43,16 @@ class Receiving:
         """Its next request, which is in hand from now on; None when there is none yet."""
         if connection.muted or connection.closed:
             return None
+        framer = connection.framer
         frame = None
         try:
-            frame = connection.framer.next() or self._receive(connection)
+            if framer.buffer is not None:
+                frame = framer.next()
+            if frame is None:
+                frame = self._receive(connection)
         except BlockingIOError:
             connection.readable = False
-            connection.framer.rest()
+            framer.rest()
         except MemoryFullError as full:
             connection.muted |= items.MEMORY
             full.wait(partial(connection.processor.post, items.MemoryGiven(connection)))

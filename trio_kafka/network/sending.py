@@ -64,7 +64,13 @@ class Sending:
         """Send what waits. Connections may be ready again by it."""
         waiting, self.waiting = self.waiting, []
         for connection in waiting:
-            self.flush_one(connection)
+            answers = connection.answers
+            if answers is not None and len(answers) == 1:  # nearly always
+                connection.answers = None
+                request, segments = answers[0]
+                self.send(connection, (request,), segments)
+            else:
+                self.flush_one(connection)
 
     def flush_one(self, connection: Connection) -> None:
         """Send what waits for one connection."""
@@ -72,12 +78,8 @@ class Sending:
         if not answers:
             return
         connection.answers = None
-        if len(answers) == 1:
-            request, segments = answers[0]
-            self.send(connection, (request,), segments)
-            return
         requests = [request for request, _ in answers]
-        segments = [segment for _, segments in answers for segment in segments]
+        segments: Segments = [segment for _, some in answers for segment in some]
         if all(type(segment) is bytes for segment in segments):
             segments = (b"".join(segments),)
         self.send(connection, requests, segments)

@@ -38,6 +38,7 @@ ZSTD_SINCE: Final = 7  # version of Produce
 _SMALLEST_LEGACY: Final = 14  # bytes after the length, magic 0
 _LENGTH_AT: Final = 8
 _MAGIC_AT: Final = 16
+_LAST_CODEC: Final = int(Codec.ZSTD)
 _FORBIDDEN: Final = CONTROL | DELETE_HORIZON | LOG_APPEND_TIME
 
 
@@ -85,7 +86,7 @@ def check_produce(
         )
     if crc32c(records[CRC_FROM:size]) != header.crc:
         check_crc(records, 0, header)  # says what was found
-    if attributes & _FORBIDDEN or attributes & CODEC_MASK > Codec.ZSTD:
+    if attributes and (attributes & _FORBIDDEN or attributes & CODEC_MASK > _LAST_CODEC):
         raise _explain_attributes(attributes)
     if header.base_offset or header.count <= 0 or header.last_offset_delta + 1 != header.count:
         raise _explain_counts(header)
@@ -98,9 +99,16 @@ def check_produce(
     elif attributes & TRANSACTIONAL:
         raise _invalid("a transactional batch without a producer id")
     if not limits.log_append_time:
-        check_time(header.max_timestamp, limits, now_ms)
-        if header.base_timestamp != header.max_timestamp:
-            check_time(header.base_timestamp, limits, now_ms)
+        base, largest = header.base_timestamp, header.max_timestamp
+        # Nearly always one of them is no later than the other, and both are near.
+        if (
+            base < 0
+            or now_ms - base > limits.before_max_ms
+            or largest - now_ms > limits.after_max_ms
+            or largest < base
+        ):
+            check_time(largest, limits, now_ms)
+            check_time(base, limits, now_ms)
     return [header]
 
 

@@ -5,7 +5,7 @@ the batch is queued, see `slow_appends`. Whoever answers for it asks `delayed.ac
 followers, or this broker's disk, may have to have it first.
 """
 
-from typing import Final, cast
+from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
@@ -47,19 +47,20 @@ def append(
     if acks == ACKS_ALL:
         check_enough(len(partition.isr), partition.minimum)
     settings = partition.settings
-    now_ms = log.now_ms()
+    now_ms = int(log.wall() * 1000)
     headers = check_produce(records, settings.limits, now_ms=now_ms, zstd=zstd)
     header = headers[0]
     attributes = header.attributes
     if attributes & TRANSACTIONAL:
         raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
-    batch = cast("memoryview", records)  # or it would have been refused
+    batch: memoryview = records  # type: ignore[assignment]  # None is refused by then
     size = header.length + LENGTH_END
     if size != len(batch):  # the cut end of another batch follows
         batch = batch[:size]
-    work = refinement(settings, header, now_ms)
-    if work is not None:
-        return _append_refined(partition, log, batch, header, work, acks=acks)
+    if not settings.as_sent:
+        work = refinement(settings, header, now_ms)
+        if work is not None:
+            return _append_refined(partition, log, batch, header, work, acks=acks)
     return _append(partition, log, batch, headers, now_ms=now_ms, acks=acks)
 
 

@@ -57,6 +57,9 @@ def are_settled(parts: Sequence[Produced], acks: int) -> bool:
         if type(result) is Queued:
             return False
         if type(result) is Appended and acks != NO_ACKS and partition is not None:
+            log = partition.leading
+            if log is not None and acks != ACKS_ALL and log.flush_end <= log.recovery_point:
+                continue  # appended, and nothing is to be durable first
             try:
                 if not acknowledged(partition, result.last_offset + 1, acks):
                     return False

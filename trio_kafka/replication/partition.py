@@ -9,7 +9,7 @@ change.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
@@ -35,7 +35,7 @@ class PartitionSettings:
     """What a topic's settings ask of its leaders.
 
     codec: what batches are stored with; None: as the producer sent them. walk: look at every
-    record, not at headers only. need_keys: the topic is compacted.
+    record, not at headers only. need_keys: the topic is compacted. as_sent: none of these.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -45,6 +45,11 @@ class PartitionSettings:
     walk: bool = False
     need_keys: bool = False
     decompressed_limit: int = DECOMPRESSED_LIMIT
+    as_sent: bool = field(init=False)
+
+    @as_sent.default
+    def _stores_unseen(self) -> bool:
+        return not self.walk and not self.need_keys and self.codec is None
 
 
 DEFAULT_SETTINGS: Final = PartitionSettings()

@@ -93,10 +93,6 @@ class HandlerGroup:
     def names(self) -> Mapping[int, str]:
         return self._parts.apis.names
 
-    def is_plain(self, request: Request) -> bool:
-        route = request.route = self._routes.get(request.code)
-        return route is None or not route.waits
-
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """The handler tasks, until cancelled."""
         async with trio.open_nursery() as nursery:
@@ -129,18 +125,22 @@ class HandlerGroup:
 
     # --- serving
 
-    def perform(self, request: Request) -> None:
-        """Serve a request by a plain function: no await, so this cannot be cancelled half way."""
-        route: Route | None = request.route or self._routes.get(request.code)
+    def perform(self, request: Request) -> bool:
+        """Serve a request by a plain function: no await, so this cannot be cancelled half way.
+        False: its handler waits, nothing was done.
+        """
+        route = request.route = self._routes.get(request.code)
         if route is None:
             self._answer_unknown(request)
-            return
+            return True
+        if route.waits:
+            return False
         if request.frame is not None and len(request.frame) > LARGE:
             self._in_steps(request, self._serve_large(request, route))
-            return
+            return True
         message = self._read(request, route)
         if message is None:
-            return
+            return True
         try:
             answer = route.handler(message, Context(request, self._parts))
             if type(answer) is Delayed:
@@ -155,6 +155,7 @@ class HandlerGroup:
                 request.respond(route.write(request, answer))
         except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
             self._fail(request, route, message, error)
+        return True
 
     async def _serve(self) -> None:
         """One handler task."""
@@ -170,9 +171,7 @@ class HandlerGroup:
                     item.purgatory.look(item)
                 else:
                     item.stamps.begun = elapsed()
-                    if self.is_plain(item):
-                        self.perform(item)
-                    else:
+                    if not self.perform(item):
                         await self._perform_async(item, item.route)
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()

@@ -46,7 +46,10 @@ class Route:
         """The request. Bytes behind it are tolerated: librdkafka sends some. Raises
         ProtocolError.
         """
-        position = body_position(frame, client_length, flexible=self.flexible_request)
+        if self.flexible_request:
+            position = body_position(frame, client_length, flexible=True)
+        else:
+            position = 10 + client_length if client_length > 0 else 10
         return self.decode(frame, position)[0]
 
     def write(self, request: Request, response: Any) -> Segments:

@@ -138,9 +138,7 @@ class DirectClient:
         made = self.arrive(
             request_frame(request, version, correlation=self._correlation, client_id=self.client_id)
         )
-        if self._group.channel.idle and self._group.group.is_plain(made):
-            self._group.group.perform(made)
-        else:
+        if not (self._group.channel.idle and self._group.group.perform(made)):
             self.connection.request = made
             self._group.channel.offer(made)
         return made

@@ -34,14 +34,14 @@ class Buffers:
     small: int = 256  # how many are kept at most
     large: int = 16
     fresh: int = 0  # allocations so far
-    _kept_small: list[memoryview] = field(factory=list, init=False)
+    kept_small: list[memoryview] = field(factory=list, init=False)
     _kept_large: list[memoryview] = field(factory=list, init=False)
 
     def take(self, size: int) -> memoryview:
         """A view of at least `size` bytes, with anything in it."""
         if size <= SMALL:
-            if self._kept_small:
-                return self._kept_small.pop()
+            if self.kept_small:
+                return self.kept_small.pop()
             size = SMALL
         elif size <= LARGE:
             if self._kept_large:
@@ -53,26 +53,31 @@ class Buffers:
     def give(self, view: memoryview) -> None:
         """Give back what `take` gave."""
         size = len(view)
-        if size == SMALL and len(self._kept_small) < self.small:
-            self._kept_small.append(view)
+        if size == SMALL and len(self.kept_small) < self.small:
+            self.kept_small.append(view)
         elif size == LARGE and len(self._kept_large) < self.large:
             self._kept_large.append(view)
 
     @property
     def kept(self) -> int:
         """Bytes that wait to be used again."""
-        return len(self._kept_small) * SMALL + len(self._kept_large) * LARGE
+        return len(self.kept_small) * SMALL + len(self._kept_large) * LARGE
 
 
 class Framer:
-    """One connection's bytes on their way in; `largest` is the largest frame that is read."""
+    """One connection's bytes on their way in; `largest` is the largest frame that is read.
 
-    __slots__ = ("_buffers", "_end", "_frame", "_guess", "_largest", "_start", "_view")
+    buffer: what the bytes are in, None where there are none. Small buffers change hands here and
+    not in `Buffers`: a small request takes one and gives it back.
+    """
+
+    __slots__ = ("_buffers", "_end", "_frame", "_guess", "_largest", "_small", "_start", "buffer")
 
     def __init__(self, buffers: Buffers, largest: int) -> None:
         self._buffers = buffers
+        self._small = buffers.kept_small
         self._largest = largest
-        self._view: memoryview | None = None
+        self.buffer: memoryview | None = None
         self._start = self._end = self._frame = 0
         # A peer that sent a large frame will probably send another of that size.
         self._guess = SMALL
@@ -83,34 +88,37 @@ class Framer:
 
         Call `next` before: it refuses a size that is never read.
         """
-        view, start, end = self._view, self._start, self._end
+        view, start, end = self.buffer, self._start, self._end
         if view is None:
             guess = self._guess
-            view = self._view = self._buffers.take(guess)
-            return view if guess <= SMALL else view[:guess]
+            if guess == SMALL and self._small:  # nearly always
+                view = self.buffer = self._small.pop()
+                return view
+            view = self.buffer = self._buffers.take(guess)
+            return view if guess == SMALL else view[:guess]
         need = 4 + _SIZE(view, start)[0] if end - start >= 4 else 4
         if start + need > len(view):
             target = view if need <= len(view) else self._buffers.take(need)
             target[: end - start] = view[start:end]
             if target is not view:
                 self._buffers.give(view)
-            self._view, self._start, self._end = target, 0, end - start
+            self.buffer, self._start, self._end = target, 0, end - start
             view, start, end = target, 0, end - start
         return view[end : start + need] if need > SMALL else view[end:]
-
-    def received(self, n: int) -> memoryview | None:
-        """`n` bytes were put into `room()`: as `next`."""
-        self._end += n
-        return self.next()
 
     def next(self) -> memoryview | None:
         """The next frame without its size, or None: it is not whole. It stays until `done`.
 
         Raises FrameSizeError for a size below that of the smallest head or above the largest frame.
         """
-        view = self._view
+        return self.received(0)
+
+    def received(self, n: int) -> memoryview | None:
+        """`n` bytes were put into `room()`: as `next`."""
+        view = self.buffer
         start = self._start + 4
-        have = self._end - start
+        end = self._end = self._end + n
+        have = end - start
         if view is None or have < 0:
             return None
         (size,) = _SIZE(view, start - 4)
@@ -126,18 +134,22 @@ class Framer:
         frame = self._frame
         if frame:
             self._guess = SMALL if frame <= SMALL else min(frame, LARGE)
-            self._start += frame
             self._frame = 0
-        if self._start == self._end:
-            self.rest()
+        start = self._start = self._start + frame
+        view = self.buffer
+        if start != self._end or view is None:
+            return
+        self.buffer = None
+        self._start = self._end = 0
+        if len(view) == SMALL and len(self._small) < self._buffers.small:
+            self._small.append(view)
+        else:
+            self._buffers.give(view)
 
     def rest(self) -> None:
         """Give the buffer back if it is empty."""
-        view = self._view
-        if view is not None and self._start == self._end and not self._frame:
-            self._view = None
-            self._start = self._end = 0
-            self._buffers.give(view)
+        if not self._frame:
+            self.done()
 
     def drop(self) -> None:
         """Forget all bytes, the frame in hand too. Idempotent."""
@@ -152,4 +164,4 @@ class Framer:
     @property
     def held(self) -> int:
         """Bytes of buffer that this connection owns now."""
-        return 0 if self._view is None else len(self._view)
+        return 0 if self.buffer is None else len(self.buffer)

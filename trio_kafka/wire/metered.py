@@ -47,34 +47,33 @@ class MeteredFramer(Framer):
     def room(self) -> memoryview:
         if self._got < _HEAD:
             return self._head[self._got :]
-        view = self._view
-        if view is None:
+        body = self.buffer
+        if body is None or body is self._head:
             if not self._taken:
                 if not self._pool.take(self._size):
                     raise MemoryFullError(self)
                 self._taken = self._size
-            view = self._view = self._take()
-        return view[self._end : self._size]
+            body = self.buffer = self._take()
+        return body[self._end : self._size]
 
     def received(self, n: int) -> memoryview | None:
         if self._got == _HEAD:
             self._end += n
-            return self.next()
-        self._got += n
-        if self._got == _HEAD:
-            (self._size,) = _SIZE(self._head)
-        return self.next()
-
-    def next(self) -> memoryview | None:
-        if self._got < _HEAD:
+        elif n:
+            self._got += n
+            self.buffer = self._head
+            if self._got == _HEAD:
+                (self._size,) = _SIZE(self._head)
+        body = self.buffer
+        if self._got < _HEAD or body is None:
             return None
         size = self._size
         if not LEAST <= size <= self._largest:
             raise FrameSizeError(f"frame of {size} bytes: want {LEAST} to {self._largest}")
-        if self._view is None or self._end < size:
+        if self._end < size:
             return None
         self._in_hand = True
-        return self._view[:size]
+        return body[:size]
 
     def done(self) -> None:
         if self._in_hand:
@@ -84,9 +83,9 @@ class MeteredFramer(Framer):
         """Nothing is kept that a frame does not need."""
 
     def drop(self) -> None:
-        view, self._view = self._view, None
-        if view is not None and self._size > SMALL:
-            self._buffers.give(view)
+        body, self.buffer = self.buffer, None
+        if body is not None and body is not self._head and self._size > SMALL:
+            self._buffers.give(body)
         taken, self._taken = self._taken, 0
         self._got = self._end = self._size = 0
         self._in_hand = False

@@ -22,7 +22,8 @@ class Deadlock(Exception):  # noqa: N818 - a verdict about the code under test
     """Everything waits, and nothing has a deadline."""
 
 
-def _waits() -> int:
+def waits_of_thread() -> int:
+    """How often the calling thread has waited in the kernel; to lose the processor is no wait."""
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 
@@ -57,7 +58,7 @@ class SkippingClock(trio.abc.Clock):
         self._read = None if virtual else time.perf_counter
         self.wall = self._virtual_wall if virtual else self._machine_wall
         self.elapsed = self.current_time if virtual else time.perf_counter
-        self.waits = None if virtual else _waits
+        self.waits = None if virtual else waits_of_thread
         self._goal = _INF if virtual else -_INF  # jump from deadline to deadline up to here
         self._steps = 0
         self._advancing: trio.lowlevel.Task | None = None

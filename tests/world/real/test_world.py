@@ -78,7 +78,7 @@ def spin(directory):
 
 @pytest.mark.slow
 async def test_a_cancelled_process_is_killed(tmp_path):
-    world = RealWorld()
+    world = RealWorld(SkippingClock())
 
     with trio.fail_after(30):
         async with trio.open_nursery() as nursery:

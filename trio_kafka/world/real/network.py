@@ -10,6 +10,7 @@ import trio
 
 from trio_kafka.model import Endpoint
 from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.selector import RealSelector
 from trio_kafka.world.real.socket import RealSocket, endpoint
 
@@ -49,7 +50,7 @@ class RealListener:
 class RealNetwork:
     """See `protocols.Network`."""
 
-    def __init__(self, clock: SkippingClock) -> None:
+    def __init__(self, clock: MachineClock | SkippingClock) -> None:
         self._clock = clock
 
     async def host_name(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import trio
 
 from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.recent import Writes
 
 T = TypeVar("T")
@@ -22,7 +23,7 @@ class Volume:
 
     def __init__(
         self,
-        clock: SkippingClock,
+        clock: MachineClock | SkippingClock,
         threads: int,
         *,
         nowait: bool | None = None,

@@ -12,6 +12,7 @@ import trio
 from trio_kafka.steps import whole
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.protocols import Sentry
+from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.network import RealNetwork
 from trio_kafka.world.real.sentry import run_sentry
 from trio_kafka.world.real.storage import RealDirectory, make_directories
@@ -21,15 +22,15 @@ T = TypeVar("T")
 
 
 class RealWorld:
-    """See `protocols.World`. `clock` is the one that was given to `trio.run`, if it can skip.
+    """See `protocols.World`. clock: the one that was given to `trio.run`, if it is ours.
 
     Without one, wall time and stamps are the machine's and nothing advances them.
     """
 
     simulated = False
 
-    def __init__(self, clock: SkippingClock | None = None) -> None:
-        self.clock = clock or SkippingClock()
+    def __init__(self, clock: MachineClock | SkippingClock | None = None) -> None:
+        self.clock = clock or MachineClock()
         self.network = RealNetwork(self.clock)
         self.random = random.Random()
         self.random_bytes = os.urandom
@@ -68,4 +69,4 @@ class RealWorld:
 
 def _run_job(job: Callable[..., Generator[None, None, T]], path: str, *args: Any) -> T:
     """In a worker process: to the end at once, and reads may block."""
-    return whole(job(RealDirectory(Volume(SkippingClock(), 1, blocking=True), path), *args))
+    return whole(job(RealDirectory(Volume(MachineClock(), 1, blocking=True), path), *args))
