@@ -1,0 +1,63 @@
+"""What one event does to one group: the effects as they come together."""
+
+from attrs import define, field
+
+from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.member import Member
+from trio_kafka.coordinators.groups.classic.values import Joined, Synced
+from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.errors import ErrorCode, KafkaError
+
+
+@define(eq=False)
+class Act:
+    """The group, what it obeys, the time, and what is to be done."""
+
+    group: ClassicGroup
+    settings: GroupSettings
+    now_ms: int
+    effects: Effects = field(factory=Effects)
+
+    def again(self, now_ms: int) -> "Act":
+        """What follows later, when the fate of the records is known."""
+        return Act(self.group, self.settings, now_ms)
+
+    def watch(self, member: Member, timeout_ms: int | None = None) -> None:
+        """The member's session begins anew."""
+        delay_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
+        self.effects.set_timer(self.group.session_timer(member.member_id), delay_ms)
+
+    def unwatch(self, member_id: str) -> None:
+        self.effects.cancel_timer(self.group.session_timer(member_id))
+
+    def answer_join(self, member: Member, joined: Joined) -> None:
+        """If its join waits."""
+        ticket = self.group.roster.park(member, None)
+        if ticket is not None:
+            self.effects.answer(ticket, joined)
+
+    def refuse_join(self, member: Member, error: ErrorCode, member_id: str) -> None:
+        """If its join waits. member_id: the one that the client is to go on with."""
+        if member.joining is not None:
+            self.answer_join(member, Joined(member_id=member_id, error=error))
+
+    def answer_sync(self, member: Member, answer: Synced | KafkaError) -> bool:
+        """If its sync waits; whether it did."""
+        ticket, member.syncing = member.syncing, None
+        if ticket is None:
+            return False
+        self.effects.answer(ticket, answer)
+        return True
+
+    def current(self, member_id: str) -> Joined:
+        """The generation as it is, for one of its members; the leader is told of all of them."""
+        group = self.group
+        return Joined(
+            member_id=member_id,
+            generation=group.generation,
+            protocol_type=group.protocol_type or None,
+            protocol_name=group.protocol_name,
+            leader=group.leader or "",
+            members=group.told() if group.leads(member_id) else (),
+        )

@@ -1,0 +1,55 @@
+"""What is assigned to the members of a classic group: given out, or taken back."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from trio_kafka.coordinators.groups.classic.act import Act
+from trio_kafka.coordinators.groups.classic.member import NO_ASSIGNMENT
+from trio_kafka.coordinators.groups.classic.values import Synced
+from trio_kafka.errors import ErrorCode, KafkaError
+
+_ANSWERS: Final[Mapping[ErrorCode, ErrorCode]] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+
+
+def answer_to(refusal: KafkaError) -> ErrorCode:
+    """What a member is told when its group's record was refused: not the log's own words, which it
+    would take for those of a topic of its own.
+    """
+    return _ANSWERS.get(refusal.code, refusal.code)
+
+
+def synced(act: Act, assignment: bytes) -> Synced:
+    """The answer to one who syncs."""
+    group = act.group
+    return Synced(
+        protocol_type=group.protocol_type or None,
+        protocol_name=group.protocol_name,
+        assignment=assignment,
+    )
+
+
+def give_out(act: Act, assignments: Mapping[str, bytes]) -> None:
+    """Each member has its own from now on, and its session begins anew: it could not be heard while
+    it waited.
+    """
+    for member in act.group.roster:
+        member.assignment = assignments.get(member.member_id, NO_ASSIGNMENT)
+        if act.answer_sync(member, synced(act, member.assignment)):
+            act.watch(member)
+
+
+def take_back(act: Act, error: ErrorCode) -> None:
+    """No member has anything; who waits for it is told the error."""
+    for member in act.group.roster:
+        member.assignment = NO_ASSIGNMENT
+        if act.answer_sync(member, KafkaError(error)):
+            act.watch(member)

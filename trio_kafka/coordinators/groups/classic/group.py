@@ -1,0 +1,279 @@
+"""A classic group: its state, its members, and the checks of who may do what.
+
+What members ask is worked on in `joining`, `syncing`, `session` and `leaving`; what they have in
+common, the rebalance, in `rebalance`. Much of this state is in no record: who waits, what else
+members could speak, the generation that is being prepared. So records that are written here are
+not replayed here; they are read when the group is loaded.
+Source: ClassicGroup of Apache Kafka 4.4.0.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import define, field, frozen
+
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.groups.classic.member import Member
+from trio_kafka.coordinators.groups.classic.roster import Roster
+from trio_kafka.coordinators.groups.classic.states import PREVIOUS, ClassicState
+from trio_kafka.coordinators.groups.classic.values import Described, JoinedMember
+from trio_kafka.coordinators.groups.group import GroupType
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
+
+if TYPE_CHECKING:
+    from trio_kafka.coordinators.groups.commits import TopicOffsets
+
+CONSUMER: Final = "consumer"  # the protocol type of consumers
+SESSION: Final = "classic-session"  # ends a member, or an id that is pending
+JOIN: Final = "classic-join"  # ends the wait for members to join
+SYNC: Final = "classic-sync"  # ends the wait for members to sync
+REMEMBERED: Final = 8  # rebalances, for whoever looks
+
+
+@frozen
+class InitialDelay:
+    """The first rebalance of an empty group waits for more members: this long, and how much longer
+    it could. Milliseconds.
+    """
+
+    delay_ms: int
+    left_ms: int
+
+
+@frozen
+class Rebalance:
+    """One that was begun, and why."""
+
+    at_ms: int
+    generation: int
+    cause: str
+
+
+@define(eq=False, kw_only=True)
+class ClassicGroup:
+    """phase, before: its state and the one before it. since_ms: when it came into its state; None
+    in what old brokers wrote. leader: the member that assigns.
+    syncs_due: members that have joined this generation and not synced yet.
+    topics: what the members subscribe to; None where nobody said it in a way that is known here.
+    newcomers: members have come during the initial delay.
+    """
+
+    group_id: str
+    phase: ClassicState = ClassicState.EMPTY
+    before: ClassicState = ClassicState.DEAD
+    since_ms: int | None
+    generation: int = 0
+    protocol_type: str = ""
+    protocol_name: str | None = None
+    leader: str | None = None
+    roster: Roster = field(factory=Roster)
+    syncs_due: set[str] = field(factory=set)
+    topics: frozenset[str] | None = None
+    initial: InitialDelay | None = None
+    newcomers: bool = False
+    rebalances: deque[Rebalance] = field(factory=lambda: deque(maxlen=REMEMBERED))
+
+    @property
+    def type(self) -> GroupType:
+        return "classic"
+
+    @property
+    def state(self) -> str:
+        return self.phase.value
+
+    @property
+    def is_empty(self) -> bool:
+        return self.phase is ClassicState.EMPTY
+
+    @property
+    def is_simple(self) -> bool:
+        """It has never had members: somebody only commits offsets under its name."""
+        return not self.protocol_type and self.is_empty and not self.roster.pending
+
+    def members(self) -> Sequence[Member]:
+        return list(self.roster)
+
+    # Timers
+
+    def session_timer(self, member_id: str) -> TimerKey:
+        return (SESSION, self.group_id, member_id)
+
+    @property
+    def join_timer(self) -> TimerKey:
+        return (JOIN, self.group_id)
+
+    @property
+    def sync_timer(self) -> TimerKey:
+        return (SYNC, self.group_id)
+
+    def timers(self) -> list[TimerKey]:
+        """All that may be set."""
+        ids = [*self.roster.pending, *(member.member_id for member in self.roster)]
+        return [self.join_timer, self.sync_timer, *map(self.session_timer, ids)]
+
+    # Changes
+
+    def enter(self, phase: ClassicState, now_ms: int) -> None:
+        """Go into a state. InvariantError unless the one that it is in allows it."""
+        if self.phase not in PREVIOUS[phase]:
+            raise InvariantError(f"group {self.group_id}: from {self.phase} to {phase}")
+        self.before, self.phase, self.since_ms = self.phase, phase, now_ms
+
+    def add(self, member: Member) -> None:
+        """The first one leads, and says what type of protocols the group speaks."""
+        if not self.roster:
+            self.protocol_type = member.protocol_type
+        if self.leader is None:
+            self.leader = member.member_id
+        self.roster.add(member)
+
+    def remove(self, member_id: str) -> None:
+        """Forget a member, or an id that is pending; somebody else leads if it did."""
+        self.roster.remove(member_id)
+        self.syncs_due.discard(member_id)
+        if self.leader == member_id:
+            self.leader = next((member.member_id for member in self.roster), None)
+
+    # What it offers to members
+
+    def speaks(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Whether somebody who knows these protocols could be a member."""
+        if self.phase is ClassicState.EMPTY:
+            return bool(protocol_type) and any(True for _ in names)
+        return self.protocol_type == protocol_type and self.roster.agrees(names)
+
+    def accepts(self, member_id: str, max_size: int) -> bool:
+        """Whether there is room for whoever joins under this id.
+
+        While members join, those count that wait: the last ones of a group that has become too
+        large are turned away.
+        """
+        match self.phase:
+            case ClassicState.PREPARING_REBALANCE:
+                member = self.roster.get(member_id)
+                waits = member is not None and member.joining is not None
+                return waits or self.roster.joined < max_size
+            case ClassicState.COMPLETING_REBALANCE | ClassicState.STABLE:
+                return member_id in self.roster or len(self.roster) < max_size
+            case _:
+                return True
+
+    def leads(self, member_id: str) -> bool:
+        return self.leader == member_id
+
+    def told(self) -> tuple[JoinedMember, ...]:
+        """All members, as the leader is told of them."""
+        return tuple(member.told(self.protocol_name) for member in self.roster)
+
+    # Checks
+
+    def validate_member(self, member_id: str, instance_id: str | None) -> None:
+        """Raises KafkaError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID where the instance is another
+        member by now.
+        """
+        if instance_id is not None:
+            current = self.roster.of_instance(instance_id)
+            if current is None:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+            if current != member_id:
+                raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
+        if member_id not in self.roster:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+
+    def validate_generation(self, generation: int) -> None:
+        if generation != self.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+    def validate_commit(
+        self,
+        member_id: str,
+        instance_id: str | None,
+        epoch: int,
+        version: int,
+        topics: "Sequence[TopicOffsets]",
+    ) -> Effects:
+        """See `Group`. Whoever is no member may commit only while there is none."""
+        del version, topics
+        if self.phase is ClassicState.DEAD:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if epoch < 0 and self.is_empty:
+            return Effects()
+        if epoch < 0 and not member_id and instance_id is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        self.validate_member(member_id, instance_id)
+        self.validate_generation(epoch)
+        if self.phase is ClassicState.COMPLETING_REBALANCE:
+            # It knows its generation, but not what it owns in it.
+            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+        member = self.roster[member_id]
+        return Effects().set_timer(self.session_timer(member_id), member.session_timeout_ms)
+
+    def validate_fetch(self, member_id: str | None, epoch: int) -> None:
+        """Anybody may, as long as the group is there."""
+        del member_id, epoch
+        self._validate_alive()
+
+    def validate_offset_delete(self) -> None:
+        self._validate_alive()
+        if not self.is_empty and self.protocol_type != CONSUMER:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+
+    def validate_delete(self) -> None:
+        self._validate_alive()
+        if not self.is_empty:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+
+    def _validate_alive(self) -> None:
+        if self.phase is ClassicState.DEAD:
+            text = f"Group {self.group_id} is in dead state."
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+
+    # Offsets
+
+    def subscribed(self, topic: str) -> bool:
+        """Where consumers do not say what they read it may be anything."""
+        return self.protocol_type == CONSUMER if self.topics is None else topic in self.topics
+
+    def offsets_kept_since(self, commit_ms: int) -> int | None:
+        """See `Group`. Of a group in which somebody works only stable consumers' offsets expire:
+        those of topics that nobody reads any more.
+        """
+        if not self.protocol_type:
+            return commit_ms
+        if self.is_empty:
+            return commit_ms if self.since_ms is None else self.since_ms
+        known = self.protocol_type == CONSUMER and self.topics is not None
+        return commit_ms if known and self.phase is ClassicState.STABLE else None
+
+    def tombstones(self) -> list[CoordinatorRecord]:
+        return [CoordinatorRecord(GroupMetadataKey(self.group_id))]
+
+    # For whoever looks
+
+    def described(self) -> Described:
+        """For DescribeGroups."""
+        protocol = self.protocol_name if self.phase is ClassicState.STABLE else None
+        return Described(
+            state=self.state,
+            protocol_type=self.protocol_type,
+            protocol_name=protocol or "",
+            members=tuple(member.described(protocol) for member in self.roster),
+        )
+
+    def describe(self) -> Mapping[str, Any]:
+        last = self.rebalances[-1] if self.rebalances else None
+        return {
+            "state": self.state,
+            "since_ms": self.since_ms,
+            "generation": self.generation,
+            "protocol": self.protocol_name,
+            "leader": self.leader,
+            "members": len(self.roster),
+            "joined": self.roster.joined,
+            "pending": len(self.roster.pending),
+            "syncs_due": len(self.syncs_due),
+            "last_rebalance_ms": last and last.at_ms,
+            "cause": last and last.cause,
+        }

@@ -1,0 +1,72 @@
+"""One member of a classic group: who it is, what it can do, and which of its requests waits."""
+
+from collections.abc import Container
+
+from attrs import define
+
+from trio_kafka.coordinators.effects import Ticket
+from trio_kafka.coordinators.groups.classic.values import (
+    DescribedMember,
+    GroupProtocol,
+    JoinedMember,
+)
+
+NO_ASSIGNMENT = b""
+
+
+@define(eq=False, kw_only=True)
+class Member:
+    """joining, syncing: its request that is parked. is_new: it has never been told a generation,
+    so it sends no heartbeats, and its session is watched even while it waits.
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[GroupProtocol, ...]
+    assignment: bytes = NO_ASSIGNMENT
+    joining: Ticket | None = None
+    syncing: Ticket | None = None
+    is_new: bool = False
+
+    @property
+    def is_static(self) -> bool:
+        return self.instance_id is not None
+
+    @property
+    def is_heard(self) -> bool:
+        """A request of it waits here, so nothing else is to be heard of it."""
+        return not self.is_new and (self.joining is not None or self.syncing is not None)
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """What it says for this protocol. Raises LookupError if it does not know it."""
+        for name, metadata in self.protocols:
+            if name == protocol:
+                return metadata
+        raise LookupError(f"{self.member_id} does not know the protocol {protocol}")
+
+    def vote(self, candidates: Container[str]) -> str:
+        """What it likes best of them. Raises LookupError if it knows none."""
+        for name, _ in self.protocols:
+            if name in candidates:
+                return name
+        raise LookupError(f"{self.member_id} knows none of {candidates}")
+
+    def told(self, protocol: str | None) -> JoinedMember:
+        """As the leader sees it."""
+        return JoinedMember(self.member_id, self.instance_id, self.metadata(protocol))
+
+    def described(self, protocol: str | None) -> DescribedMember:
+        """protocol: None where the group has none in force."""
+        return DescribedMember(
+            member_id=self.member_id,
+            instance_id=self.instance_id,
+            client_id=self.client_id,
+            client_host=self.client_host,
+            metadata=b"" if protocol is None else self.metadata(protocol),
+            assignment=self.assignment,
+        )

@@ -1,0 +1,97 @@
+"""What clients ask in the classic protocol, of whatever kind the group is.
+
+Each is an event of the machine of a shard; the answers are those of the modules that are called.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.groups.classic import joining as joins
+from trio_kafka.coordinators.groups.classic import leaving as leaves
+from trio_kafka.coordinators.groups.classic import session
+from trio_kafka.coordinators.groups.classic import syncing as syncs
+from trio_kafka.coordinators.groups.classic.act import Act
+from trio_kafka.coordinators.groups.classic.door import ClassicDoor
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.opening import open_group
+from trio_kafka.coordinators.groups.classic.values import (
+    NO_MEMBER_ID,
+    Beating,
+    Joined,
+    Joining,
+    Leaving,
+    Syncing,
+)
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.steps import Steps
+
+
+def join(
+    groups: Groups, group_id: str, joining: Joining, ticket: Ticket, now_ms: int
+) -> Effects | Steps[Effects]:
+    """Answer: Joined, when the next generation begins. Makes the group for one who is new."""
+    group = groups.by_id.get(group_id)
+    if isinstance(group, ClassicGroup):
+        return joins.join(_act(groups, group, now_ms), joining, ticket)
+    if group is not None and not group.is_empty:
+        door = _door(groups, group_id)
+        if door is None:
+            error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+            return Effects().answer(ticket, Joined(member_id=NO_MEMBER_ID, error=error))
+        return door.classic_join(groups, joining, ticket, now_ms)
+    if joining.member_id != NO_MEMBER_ID:
+        error = ErrorCode.UNKNOWN_MEMBER_ID
+        return Effects().answer(ticket, Joined(member_id=joining.member_id, error=error))
+    return open_group(groups, group_id, joining, ticket, now_ms)
+
+
+def sync(
+    groups: Groups, group_id: str, syncing: Syncing, ticket: Ticket, now_ms: int
+) -> Effects | Steps[Effects]:
+    """Answer: Synced, when the leader has brought the assignments."""
+    group = groups.by_id.get(group_id)
+    if isinstance(group, ClassicGroup):
+        return syncs.sync(_act(groups, group, now_ms), syncing, ticket)
+    if group is None or group.is_empty:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    return _required_door(groups, group_id).classic_sync(groups, syncing, ticket, now_ms)
+
+
+def heartbeat(
+    groups: Groups, group_id: str, beating: Beating, ticket: Ticket, now_ms: int
+) -> Effects | Steps[Effects]:
+    """Answer: None; or REBALANCE_IN_PROGRESS."""
+    group = groups.by_id.get(group_id)
+    if isinstance(group, ClassicGroup):
+        return session.heartbeat(_act(groups, group, now_ms), beating, ticket)
+    return _required_door(groups, group_id).classic_heartbeat(groups, beating, ticket, now_ms)
+
+
+def leave(
+    groups: Groups, group_id: str, members: Sequence[Leaving], ticket: Ticket, now_ms: int
+) -> Effects | Steps[Effects]:
+    """Answer: an ErrorCode for each member, in the order of the request."""
+    group = groups.by_id.get(group_id)
+    if isinstance(group, ClassicGroup):
+        return leaves.leave(_act(groups, group, now_ms), members, ticket)
+    return _required_door(groups, group_id).classic_leave(groups, members, ticket, now_ms)
+
+
+def _act(groups: Groups, group: ClassicGroup, now_ms: int) -> Act:
+    return Act(group, groups.settings_of(group.group_id), now_ms)
+
+
+def _door(groups: Groups, group_id: str) -> ClassicDoor | None:
+    group = groups.by_id.get(group_id)
+    if group is None or not hasattr(group, "classic_join"):
+        return None
+    return cast("ClassicDoor", group)
+
+
+def _required_door(groups: Groups, group_id: str) -> ClassicDoor:
+    door = _door(groups, group_id)
+    if door is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Group {group_id} not found.")
+    return door

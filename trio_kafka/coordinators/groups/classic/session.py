@@ -1,0 +1,63 @@
+"""Whether members live: heartbeats of a classic group, and what becomes of one that is silent."""
+
+from typing import Final
+
+from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.groups.classic.act import Act
+from trio_kafka.coordinators.groups.classic.rebalance import complete, prepare_or_complete
+from trio_kafka.coordinators.groups.classic.states import ClassicState
+from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, Beating
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+
+_logger: Final = get_logger(__name__)
+
+
+def heartbeat(act: Act, beating: Beating, ticket: Ticket) -> Effects:
+    """Answered with None. Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION; REBALANCE_IN_PROGRESS is answered: the member lives, and is to join.
+    """
+    group = act.group
+    if group.phase is ClassicState.DEAD:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    group.validate_member(beating.member_id, beating.instance_id)
+    group.validate_generation(beating.generation)
+    act.watch(group.roster[beating.member_id])
+    joins = group.phase is ClassicState.PREPARING_REBALANCE
+    return act.effects.answer(
+        ticket, KafkaError(ErrorCode.REBALANCE_IN_PROGRESS) if joins else None
+    )
+
+
+def session_timed_out(act: Act, member_id: str) -> None:
+    """Nothing was heard of the member, or of the client that was given this id."""
+    group = act.group
+    if member_id in group.roster.pending:
+        group.remove(member_id)
+        go_on(act)
+        return
+    member = group.roster.get(member_id)
+    if member is None or member.is_heard:
+        return  # its session begins anew when it is answered
+    _logger.info("member is silent", group=group.group_id, member=member_id)
+    remove(act, member_id)
+    if group.phase in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
+        prepare_or_complete(act, f"member {member_id} is silent")
+    else:
+        go_on(act)
+
+
+def remove(act: Act, member_id: str) -> None:
+    """A member is none any more. Should it live, UNKNOWN_MEMBER_ID has it join anew."""
+    member = act.group.roster[member_id]
+    act.refuse_join(member, ErrorCode.UNKNOWN_MEMBER_ID, NO_MEMBER_ID)
+    act.answer_sync(member, KafkaError(ErrorCode.UNKNOWN_MEMBER_ID))
+    act.group.remove(member_id)
+    act.unwatch(member_id)
+
+
+def go_on(act: Act) -> None:
+    """Nobody may be missing any more, where members join."""
+    group = act.group
+    if group.phase is ClassicState.PREPARING_REBALANCE and group.roster.all_joined:
+        complete(act)

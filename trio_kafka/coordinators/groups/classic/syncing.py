@@ -1,0 +1,94 @@
+"""SyncGroup of a classic group: the leader brings all assignments, the others wait for theirs.
+
+The group is stable when the record of its generation is committed. Whatever came in between, a
+member that joined or left, wins: then all who wait are asked to join again.
+"""
+
+from typing import Final
+
+from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.groups.classic.act import Act
+from trio_kafka.coordinators.groups.classic.assigning import (
+    answer_to,
+    give_out,
+    synced,
+    take_back,
+)
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.rebalance import prepare_or_complete
+from trio_kafka.coordinators.groups.classic.states import ClassicState
+from trio_kafka.coordinators.groups.classic.stored import group_record
+from trio_kafka.coordinators.groups.classic.values import Syncing
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+
+_logger: Final = get_logger(__name__)
+
+
+def sync(act: Act, syncing: Syncing, ticket: Ticket) -> Effects:
+    """Answered with Synced, when the leader has come.
+
+    Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
+    """
+    group = act.group
+    _validate(group, syncing)
+    if group.phase is ClassicState.PREPARING_REBALANCE:
+        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+    member = group.roster[syncing.member_id]
+    group.syncs_due.discard(member.member_id)
+    if not group.syncs_due:
+        act.effects.cancel_timer(group.sync_timer)
+    if group.phase is ClassicState.STABLE:
+        return act.effects.answer(ticket, synced(act, member.assignment))
+    # One that asks again has given up its request before.
+    act.answer_sync(member, KafkaError(ErrorCode.REBALANCE_IN_PROGRESS))
+    member.syncing = ticket
+    if group.leads(member.member_id):
+        _store(act, syncing)
+    return act.effects
+
+
+def _validate(group: ClassicGroup, syncing: Syncing) -> None:
+    if group.phase is ClassicState.DEAD:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if group.is_empty:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    group.validate_member(syncing.member_id, syncing.instance_id)
+    group.validate_generation(syncing.generation)
+    for said, known in (
+        (syncing.protocol_type, group.protocol_type or None),
+        (syncing.protocol_name, group.protocol_name),
+    ):
+        if said is not None and known is not None and said != known:
+            raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+
+
+def _store(act: Act, syncing: Syncing) -> None:
+    group, effects = act.group, act.effects
+    without = [m.member_id for m in group.roster if m.member_id not in syncing.assignments]
+    if without:
+        _logger.info("members without assignment", group=group.group_id, members=without)
+
+    def is_current() -> bool:
+        """The generation has not been left in the meantime."""
+        waits = group.phase is ClassicState.COMPLETING_REBALANCE
+        return waits and group.generation == syncing.generation
+
+    def committed(now_ms: int) -> Effects:
+        later = act.again(now_ms)
+        if is_current():
+            give_out(later, syncing.assignments)
+            group.enter(ClassicState.STABLE, now_ms)
+        return later.effects
+
+    def refused(error: KafkaError, now_ms: int) -> Effects:
+        later = act.again(now_ms)
+        if is_current():
+            code = answer_to(error)
+            take_back(later, code)
+            prepare_or_complete(later, f"{code.name} when the assignments were stored")
+        return later.effects
+
+    effects.records.append(group_record(group, syncing.assignments))
+    effects.replays, effects.committed, effects.refused = False, committed, refused

@@ -1,0 +1,131 @@
+"""What clients ask of a classic group, and what it answers: values, not messages."""
+
+from typing import NamedTuple
+
+from attrs import field, frozen
+
+from trio_kafka.errors import ErrorCode
+
+NO_MEMBER_ID = ""  # of one that has not joined yet, and of one that an administrator removes
+NO_GENERATION = -1
+
+
+class GroupProtocol(NamedTuple):
+    """A way to assign that a member knows, and what it tells the leader for it."""
+
+    name: str
+    metadata: bytes
+
+
+@frozen(kw_only=True)
+class Joining:
+    """JoinGroup. Times in ms.
+
+    member_id: empty where the client has none yet. protocols: in the order of preference.
+    fresh: what a new member's id ends in; chance comes from outside.
+    asks_for_id: the version has the member come back with an id that it was given (KIP-394).
+    skips_assignment: the version lets a leader know that it need not assign (KIP-814).
+    """
+
+    member_id: str
+    instance_id: str | None = None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[GroupProtocol, ...]
+    reason: str | None = None
+    fresh: str
+    asks_for_id: bool = True
+    skips_assignment: bool = True
+
+    @property
+    def new_member_id(self) -> str:
+        """The id of the member, should it be new: it begins with what an operator knows."""
+        known = self.client_id if self.instance_id is None else self.instance_id
+        return f"{known}-{self.fresh}"
+
+
+@frozen
+class JoinedMember:
+    """What the leader is told of a member."""
+
+    member_id: str
+    instance_id: str | None
+    metadata: bytes
+
+
+@frozen(kw_only=True)
+class Joined:
+    """The answer to JoinGroup. Errors that come with a member id are values too."""
+
+    member_id: str
+    error: ErrorCode = ErrorCode.NONE
+    generation: int = NO_GENERATION
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str = ""
+    members: tuple[JoinedMember, ...] = ()
+    skip_assignment: bool = False
+
+
+@frozen(kw_only=True)
+class Syncing:
+    """SyncGroup. assignments: by member id, from the leader alone. None: it did not say."""
+
+    member_id: str
+    instance_id: str | None = None
+    generation: int
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignments: dict[str, bytes] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class Synced:
+    """The answer to SyncGroup."""
+
+    protocol_type: str | None
+    protocol_name: str | None
+    assignment: bytes
+
+
+@frozen
+class Beating:
+    """Heartbeat."""
+
+    member_id: str
+    instance_id: str | None
+    generation: int
+
+
+@frozen(kw_only=True)
+class Leaving:
+    """One member of LeaveGroup; without a member id it is named by its instance id (KIP-345)."""
+
+    member_id: str
+    instance_id: str | None = None
+    reason: str | None = None
+
+
+@frozen(kw_only=True)
+class DescribedMember:
+    """A member as tools see it. metadata: empty unless the group is stable."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+@frozen(kw_only=True)
+class Described:
+    """A group as DescribeGroups has it. protocol_name: empty unless the group is stable."""
+
+    state: str
+    protocol_type: str
+    protocol_name: str
+    members: tuple[DescribedMember, ...]
