@@ -199,6 +199,97 @@ async def test_a_listener_that_stays_keeps_its_socket_until_the_next_start(
         assert served.broker.bootstrap == "127.0.0.1:9099"
 
 
+async def test_a_new_listener_takes_over_the_address_of_one_that_goes(
+    autojump_clock: MockClock,
+) -> None:
+    await take_over(simulated_world())
+
+
+@pytest.mark.slow
+async def test_a_new_listener_takes_over_a_real_socket(tmp_path: Path) -> None:
+    await take_over(RealWorld(SkippingClock()), log_dirs=str(tmp_path))
+
+
+async def take_over(world: World, **settings: str) -> None:
+    """In one change, answered when it serves; connections of the old one end, as ever."""
+    async with a_broker(world, **settings) as served:
+        assert await listen(served, TWO) == OK
+        address = served.broker.endpoints["IN"]
+
+        for name in ("OUT", "IN", "OUT"):
+            async with connected(world, address) as old:
+                await old.ask(ApiVersionsRequest("t", "1"), 3)
+                assert await listen(served, f"{ONE},{name}://127.0.0.1:{address.port}") == OK
+
+                assert served.broker.endpoints[name] == address
+                async with connected(world, address) as client:
+                    assert (await client.ask(ApiVersionsRequest("t", "1"), 3)).error_code == 0
+                await old.wait_closed()
+        figures = served.broker.listening.figures()
+        assert (figures["bound_late"], figures["failed"], figures["bound_ahead"]) == (0, 0, 0)
+        assert await listen(served, ONE) == OK
+        await served.broker.plane.wait_closed()
+        with pytest.raises(ConnectionError):
+            await connect(world.network, address)
+
+
+async def test_who_waits_in_the_queue_of_a_listener_that_goes_is_served_by_the_new_one(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    limit = {"listener_name_in_max_connections": "1"}
+    async with a_broker(world, **limit) as served:
+        assert await listen(served, f"{ONE},IN://127.0.0.1:9099") == OK
+        address = served.broker.endpoints["IN"]
+        async with connected(world, address) as first:
+            await first.ask(ApiVersionsRequest("t", "1"), 3)
+            async with connected(world, address), connected(world, address) as waiting:
+                # The first of these two is in the acceptor's hand, the second in the queue.
+                await trio.testing.wait_all_tasks_blocked()
+                assert await listen(served, f"{ONE},OUT://127.0.0.1:9099") == OK
+
+                assert (await waiting.ask(ApiVersionsRequest("t", "1"), 3)).error_code == 0
+                await first.wait_closed()
+
+
+async def test_a_listener_that_stays_gives_its_port_to_nobody(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with a_broker(world) as served:
+        port = served.broker.endpoint.port
+        code, text = await listen(served, f"{ONE},IN://127.0.0.1:{port}")
+
+        assert code == ErrorCode.INVALID_REQUEST
+        assert text is not None
+        assert "in use" in text
+
+
+async def test_an_address_that_overlaps_with_one_that_goes_is_bound_when_that_is_closed(
+    autojump_clock: MockClock,
+) -> None:
+    await overlap(simulated_world())
+
+
+@pytest.mark.slow
+async def test_a_real_address_that_overlaps_with_one_that_goes_is_bound_when_that_is_closed(
+    tmp_path: Path,
+) -> None:
+    await overlap(RealWorld(SkippingClock()), log_dirs=str(tmp_path))
+
+
+async def overlap(world: World, **settings: str) -> None:
+    async with a_broker(world, **settings) as served:
+        assert await listen(served, TWO) == OK
+        port = served.broker.endpoints["IN"].port
+
+        assert await listen(served, f"{ONE},OUT://:{port}") == OK
+
+        await until(lambda: "OUT" in served.broker.endpoints)
+        async with connected(world, Endpoint("127.0.0.1", port)) as client:
+            assert (await client.ask(ApiVersionsRequest("t", "1"), 3)).error_code == 0
+        figures = served.broker.listening.figures()
+        assert (figures["bound_late"], figures["failed"]) == (1, 0)
+
+
 async def test_what_was_in_force_when_the_power_went_is_served_again(
     autojump_clock: MockClock,
 ) -> None:

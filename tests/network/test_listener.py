@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
+from attrs import evolve
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.network import items
@@ -219,6 +220,38 @@ async def test_a_listener_is_removed_before_it_runs(autojump_clock: MockClock) -
         plane.plane.remove("NEW")
         await until(lambda: len(plane.plane.processors) == 1)
 
+        with pytest.raises(ConnectionError):
+            await connect(plane.world.network, bound.address)
+
+
+async def test_a_socket_is_accepted_from_by_one_listener_at_a_time(
+    autojump_clock: MockClock,
+) -> None:
+    async with parking_plane(trio.Event()) as (plane, _):
+        before = trio.Event()
+        bound = await bind_listener(plane.world.network, ListenerSettings(name="NEW"))
+        plane.plane.add(evolve(bound, after=before))
+        async with connected(plane.world, bound.address) as client:
+            await client.send(request_frame(EchoRequest("x", 1), 0))
+            await trio.sleep(1)
+            assert not any(one.connections for one in plane.plane.processors)
+
+            before.set()
+            assert (await client.receive_answer(EchoResponse, 0))[1].text == "x"
+
+
+async def test_a_listener_is_renamed_before_it_runs(autojump_clock: MockClock) -> None:
+    async with parking_plane(trio.Event()) as (plane, _):
+        bound = await bind_listener(plane.world.network, ListenerSettings(name="NEW"))
+        plane.plane.add(bound)
+        plane.plane.rename("NEW", ListenerSettings(name="OTHER", processors=2))
+
+        async with connected(plane.world, bound.address) as client:
+            await client.ask(EchoRequest("x", 1), 0)
+        await until(lambda: len(plane.plane.processors) == 3)
+        assert set(plane.plane.listeners) == {"PLAINTEXT", "OTHER"}
+        plane.plane.remove("OTHER")
+        await plane.plane.wait_closed()
         with pytest.raises(ConnectionError):
             await connect(plane.world.network, bound.address)
 

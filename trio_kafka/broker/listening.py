@@ -4,6 +4,9 @@ A change is refused, and changes nothing, where a new address cannot be bound: w
 has the sockets bound before it is decided on (`prepared`), and they are served as soon as it is
 published (`follow`), before those that are gone are closed. What is in force without having been
 prepared is bound by a task of its own, which tells the log if it cannot.
+A new listener with the address of one that goes gets its socket: who connects meanwhile waits. One
+whose address overlaps with that (the same port on every address) is bound when it is closed, which
+can only be told to the log.
 A listener that stays keeps its socket: another address is bound at the next start, as in Kafka.
 What clients are told of listeners is registered at the start alone. Source: KIP-226; Apache Kafka
 4.4.0.
@@ -86,7 +89,11 @@ class Listening:
         self._wanted = {one.name: one for one in listener_settings(config)}
         served = self._data.listeners
         for name, settings in self._wanted.items():
-            if name not in served and name in self._ready:
+            heir_of = self._going(settings, self._wanted)
+            if name not in served and heir_of is not None:
+                self._data.rename(heir_of, settings)
+                _logger.info("listener renamed", listener=f"{name}://{served[name].address}")
+            elif name not in served and name in self._ready:
                 self._data.add(self._ready.pop(name))
                 _logger.info("listener added", listener=f"{name}://{served[name].address}")
             if name in served:
@@ -106,16 +113,40 @@ class Listening:
         """
         names = {name: changed[name] for name in _NAMES if name in changed}
         layers = Layers(config=self._written, dynamic=names).usable()[0]
-        wanted = listener_settings(layers.effective())
+        wanted = {one.name: one for one in listener_settings(layers.effective())}
         try:
-            for settings in wanted:
-                if settings.name not in self._data.listeners:
-                    self._ready[settings.name] = await self._bind(settings)
+            for name, settings in wanted.items():
+                if name in self._data.listeners or self._going(settings, wanted) is not None:
+                    continue
+                try:
+                    self._ready[name] = await self._bind(settings)
+                except KafkaError:
+                    if not self._port_goes(settings, wanted):
+                        raise
             yield
         finally:
             for bound in self._ready.values():
                 bound.socket.close()
             self._ready = {}
+
+    def _going(
+        self, settings: ListenerSettings, wanted: Mapping[str, ListenerSettings]
+    ) -> str | None:
+        """The listener that is not wanted any more, and whose socket is what another one needs."""
+        for name, served in self._data.listeners.items():
+            at = (served.settings.host, served.address.port)
+            if name not in wanted and at == (settings.host, settings.port):
+                return name
+        return None
+
+    def _port_goes(
+        self, settings: ListenerSettings, wanted: Mapping[str, ListenerSettings]
+    ) -> bool:
+        """Whether what keeps an address from being bound may be a listener that goes."""
+        return any(
+            name not in wanted and served.address.port == settings.port
+            for name, served in self._data.listeners.items()
+        )
 
     async def _bind(self, settings: ListenerSettings) -> BoundListener:
         try:
@@ -126,6 +157,7 @@ class Listening:
 
     async def _bind_late(self) -> None:
         """Of what is in force, that which nobody had bound before."""
+        await self._data.wait_closed()
         for settings in list(self._wanted.values()):
             if settings.name in self._data.listeners:
                 continue

@@ -23,10 +23,14 @@ RETIRE_S: Final = 30.0  # for what is in hand, before connections are closed all
 
 @frozen
 class BoundListener:
-    """A socket that listens, and what it is for. Nobody accepts from it yet."""
+    """A socket that listens, and what it is for. Nobody accepts from it yet.
+
+    after: set when whoever had the socket before accepts from it no more; None: nobody had it.
+    """
 
     settings: ListenerSettings
     socket: Listener
+    after: trio.Event | None = None
 
     @property
     def address(self) -> Endpoint:
@@ -70,6 +74,9 @@ class ServedListener:
         self.name = f"{plane}-plane-kafka-socket-acceptor-{labels}-{self.address.port}"
         self._threads = f"{plane}-plane-kafka-network-thread-{node_id}-{labels}"
         self._socket = bound.socket
+        self._after = bound.after
+        self._given = False  # the socket is another's
+        self.accepted_last = trio.Event()  # nothing is accepted here any more
         self._shared = shared
         title = f"listener {settings.name}://{self.address}"
         self._node = node.add(title, "listener", self.figures)
@@ -106,11 +113,15 @@ class ServedListener:
                         try:
                             task_status.started()
                             await opened.wait()
+                            if self._after is not None:
+                                await self._after.wait()
                             with self._node.child(self.name, "task", acceptor.figures):
                                 await acceptor.run()
                         finally:
-                            self._socket.close()
+                            if not self._given:
+                                self._socket.close()
                             gate.close()
+                            self.accepted_last.set()
                     await trio.sleep_forever()
         finally:
             self._node.remove()
@@ -134,6 +145,12 @@ class ServedListener:
     def stop_accepting(self) -> None:
         """Close the socket; connections go on."""
         self._accepting.cancel()
+
+    def hand_over(self, settings: ListenerSettings) -> BoundListener:
+        """Accept no more; the socket, with who waits in its queue, for another listener."""
+        self._given = True
+        self.stop_accepting()
+        return BoundListener(settings, self._socket, after=self.accepted_last)
 
     def begin_draining(self) -> None:
         """Accept and read nothing more; connections end as soon as nothing of theirs is in hand."""

@@ -150,6 +150,19 @@ class Plane:
         self._retiring.append(served)
         self._tasks.start_soon(self._retire, served, name=f"{served.name}-retire")
 
+    def rename(self, name: str, settings: ListenerSettings) -> None:
+        """Serve the address of a listener that goes as another one: as `remove` and `add`, but who
+        connects meanwhile waits.
+        """
+        bound = self.listeners[name].hand_over(settings)
+        self.remove(name)
+        self.add(bound)
+
+    async def wait_closed(self) -> None:
+        """Until the sockets of listeners that go are closed, which is at once."""
+        for served in list(self._retiring):
+            await served.accepted_last.wait()
+
     def resize(self, name: str, processors: int) -> None:
         """Let a listener have so many processors."""
         self.listeners[name].resize(processors)

@@ -40,8 +40,8 @@ class Fault:
     partition: that the request names, of the topic if there is one; all of the request has the
         fault then, whatever else it names.
     after: how many of them pass first. every: of those that follow the first, and each nth after
-        it. times: how many have the fault, None: all that follow. chance: of each of these, by `seed`
-        where there is one.
+        it. times: how many have the fault, None: all that follow. chance: of each of these; by
+        `seed` where there is one.
     window_s: from, to; seconds since the rule was added, in which it is one.
     delay_s: from, to. error: the API's answer. close: the connection ends. throttle_s: what an
         answer that can say so says of it; a client then waits by itself.
