@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.log.kit import append, batch, new_log, offsets, read_all
+from tests.log.kit import append, batch, headers, new_log, offsets, read_all
+from trio_kafka.log.append_slow import append_slow
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.recovery import open_log
 from trio_kafka.log.sync import close, sync
@@ -53,6 +54,20 @@ async def test_what_was_not_written_goes_with_the_roll_and_the_end(autojump_cloc
     await close(log)
 
     assert lengths(log) == {FIRST: len(batch()), f"{1:020}.log": 2 * len(batch())}
+
+
+async def test_a_roll_by_threads_gives_back_what_was_not_written(autojump_clock, world):
+    log = preallocated(world)
+    append(log, batch())
+    append(log, batch())
+    larger = batch(size=len(batch()))  # the rest of the segment has no room for it
+
+    async with log.writing:
+        await append_slow(log, memoryview(larger), headers(larger), 0)
+
+    second = f"{2:020}.log"
+    assert [segment.size for segment in log.segments] == [2 * len(batch()), len(larger)]
+    assert lengths(log) == {FIRST: 2 * len(batch()), second: SEGMENT}
 
 
 async def test_readers_find_the_end_where_the_zeros_begin(autojump_clock, world):
