@@ -2,10 +2,10 @@
 
 from attrs import define, field
 
-from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member
-from trio_kafka.coordinators.groups.classic.values import Joined, Synced
+from trio_kafka.coordinators.groups.classic.values import Joined, Joining, Synced
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 
@@ -30,6 +30,18 @@ class Act:
 
     def unwatch(self, member_id: str) -> None:
         self.effects.cancel_timer(self.group.session_timer(member_id))
+
+    def restate(self, member: Member, joining: Joining) -> None:
+        """What the member can speak, and its timeouts, are those of this join."""
+        self.group.roster.speak(member, joining.protocols)
+        member.rebalance_timeout_ms = joining.rebalance_timeout_ms
+        member.session_timeout_ms = joining.session_timeout_ms
+
+    def park_join(self, member: Member, joining: Joining, ticket: Ticket) -> None:
+        """A known member's join waits. One that joins again has given up its request before."""
+        self.restate(member, joining)
+        self.refuse_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+        self.group.roster.park(member, ticket)
 
     def answer_join(self, member: Member, joined: Joined) -> None:
         """If its join waits."""

@@ -17,7 +17,6 @@ from trio_kafka.coordinators.groups.classic.rebalance import (
 from trio_kafka.coordinators.groups.classic.replacing import replace_static_member
 from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, Joined, Joining
-from trio_kafka.coordinators.groups.classic.waiting import park_join
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 
@@ -94,7 +93,7 @@ def _join_known(act: Act, joining: Joining, ticket: Ticket) -> None:
         # It may not have got the answer before; a follower that changes nothing is no cause.
         act.effects.answer(ticket, act.current(member_id))
     else:
-        park_join(act, member, joining, ticket)
+        act.park_join(member, joining, ticket)
         prepare_or_complete(act, cause)
 
 

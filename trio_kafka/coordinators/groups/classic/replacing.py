@@ -23,7 +23,6 @@ from trio_kafka.coordinators.groups.classic.values import (
     Joined,
     Joining,
 )
-from trio_kafka.coordinators.groups.classic.waiting import park_join, restate
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 
@@ -44,7 +43,7 @@ def replace_static_member(act: Act, joining: Joining, old_id: str, ticket: Ticke
     old = group.roster[old_id]
     member = _rename(act, old, joining.new_member_id)
     if group.phase is not ClassicState.STABLE:
-        park_join(act, member, joining, ticket)
+        act.park_join(member, joining, ticket)
         if group.phase is ClassicState.COMPLETING_REBALANCE:
             # The leader may know the old id already, and assign to it.
             prepare(act, f"static member {joining.instance_id} is back during the rebalance")
@@ -52,7 +51,7 @@ def replace_static_member(act: Act, joining: Joining, old_id: str, ticket: Ticke
             complete_if_joined(act)
         return
     said = old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms
-    restate(act, member, joining)
+    act.restate(member, joining)
     if group.roster.elected_protocol() == group.protocol_name:
         answer = _answer(act, joining, leader_before)
         _store(act, ticket, answer, _undo(member, old_id, said))

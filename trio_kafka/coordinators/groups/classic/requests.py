@@ -4,7 +4,7 @@ Each is an event of the machine of a shard; the answers are those of the modules
 """
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Protocol, cast
 
 from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic import joining as joins
@@ -12,7 +12,6 @@ from trio_kafka.coordinators.groups.classic import leaving as leaves
 from trio_kafka.coordinators.groups.classic import session
 from trio_kafka.coordinators.groups.classic import syncing as syncs
 from trio_kafka.coordinators.groups.classic.act import Act
-from trio_kafka.coordinators.groups.classic.door import ClassicDoor
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.opening import open_group
 from trio_kafka.coordinators.groups.classic.values import (
@@ -26,6 +25,29 @@ from trio_kafka.coordinators.groups.classic.values import (
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.steps import Steps
+
+
+class ClassicDoor(Protocol):
+    """What a group of another kind offers to members that speak the classic protocol: a consumer
+    group has it, so that members can be upgraded one by one. Answers are those of a classic group:
+    see `joining`, `syncing`, `session`, `leaving`.
+    """
+
+    def classic_join(
+        self, groups: Groups, joining: Joining, ticket: Ticket, now_ms: int
+    ) -> Effects | Steps[Effects]: ...
+
+    def classic_sync(
+        self, groups: Groups, syncing: Syncing, ticket: Ticket, now_ms: int
+    ) -> Effects | Steps[Effects]: ...
+
+    def classic_heartbeat(
+        self, groups: Groups, beating: Beating, ticket: Ticket, now_ms: int
+    ) -> Effects | Steps[Effects]: ...
+
+    def classic_leave(
+        self, groups: Groups, members: Sequence[Leaving], ticket: Ticket, now_ms: int
+    ) -> Effects | Steps[Effects]: ...
 
 
 def join(
