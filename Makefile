@@ -8,11 +8,13 @@
 PYTHON ?= $(firstword $(shell command -v python3.11 python3))
 BIN := .venv/bin
 UV := $(BIN)/uv
-PIP := $(UV) pip install --quiet --python $(BIN)/python
+PIP := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 EXTRAS := --extra http --extra workers
 ARGS ?=
+# Without kept bytecode every start compiles all it imports: 0.6 s of CPU.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test test-long bench lint format types layers news wheel lock clean
 

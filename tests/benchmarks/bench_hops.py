@@ -20,7 +20,7 @@ from trio_kafka.introspect.channels import UNBOUNDED, open_channel
 from trio_kafka.introspect.lives import Lives
 from trio_kafka.introspect.stamps import LIVES, NOWHERE, Stamps, Sums
 from trio_kafka.introspect.tree import Node
-from trio_kafka.network import processor, sending
+from trio_kafka.network import receiving, sending
 from trio_kafka.network.turn import Turn
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.scripted_client import connected, frame
@@ -158,19 +158,19 @@ def uncounted() -> Iterator[None]:
     """Requests have no stamps of their own, and are not summed."""
     shared = Stamps(0.0, 0.0)
     sums: dict[int, Any] = {18: Nobody()}
-    stamps, sent = processor.Stamps, sending.Sending._sent
+    stamps, sent = receiving.Stamps, sending.Sending._sent
 
     def without(self: Any, requests: Any) -> None:
         self._elapsed()
         for request in requests:
             (sums.get(request.code >> 16) or sums[18]).add(request.stamps, 0.0)
 
-    vars(processor)["Stamps"] = lambda *_: shared
+    vars(receiving)["Stamps"] = lambda *_: shared
     sending.Sending._sent = without  # type: ignore[method-assign]
     try:
         yield
     finally:
-        vars(processor)["Stamps"] = stamps
+        vars(receiving)["Stamps"] = stamps
         sending.Sending._sent = sent  # type: ignore[method-assign]
 
 

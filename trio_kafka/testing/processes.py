@@ -118,12 +118,15 @@ def child_process(
     """A child until the block ends; what it prints is added to `log`, in whose directory it runs.
 
     So no child finds modules in the directory that its parent happens to be in. It has a session
-    of its own: Ctrl-C ends the block, which stops it in order.
+    of its own: Ctrl-C ends the block, which stops it in order. It may keep bytecode: without, each
+    start compiles all that it imports.
     """
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     with log.open("ab") as output:
         process = subprocess.Popen(
             command,
             cwd=log.parent,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
