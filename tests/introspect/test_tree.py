@@ -94,3 +94,18 @@ def test_a_walk_goes_on_when_nodes_come_and_go_on_its_way() -> None:
     root.add("third", "part")
 
     assert {node.name for _, node in walk} <= {"first", "second", "third"}
+
+
+def test_children_that_pass_are_made_when_somebody_looks() -> None:
+    root = Node("root", "broker")
+    names = ["a"]
+    child = root.add(
+        "many", "part", passing=lambda node: [Node(name, "part", parent=node) for name in names]
+    )
+    child.add("kept", "part")
+
+    assert [node.path for node in child.children] == ["root/many/kept", "root/many/a"]
+    names.append("b")
+    assert [node.name for _, node in root.walk()] == ["root", "many", "kept", "a", "b"]
+    child.remove()
+    assert [node.name for node in child.children] == ["kept"]

@@ -6,7 +6,7 @@ enter the tree. Adding and removing a node costs below 1 µs, keeping it nothing
 attributes of its own, and `figures` reads them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
@@ -39,7 +39,7 @@ def no_figures() -> Figures:
 class Node:
     """One place in the tree; children keep the order in which they came."""
 
-    __slots__ = ("_children", "_figures", "kind", "name", "parent")
+    __slots__ = ("_children", "_figures", "_passing", "kind", "name", "parent")
 
     def __init__(
         self,
@@ -53,10 +53,22 @@ class Node:
         self.parent = parent
         self._figures = figures
         self._children: dict[Node, None] = {}
+        self._passing: Callable[[Node], Iterable[Node]] | None = None
 
-    def add(self, name: str, kind: Kind, figures: Callable[[], Figures] = no_figures) -> "Node":
-        """A new child; whoever adds it removes it, or uses `child`."""
+    def add(
+        self,
+        name: str,
+        kind: Kind,
+        figures: Callable[[], Figures] = no_figures,
+        passing: "Callable[[Node], Iterable[Node]] | None" = None,
+    ) -> "Node":
+        """A new child; whoever adds it removes it, or uses `child`.
+
+        passing: gives children of the new node that are made when somebody looks: of things that
+        are too many, or change too often, to keep nodes.
+        """
         node = Node(name, kind, figures, self)
+        node._passing = passing  # noqa: SLF001 - same class
         self._children[node] = None
         return node
 
@@ -65,7 +77,7 @@ class Node:
 
         Whoever has the node is who gives the figures: a cycle, were they kept.
         """
-        self._figures = no_figures
+        self._figures, self._passing = no_figures, None
         if self.parent is not None:
             self.parent._children.pop(self, None)  # noqa: SLF001 - same class
             self.parent = None
@@ -83,7 +95,9 @@ class Node:
 
     @property
     def children(self) -> tuple["Node", ...]:
-        return tuple(self._children)
+        if self._passing is None:
+            return tuple(self._children)
+        return (*self._children, *self._passing(self))
 
     @property
     def path(self) -> str:
