@@ -68,7 +68,7 @@ class Node:
         are too many, or change too often, to keep nodes.
         """
         node = Node(name, kind, figures, self)
-        node._passing = passing  # noqa: SLF001 - same class
+        node._passing = passing
         self._children[node] = None
         return node
 
@@ -79,7 +79,7 @@ class Node:
         """
         self._figures, self._passing = no_figures, None
         if self.parent is not None:
-            self.parent._children.pop(self, None)  # noqa: SLF001 - same class
+            self.parent._children.pop(self, None)
             self.parent = None
 
     @contextmanager
