@@ -25,7 +25,7 @@ run: .venv/run.stamp
 	$(BIN)/trio-kafka start --embedded
 
 test: .venv/test.stamp
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n 2 $(ARGS)
 
 test-long: .venv/test.stamp
 	$(BIN)/pytest --sizes long $(ARGS)
