@@ -200,7 +200,7 @@ class AroundErrand(Parking):
         spent = self._own_s
         if self._began:
             spent += around.elapsed() - self._began
-        one.calls += 1
+        one.counted += 1
         one.seconds += spent
         if spent > one.alarm_s:
             one.note_slow(spent)

@@ -34,8 +34,7 @@ class Chains:
         def link() -> None:
             nonlocal handler
             if neighbours:
-                made = Link(route, handler, neighbours[::-1], self.means)
-                handler = made.serve_waiting if waits else made.serve
+                handler = Link(route, handler, neighbours[::-1], self.means, waits=waits).serve
                 neighbours.clear()
 
         for one in reversed(self.interceptors.of(route.api)):

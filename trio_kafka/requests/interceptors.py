@@ -45,6 +45,13 @@ class InterceptorError(Exception):
     """An interceptor broke its contract; the message says how."""
 
 
+@define(eq=False)
+class Rounds:
+    """Calls of all of one side of a link that are counted in one go."""
+
+    count: int = 0
+
+
 @define(eq=False, kw_only=True)
 class Interception:
     """One interceptor in its place.
@@ -52,7 +59,8 @@ class Interception:
     key: the API that it is for, None: all. deadline_s: how long it may take of its own, what it
     waits for in `forward` not counted. versions: those that it understands, by key of the API.
     Counts are plain attributes, so that counting costs next to nothing: `calls`, of those `errors`
-    and `refused` (KafkaErrors) and `late`; `seconds` in all and `longest_s`.
+    and `refused` (KafkaErrors) and `late`; `seconds` in all and `longest_s`, of a sample where
+    there are several (`requests.unrolled`).
     """
 
     kind: Kind
@@ -63,7 +71,7 @@ class Interception:
     deadline_s: float | None
     versions: Mapping[int, Versions]
     limiter: trio.CapacityLimiter | None = None
-    calls: int = field(default=0, init=False)
+    counted: int = field(default=0, init=False)  # calls, but for those in rounds
     errors: int = field(default=0, init=False)
     refused: int = field(default=0, init=False)
     late: int = field(default=0, init=False)
@@ -72,6 +80,18 @@ class Interception:
     # What takes longer is worth more than one comparison: a new longest, or late.
     alarm_s: float = field(default=0.0, init=False)
     node: Node | None = field(default=None, init=False)
+    _rounds: dict[object, Rounds] = field(factory=dict, init=False)
+
+    @property
+    def calls(self) -> int:
+        return self.counted + sum(rounds.count for rounds in self._rounds.values())
+
+    def join(self, place: object, rounds: Rounds) -> None:
+        """Be counted by these rounds too. place: of the route, which may be made anew."""
+        before = self._rounds.get(place)
+        if before is not None:
+            self.counted += before.count
+        self._rounds[place] = rounds
 
     def note_slow(self, spent_s: float) -> bool:
         """A call took longer than `alarm_s`. True: it was over its deadline."""

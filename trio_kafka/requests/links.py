@@ -21,6 +21,7 @@ from trio_kafka.requests.interceptors import Interception
 from trio_kafka.requests.opening import has_ranges, opened, release_ranges
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.requests.slices import LARGE, Lazily
+from trio_kafka.requests.unrolled import Raised, unrolled
 from trio_kafka.steps import Steps, whole
 
 BEFORE: Final = "before"
@@ -37,7 +38,9 @@ class Means:
 
 
 class Link:
-    """`layers`: outermost first; no `around` among them."""
+    """`layers`: outermost first; no `around` among them. `serve`: in the place of a handler, async
+    if that `waits`.
+    """
 
     def __init__(
         self,
@@ -45,81 +48,57 @@ class Link:
         inner: Callable[..., Any],
         layers: Sequence[Interception],
         means: Means,
+        *,
+        waits: bool,
     ) -> None:
         self._route = route
-        self._inner = inner
         self._elapsed = means.elapsed
         self._failures = means.failures
         self._response = route.api.response
         self._has_ranges = has_ranges(route.api.response)
         self._afters = _afters_of(layers)
-        self._befores = tuple(
-            (one, one.function, _afters_of(layers[:n]))
-            for n, one in enumerate(layers)
-            if one.kind == BEFORE
+        befores = [(n, one) for n, one in enumerate(layers) if one.kind == BEFORE]
+        self._befores = tuple((one, _afters_of(layers[:n])) for n, one in befores)
+        self.serve = unrolled(
+            self,
+            inner,
+            [one for _, one in befores],
+            [one for one, _ in self._afters],
+            response=self._response,
+            elapsed=self._elapsed,
+            place=(means.failures, route.api.key, route.version),
+            waits=waits,
         )
-
-    def serve(self, message: Any, context: Context) -> Any:
-        """In the place of a plain handler."""
-        if self._befores:
-            answer = self._enter(message, context)
-            if answer is not None:
-                return None if answer is NO_ANSWER else answer
-        if not self._afters:
-            return self._inner(message, context)
-        made = Lazily.made
-        try:
-            answer = self._inner(message, context)
-        except Exception as error:  # noqa: BLE001 - it is judged
-            answer = self._say(message, context, error)
-        return self._leave(message, context, answer, made)
-
-    async def serve_waiting(self, message: Any, context: Context) -> Any:
-        """In the place of an async handler."""
-        if self._befores:
-            answer = self._enter(message, context)
-            if answer is not None:
-                return None if answer is NO_ANSWER else answer
-        if not self._afters:
-            return await self._inner(message, context)
-        made = Lazily.made
-        try:
-            answer = await self._inner(message, context)
-        except Exception as error:  # noqa: BLE001 - it is judged
-            answer = self._say(message, context, error)
-        return self._leave(message, context, answer, made)
 
     # --- on the way in
 
-    def _enter(self, message: Any, context: Context) -> Any:
-        """The answer of the first `before` that has one, as those outside of it leave it."""
-        elapsed, stamps = self._elapsed, context.request.stamps
-        began = now = elapsed()
-        one, _, outer = self._befores[0]
+    def entered(
+        self,
+        at: int,
+        message: Any,
+        context: Context,
+        *,
+        began: float,
+        now: float | None,
+        answer: Any,
+    ) -> Any:
+        """A `before` has given an answer or raised: no more are asked, and those outside of it see
+        what becomes of it.
+        """
+        one, outer = self._befores[at]
+        spent = self._ended([one for one, _ in self._befores[:at]], began, now, context)
         try:
-            for one, call, outer in self._befores:  # noqa: B007 - of the one that ends the loop
-                answer = call(message, context)
-                if answer is not None or stamps.answered:
-                    self._check(one, answer, context)
-                then = elapsed()
-                spent, now = then - now, then
-                one.calls += 1
-                one.seconds += spent
-                if spent > one.alarm_s:
-                    self._note_slow(one, spent)
-                if answer is not None:
-                    break
-            else:
-                stamps.plugin_s += now - began
-                return None
+            if type(answer) is Raised:
+                raise answer.error
+            self._check(one, answer, context)
+            self._count(one, spent)
         except BaseException as error:  # noqa: BLE001 - it ends here, whatever it is
-            answer = self._blame(one, message, context, error, elapsed() - now)
-        stamps.plugin_s += elapsed() - began
-        return self._show(message, context, answer, outer) if wants_answer(message) else NO_ANSWER
+            answer = self._blame(one, message, context, error, spent)
+        return self._show(message, context, answer, outer) if wants_answer(message) else None
 
     # --- on the way out
 
-    def _leave(self, message: Any, context: Context, answer: Any, lazy: int) -> Any:
+    def leave(self, message: Any, context: Context, answer: Any, lazy: int) -> Any:
         """What the `after`s make of whatever a handler gave. lazy: `Lazily.made` before it did."""
         kind = type(answer)
         if kind is self._response and Lazily.made == lazy:
@@ -138,10 +117,10 @@ class Link:
             if type(answer) is GeneratorType:
                 answer = yield from answer
                 if type(answer) is Delayed or answer is None or answer is NO_ANSWER:
-                    return self._leave(message, context, answer, lazy)
+                    return self.leave(message, context, answer, lazy)
             answer = yield from opened(self._route, answer)
         except Exception as error:  # noqa: BLE001 - it is judged
-            answer = self._say(message, context, error)
+            answer = self.say(message, context, error)
         return self._show(message, context, answer, self._afters)
 
     def _complete(
@@ -156,8 +135,25 @@ class Link:
         try:
             answer = try_complete(timed_out)
         except Exception as error:  # noqa: BLE001 - it is judged
-            answer = self._say(message, context, error)
-        return None if answer is None else self._leave(message, context, answer, made)
+            answer = self.say(message, context, error)
+        return None if answer is None else self.leave(message, context, answer, made)
+
+    def shown(
+        self,
+        at: int,
+        message: Any,
+        context: Context,
+        *,
+        began: float,
+        now: float | None,
+        answer: Any,
+        made: Any,
+    ) -> Any:
+        """An `after` has made something of the answer, or raised: those outside of it see that."""
+        one, _ = self._afters[at]
+        spent = self._ended([one for one, _ in self._afters[:at]], began, now, context)
+        answer = self._replaced(one, message, context, answer=answer, made=made, spent=spent)
+        return self._show(message, context, answer, self._afters[at + 1 :])
 
     def _show(self, message: Any, context: Context, answer: Any, afters: Afters) -> Any:
         """The answer as these leave it."""
@@ -166,30 +162,46 @@ class Link:
         for one, call in afters:
             try:
                 made = call(message, answer, context)
-                if made is not None or stamps.answered:
-                    self._check(one, made, context)
             except BaseException as error:  # noqa: BLE001 - it ends here, whatever it is
-                if self._has_ranges:
-                    release_ranges(answer)
-                made = answer = self._blame(one, message, context, error, elapsed() - now)
-                now = elapsed()
+                made = Raised(error)
+            then = elapsed()
+            spent, now = then - now, then
+            if made is None and not stamps.answered:
+                self._count(one, spent)
             else:
-                then = elapsed()
-                spent, now = then - now, then
-                one.calls += 1
-                one.seconds += spent
-                if spent > one.alarm_s:
-                    self._note_slow(one, spent)
-            if made is not None and made is not answer:
-                if self._has_ranges:
-                    release_ranges(answer, unless=made)
-                answer = made
+                answer = self._replaced(
+                    one, message, context, answer=answer, made=made, spent=spent
+                )
         stamps.plugin_s += now - began
         return answer
 
+    def _replaced(
+        self,
+        one: Interception,
+        message: Any,
+        context: Context,
+        *,
+        answer: Any,
+        made: Any,
+        spent: float,
+    ) -> Any:
+        """What an `after` has made in the place of an answer, or raised."""
+        try:
+            if type(made) is Raised:
+                raise made.error
+            self._check(one, made, context)
+            self._count(one, spent)
+        except BaseException as error:  # noqa: BLE001 - it ends here, whatever it is
+            if self._has_ranges:
+                release_ranges(answer)
+            return self._blame(one, message, context, error, spent)
+        if made is not answer and self._has_ranges:
+            release_ranges(answer, unless=made)
+        return made
+
     # --- what goes wrong
 
-    def _say(self, message: Any, context: Context, error: Exception) -> Any:
+    def say(self, message: Any, context: Context, error: Exception) -> Any:
         """The error of a handler as an answer."""
         request = context.request
         code, text = self._failures.judge(request, self._route, error)
@@ -204,15 +216,35 @@ class Link:
         spent: float,
     ) -> Any:
         """The answer to what an interceptor raised."""
-        one.calls += 1
-        one.seconds += spent
-        if spent > one.alarm_s:
-            self._note_slow(one, spent)
+        self._count(one, spent)
         request = context.request
         code, text = self._failures.blame(one, request, self._route, error)
         return self._failures.answer(request, self._route, message, code, text)
 
-    def _note_slow(self, one: Interception, spent: float) -> None:
+    def _ended(
+        self,
+        called: Sequence[Interception],
+        began: float,
+        now: float | None,
+        context: Context,
+    ) -> float:
+        """A side does not go on: how long the last one took. called: those before it."""
+        ended = self._elapsed()
+        context.request.stamps.plugin_s += ended - began
+        if now is not None:
+            return ended - now
+        for one in called:
+            one.counted += 1
+        return ended - began
+
+    def _count(self, one: Interception, spent: float) -> None:
+        one.counted += 1
+        one.seconds += spent
+        if spent > one.alarm_s:
+            self.note_slow(one, spent)
+
+    def note_slow(self, one: Interception, spent: float) -> None:
+        """A call took longer than its `alarm_s`."""
         if one.note_slow(spent):
             tell_late(one, self._route.api.name, spent)
 
