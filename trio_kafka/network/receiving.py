@@ -48,11 +48,23 @@ class Receiving:
         try:
             if framer.buffer is not None:
                 frame = framer.next()
-            if frame is None:
-                frame = self._receive(connection)
+            while frame is None and connection.readable:
+                room = framer.room()
+                n = connection.socket.receive_into(room)
+                if not n:
+                    self._end(connection, items.LEFT, "within a frame" if framer.pending else "")
+                    return None
+                frame = framer.received(n)
+                connection.progress = self._turn.time
+                # After PEER_DONE no edge comes: read until 0.
+                connection.readable = n == len(room) or connection.left
+                if n >= SMALL and frame is None and self._is_over():
+                    # A large frame has used up the turn: others first.
+                    connection.queued = connection.readable = True
+                    self._ready.append(connection)
+                    return None
         except BlockingIOError:
             connection.readable = False
-            framer.rest()
         except MemoryFullError as full:
             connection.muted |= items.MEMORY
             full.wait(partial(connection.processor.post, items.MemoryGiven(connection)))
@@ -61,6 +73,7 @@ class Receiving:
         except OSError as error:
             self._close(connection, items.GONE, str(error))
         if frame is None:
+            framer.rest()
             return None
         connection.muted = items.IN_HAND
         connection.requests += 1
@@ -68,27 +81,3 @@ class Receiving:
         code, correlation, length = HEAD(frame, 0)
         stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
         return Request(frame, code, correlation, length, connection, stamps)
-
-    def _receive(self, connection: Connection) -> memoryview | None:
-        """Its next frame, not whole yet. Raises BlockingIOError, OSError, FrameSizeError."""
-        framer = connection.framer
-        frame = None
-        while frame is None:
-            if not connection.readable:
-                framer.rest()
-                return None
-            room = framer.room()
-            n = connection.socket.receive_into(room)
-            if not n:
-                self._end(connection, items.LEFT, "within a frame" if framer.pending else "")
-                return None
-            frame = framer.received(n)
-            connection.progress = self._turn.time
-            # After PEER_DONE no edge comes: read until 0.
-            connection.readable = n == len(room) or connection.left
-            if n >= SMALL and frame is None and self._is_over():
-                # A large frame has used up the turn: others first.
-                connection.queued = connection.readable = True
-                self._ready.append(connection)
-                return None
-        return frame
