@@ -1,0 +1,368 @@
+"""JoinGroup: who is let in, who is told what, and what a join changes for the others."""
+
+import pytest
+
+from tests.coordinators.groups.classic.kit import (
+    BOTH,
+    DELAY_MS,
+    GROUP,
+    RANGE,
+    REBALANCE_MS,
+    ROUND_ROBIN,
+    SESSION_MS,
+    ClassicKit,
+    subscription,
+)
+from trio_kafka.coordinators.groups.classic.farewell import dismiss
+from trio_kafka.coordinators.groups.classic.joining import NEW_MEMBER_TIMEOUT_MS
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joined, JoinedMember
+from trio_kafka.errors import ErrorCode
+
+
+def test_a_new_member_is_given_an_id_to_come_back_with() -> None:
+    kit = ClassicKit()
+
+    asked = kit.join(client="app")
+
+    assert asked.answer == Joined(member_id="app-1", error=ErrorCode.MEMBER_ID_REQUIRED)
+    assert kit.state == "Empty"
+    assert kit.group.roster.pending == {"app-1"}
+
+
+def test_an_id_that_nobody_comes_back_with_is_forgotten_after_the_session_timeout() -> None:
+    kit = ClassicKit()
+    member = kit.new_id(session_ms=7000)
+
+    kit.wait(7000)
+
+    assert not kit.group.roster.pending
+    assert kit.join(member).code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_old_versions_join_at_once() -> None:
+    kit = ClassicKit()
+
+    asked = kit.join(version=3)
+
+    assert asked.waits
+    assert "client-1" in kit.group.roster
+
+
+def test_the_leader_alone_is_told_the_members() -> None:
+    kit = ClassicKit()
+    first, second = kit.joining(2)
+
+    kit.wait(2 * DELAY_MS)
+
+    leader = first.joined.member_id
+    told = [JoinedMember(one.joined.member_id, None, RANGE[0].metadata) for one in (first, second)]
+    assert first.joined == Joined(
+        member_id=leader,
+        generation=1,
+        protocol_type="consumer",
+        protocol_name="range",
+        leader=leader,
+        members=tuple(told),
+    )
+    assert second.joined.leader == leader
+    assert second.joined.members == ()
+    assert second.joined.generation == 1
+
+
+def test_the_first_rebalance_waits_for_its_delay() -> None:
+    kit = ClassicKit()
+    [asked] = kit.joining(1)
+
+    kit.wait(DELAY_MS - 1)
+    assert asked.waits
+    kit.wait(1)
+
+    assert asked.joined.generation == 1
+
+
+def test_members_that_come_during_the_delay_have_it_begin_anew() -> None:
+    kit = ClassicKit()
+    [first] = kit.joining(1)
+    kit.wait(DELAY_MS - 1)
+    [second] = kit.joining(1)
+
+    kit.wait(1)
+    assert first.waits
+    kit.wait(DELAY_MS)
+
+    assert first.joined.generation == second.joined.generation == 1
+
+
+def test_the_delay_is_never_longer_than_the_rebalance_timeout() -> None:
+    kit = ClassicKit()
+    [first] = kit.joining(1, rebalance_ms=7000)
+    for _ in range(7):
+        kit.wait(1000)
+        kit.joining(1, rebalance_ms=7000)
+
+    assert first.joined.generation == 1
+    assert kit.driver.now_ms == 1_000_000 + 7000
+
+
+def test_without_a_delay_a_member_begins_at_once() -> None:
+    kit = ClassicKit(delay_ms=0)
+    [asked] = kit.joining(1)
+
+    kit.wait(0)
+
+    assert asked.joined.generation == 1
+
+
+def test_a_member_that_is_not_known_is_refused() -> None:
+    kit = ClassicKit()
+
+    assert kit.join("ghost").answer == Joined(member_id="ghost", error=ErrorCode.UNKNOWN_MEMBER_ID)
+    assert kit.state == "none"
+    kit.stable(1)
+    assert kit.join("ghost").answer == Joined(member_id="ghost", error=ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+@pytest.mark.parametrize(
+    ("protocol_type", "protocols"),
+    [("consumer", ROUND_ROBIN), ("connect", RANGE), ("consumer", ()), ("", RANGE)],
+)
+def test_who_has_nothing_in_common_with_the_members_is_refused(
+    protocol_type: str, protocols: tuple[GroupProtocol, ...]
+) -> None:
+    kit = ClassicKit()
+    kit.stable(1)
+
+    asked = kit.join(protocol_type=protocol_type, protocols=protocols)
+
+    assert asked.answer == Joined(member_id="", error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+
+
+@pytest.mark.parametrize(("protocol_type", "protocols"), [("", RANGE), ("consumer", ())])
+def test_an_empty_group_wants_a_type_and_a_protocol(
+    protocol_type: str, protocols: tuple[GroupProtocol, ...]
+) -> None:
+    kit = ClassicKit()
+
+    asked = kit.join(protocol_type=protocol_type, protocols=protocols)
+
+    assert asked.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_an_empty_group_may_change_its_type() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+    kit.leave(member)
+
+    kit.joining(1, protocol_type="connect", protocols=ROUND_ROBIN)
+    kit.wait(DELAY_MS)
+
+    assert (kit.group.protocol_type, kit.group.protocol_name) == ("connect", "roundrobin")
+
+
+def test_the_members_vote_for_a_protocol_that_all_of_them_know() -> None:
+    kit = ClassicKit()
+    third = (GroupProtocol("sticky", b""), *ROUND_ROBIN, *RANGE)
+    for protocols in (BOTH, third, (*ROUND_ROBIN, *RANGE)):
+        kit.joining(1, protocols=protocols)
+
+    kit.wait(2 * DELAY_MS)
+
+    assert kit.group.protocol_name == "roundrobin"
+
+
+def test_a_protocol_that_is_named_twice_counts_once() -> None:
+    kit = ClassicKit()
+
+    [member] = kit.stable(1, protocols=(*RANGE, *RANGE))
+
+    assert kit.group.protocol_name == "range"
+    assert member in kit.group.roster
+
+
+def test_a_member_that_joins_again_gets_its_generation_while_the_leader_assigns() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+
+    again = kit.join(leader).joined
+
+    assert again.generation == 1
+    assert [member.member_id for member in again.members] == [leader, follower]
+    assert kit.join(follower).joined.members == ()
+    assert kit.state == "CompletingRebalance"
+
+
+def test_a_follower_that_changes_nothing_disturbs_nobody() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+
+    again = kit.join(follower).joined
+
+    assert (again.generation, again.leader, again.members) == (1, leader, ())
+    assert again.protocol_name == "range"
+    assert kit.state == "Stable"
+    assert kit.sync(follower).synced == follower.encode()
+
+
+def test_a_follower_that_reads_something_else_has_all_join() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+    other = (GroupProtocol("range", subscription("t", "u")),)
+
+    changed = kit.join(follower, protocols=other)
+
+    assert changed.waits
+    assert kit.beat(leader) is ErrorCode.REBALANCE_IN_PROGRESS
+    again = kit.join(leader).joined
+    assert again.members[1].metadata == other[0].metadata
+    assert changed.joined.generation == 2
+    assert kit.group.topics == {"t", "u"}
+
+
+def test_a_join_with_other_protocols_counts_for_the_vote() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable(protocols=BOTH)
+
+    kit.join(follower, protocols=ROUND_ROBIN)
+    kit.join(leader, protocols=BOTH)
+
+    assert kit.group.protocol_name == "roundrobin"
+    assert kit.join(protocols=RANGE).code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_a_join_has_its_own_timeouts() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+
+    kit.join(member, session_ms=20_000, rebalance_ms=1234)
+
+    assert kit.driver.timers[("classic-sync", GROUP)] == 1234
+    assert kit.driver.timers[("classic-session", GROUP, member)] == 20_000
+
+
+def test_who_joins_twice_is_answered_twice() -> None:
+    kit = ClassicKit()
+    first, second = kit.stable()
+    lost = kit.join(first)
+
+    again = kit.join(first)
+
+    assert lost.answer == Joined(member_id=first, error=ErrorCode.REBALANCE_IN_PROGRESS)
+    assert again.waits
+    kit.join(second)
+    assert again.joined.generation == 2
+    assert kit.group.roster.joined == 0
+
+
+def test_a_new_member_that_waits_is_given_up_after_five_minutes() -> None:
+    kit = ClassicKit()
+    old = kit.stable(1, rebalance_ms=10 * NEW_MEMBER_TIMEOUT_MS)[0]
+    new = kit.join(kit.new_id())
+
+    for _ in range(NEW_MEMBER_TIMEOUT_MS // 5000):
+        assert new.waits
+        assert kit.beat(old) is ErrorCode.REBALANCE_IN_PROGRESS
+        kit.wait(5000)
+
+    assert new.answer == Joined(member_id="", error=ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def test_an_id_that_is_pending_holds_the_rebalance_up() -> None:
+    kit = ClassicKit()
+    [leader] = kit.stable(1)
+    pending = kit.new_id()
+    first = kit.join(leader)
+
+    assert first.waits
+    second = kit.join(pending)
+
+    assert first.joined.generation == second.joined.generation == 2
+
+
+def test_an_id_that_is_pending_holds_the_rebalance_up_until_it_is_forgotten() -> None:
+    kit = ClassicKit()
+    [leader] = kit.stable(1)
+    kit.new_id()
+    asked = kit.join(leader)
+
+    kit.wait(SESSION_MS)
+
+    assert asked.joined.generation == 2
+
+
+def test_an_id_that_is_pending_is_of_no_static_member() -> None:
+    kit = ClassicKit()
+    member = kit.new_id()
+
+    asked = kit.join(member, instance="i")
+
+    assert asked.code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert kit.group.roster.pending == {member}
+
+
+def test_a_full_group_turns_new_members_away() -> None:
+    kit = ClassicKit(max_size=2)
+    members = kit.stable(2)
+
+    asked = kit.join()
+
+    assert asked.answer == Joined(member_id="", error=ErrorCode.GROUP_MAX_SIZE_REACHED)
+    assert kit.join(members[1]).code is ErrorCode.NONE
+    assert kit.state == "Stable"
+
+
+def test_while_members_join_only_those_that_wait_count() -> None:
+    kit = ClassicKit(max_size=2)
+    first, second = kit.stable(2)
+    kit.join(first)  # of two members one has come back
+    kit.join(kit.new_id())
+
+    late = kit.join(second)
+
+    assert late.answer == Joined(member_id="", error=ErrorCode.GROUP_MAX_SIZE_REACHED)
+    assert second not in kit.group.roster
+    assert kit.state == "CompletingRebalance"
+
+
+def test_a_member_that_is_pending_is_turned_away_too() -> None:
+    kit = ClassicKit(max_size=1)
+    first, second = kit.new_id(), kit.new_id()
+    kit.join(first)
+
+    assert kit.join(second).code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert not kit.group.roster.pending
+
+
+def test_a_group_that_has_ended_lets_nobody_in() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+    kit.driver.apply(lambda _, now_ms: dismiss(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
+
+    assert kit.join().code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert kit.join(member).answer == Joined(
+        member_id=member, error=ErrorCode.COORDINATOR_NOT_AVAILABLE
+    )
+
+
+def test_a_rebalance_says_why() -> None:
+    kit = ClassicKit()
+    [leader] = kit.stable(1)
+
+    kit.join(leader, reason="topics have changed")
+
+    assert kit.group.describe()["cause"] == f"leader {leader} joins again (topics have changed)"
+    assert [one.generation for one in kit.group.rebalances] == [0, 1]
+
+
+def test_the_first_members_are_kept_until_the_rebalance_timeout() -> None:
+    """Those who live, but do not join."""
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+    asked = kit.join(leader)
+
+    for _ in range(REBALANCE_MS // 5000):
+        assert asked.waits
+        kit.beat(follower)
+        kit.wait(5000)
+
+    assert [member.member_id for member in asked.joined.members] == [leader]
+    assert kit.beat(follower) is ErrorCode.UNKNOWN_MEMBER_ID

@@ -1,0 +1,102 @@
+"""Heartbeats, and members that are silent."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.coordinators.groups.classic.kit import GROUP, SESSION_MS, ClassicKit
+from trio_kafka.coordinators.groups.classic.farewell import dismiss
+from trio_kafka.errors import ErrorCode
+
+
+def test_a_member_lives_while_it_is_heard() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+
+    for _ in range(10):
+        kit.wait(SESSION_MS - 1)
+        assert kit.beat(member) is ErrorCode.NONE
+    kit.wait(SESSION_MS)
+
+    assert kit.state == "Empty"
+    assert kit.beat(member) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_the_others_rebalance_without_one_that_is_silent() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+    kit.wait(SESSION_MS // 2)
+    kit.beat(follower)
+
+    kit.wait(SESSION_MS // 2)
+
+    assert kit.beat(follower) is ErrorCode.REBALANCE_IN_PROGRESS
+    asked = kit.join(follower)
+    assert asked.joined.leader == follower
+    assert leader not in kit.group.roster
+
+
+def test_heartbeats_are_welcome_while_the_leader_assigns() -> None:
+    kit = ClassicKit()
+    leader, _ = kit.completing()
+
+    assert kit.beat(leader) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ({"member_id": "ghost"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"generation": 2}, ErrorCode.ILLEGAL_GENERATION),
+        ({"instance": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"member_id": "ghost", "generation": 2}, ErrorCode.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_who_is_heard_is_checked(how: Mapping[str, Any], code: ErrorCode) -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+
+    assert kit.beat(**{"member_id": member, **how}) is code
+
+
+def test_a_group_that_is_not_there_or_has_ended_says_so() -> None:
+    kit = ClassicKit()
+
+    assert kit.beat("ghost", generation=1) is ErrorCode.UNKNOWN_MEMBER_ID
+    [member] = kit.stable(1)
+    kit.driver.apply(lambda _, now_ms: dismiss(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
+    assert kit.beat(member) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_one_that_waits_is_not_silent() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+    asked = kit.join(leader)
+
+    for _ in range(5):
+        kit.wait(SESSION_MS - 1000)
+        kit.beat(follower)
+
+    assert asked.waits
+    assert leader in kit.group.roster
+
+
+def test_the_last_one_that_is_missing_holds_nobody_up_once_it_is_given_up() -> None:
+    kit = ClassicKit()
+    leader, _ = kit.stable()
+    asked = kit.join(leader)
+
+    kit.wait(SESSION_MS)
+
+    assert [member.member_id for member in asked.joined.members] == [leader]
+
+
+def test_a_silent_member_has_no_timer_left() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+
+    kit.wait(SESSION_MS)
+
+    assert not [key for key in kit.driver.timers if GROUP in key]
+    assert member not in kit.group.roster

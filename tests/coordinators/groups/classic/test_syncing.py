@@ -1,0 +1,221 @@
+"""SyncGroup: assignments reach the members when they are stored."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.coordinators.groups.classic.kit import (
+    GROUP,
+    REBALANCE_MS,
+    SESSION_MS,
+    ClassicKit,
+)
+from trio_kafka.coordinators.groups.classic.farewell import dismiss
+from trio_kafka.coordinators.groups.classic.values import Synced
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.protocol.stored.groups.classic import GroupMetadataValue
+
+
+def test_followers_wait_for_the_leader() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+    waiting = kit.sync(follower)
+    assert waiting.waits
+
+    own = kit.sync(leader, {leader: b"one", follower: b"two"})
+
+    assert own.answer == Synced(protocol_type="consumer", protocol_name="range", assignment=b"one")
+    assert waiting.synced == b"two"
+    assert kit.state == "Stable"
+
+
+def test_a_follower_that_comes_late_gets_its_own_at_once() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+    kit.sync(leader, {follower: b"two"})
+
+    assert kit.sync(follower).synced == b"two"
+    assert kit.sync(leader).synced == b""
+    assert ("classic-sync", GROUP) not in kit.driver.timers
+
+
+def test_the_generation_is_stored_with_all_assignments() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+
+    kit.sync(leader, {leader: b"one", "ghost": b"three"})
+
+    value = kit.driver.records[-1].value
+    assert isinstance(value, GroupMetadataValue)
+    assert (value.generation, value.protocol, value.leader) == (1, "range", leader)
+    assert {member.member_id: bytes(member.assignment) for member in value.members} == {
+        leader: b"one",
+        follower: b"",
+    }
+
+
+def test_nobody_is_told_before_it_is_committed() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+    waiting = kit.sync(follower)
+    kit.driver.hold = True
+
+    own = kit.sync(leader, {leader: b"one"})
+    assert own.waits
+    assert kit.state == "CompletingRebalance"
+    kit.driver.commit()
+
+    assert (own.synced, waiting.synced) == (b"one", b"")
+    assert kit.state == "Stable"
+
+
+def test_a_rebalance_that_comes_before_the_commit_wins() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+    waiting = kit.sync(follower)
+    kit.driver.hold = True
+    own = kit.sync(leader, {leader: b"one"})
+
+    kit.leave(follower)
+    kit.driver.commit()
+
+    assert own.code is ErrorCode.REBALANCE_IN_PROGRESS
+    assert waiting.code is ErrorCode.UNKNOWN_MEMBER_ID
+    assert kit.state == "PreparingRebalance"
+    assert kit.group.roster[leader].assignment == b""
+
+
+def test_a_later_generation_is_not_made_stable_by_the_commit_of_an_earlier_one() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+    kit.driver.hold = True
+    kit.sync(leader, {leader: b"one"})
+    kit.join(version=3)
+    kit.join(leader)
+    kit.join(follower)
+    assert kit.group.generation == 2
+
+    kit.driver.commit()
+
+    assert kit.state == "CompletingRebalance"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [
+        (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.CORRUPT_MESSAGE, ErrorCode.CORRUPT_MESSAGE),
+    ],
+)
+def test_all_join_again_where_the_record_is_refused(refusal: ErrorCode, told: ErrorCode) -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+    waiting = kit.sync(follower)
+    kit.driver.refuse = KafkaError(refusal)
+
+    own = kit.sync(leader, {leader: b"one"})
+
+    assert (own.code, waiting.code) == (told, told)
+    assert kit.state == "PreparingRebalance"
+    kit.driver.refuse = None
+    kit.join(leader)
+    kit.join(follower)
+    kit.settle([leader, follower])
+    assert kit.group.generation == 2
+
+
+def test_while_members_join_nobody_syncs() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+    kit.join(leader)
+
+    assert kit.sync(follower).code is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ({"member_id": "ghost"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"generation": 0}, ErrorCode.ILLEGAL_GENERATION),
+        ({"generation": 2}, ErrorCode.ILLEGAL_GENERATION),
+        ({"instance": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"protocol_type": "connect"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocol_name": "sticky"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocol_type": "consumer", "protocol_name": "range"}, ErrorCode.NONE),
+        # The first thing that is wrong is what is said.
+        ({"member_id": "ghost", "generation": 7}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"protocol_name": "sticky", "generation": 7}, ErrorCode.ILLEGAL_GENERATION),
+    ],
+)
+def test_who_syncs_is_checked(how: Mapping[str, Any], code: ErrorCode) -> None:
+    kit = ClassicKit()
+    leader, _ = kit.stable()
+
+    assert kit.sync(**{"member_id": leader, **how}).code is code
+
+
+def test_an_empty_group_and_one_that_is_not_there_know_nobody() -> None:
+    kit = ClassicKit()
+
+    assert kit.sync("ghost", generation=1).code is ErrorCode.UNKNOWN_MEMBER_ID
+    member = kit.new_id()
+    assert kit.sync(member, generation=0).code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_group_that_has_ended_says_so() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+    kit.driver.apply(lambda _, now_ms: dismiss(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
+
+    assert kit.sync(member).code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_who_syncs_twice_is_answered_twice() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+    lost = kit.sync(follower)
+
+    again = kit.sync(follower)
+
+    assert lost.code is ErrorCode.REBALANCE_IN_PROGRESS
+    kit.sync(leader, {follower: b"two"})
+    assert again.synced == b"two"
+
+
+def test_a_session_begins_anew_when_the_assignment_is_given() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+    kit.sync(follower)
+    for _ in range(3):  # it is silent while it waits
+        kit.wait(SESSION_MS // 2)
+        kit.beat(leader)
+
+    kit.sync(leader, {})
+
+    assert follower in kit.group.roster
+    assert kit.driver.timers[("classic-session", GROUP, follower)] == SESSION_MS
+
+
+def test_who_has_not_synced_in_time_is_removed() -> None:
+    kit = ClassicKit()
+    [leader] = kit.stable(1)
+    follower = kit.new_id()
+    kit.join(leader)
+    kit.join(follower)
+    kit.sync(leader, {})
+    assert kit.state == "Stable"
+
+    for _ in range(REBALANCE_MS // 5000):
+        assert follower in kit.group.roster
+        kit.beat(follower)
+        kit.beat(leader)
+        kit.wait(5000)
+
+    assert follower not in kit.group.roster
+    assert kit.state == "PreparingRebalance"
+    assert kit.beat(leader) is ErrorCode.REBALANCE_IN_PROGRESS
