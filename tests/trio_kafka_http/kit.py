@@ -13,6 +13,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
+from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.protocols import Socket, World
 from trio_kafka_http.front import Front
 from trio_kafka_http.plane import HttpPlane
@@ -302,3 +303,16 @@ async def slow(scope: Any, receive: Any, send: Any) -> None:
 
 async def start(send: Any, status: int = 200, *headers: tuple[bytes, bytes]) -> None:
     await send({"type": "http.response.start", "status": status, "headers": list(headers)})
+
+
+@asynccontextmanager
+async def one_client(
+    apps: Mapping[str, App] | None = None, **settings: Any
+) -> AsyncIterator[tuple[Served, HttpClient]]:
+    """A plane in a simulated world, as `served_plane`, and a client of it."""
+    world = simulated_world()
+    async with (
+        served_plane(world, apps, **settings) as served,
+        http_client(world, served.endpoints[0]) as client,
+    ):
+        yield served, client

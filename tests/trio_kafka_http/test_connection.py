@@ -7,16 +7,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.trio_kafka_http.kit import hello, http_client, served_plane, slow, start
+from tests.trio_kafka_http.kit import hello, http_client, one_client, served_plane, slow, start
 from trio_kafka.testing.simulation import simulated_world
 
 
 async def test_its_figures_say_how_much_it_did(autojump_clock: MockClock) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/hello": hello}) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/hello": hello}) as (served, client):
         await client.ask("GET", "/hello")
         await client.ask("GET", "/hello")
         (node,) = served.nodes("connection")
@@ -91,11 +87,7 @@ async def test_a_connection_is_cut_off_with_all_its_tasks(autojump_clock: MockCl
         await trio.sleep(1)
         raise ZeroDivisionError
 
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/half": half}) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/half": half}) as (served, client):
         await client.send(b"POST /half HTTP/1.1\r\nhost: localhost\r\n")
         await client.send(b"transfer-encoding: chunked\r\n\r\n")
         with suppress(ConnectionError):

@@ -13,6 +13,7 @@ from tests.trio_kafka_http.kit import (
     endless,
     hello,
     http_client,
+    one_client,
     request_of,
     served_plane,
     slow,
@@ -28,11 +29,7 @@ ASK = b"GET %s HTTP/1.1\r\nhost: localhost\r\n\r\n"
 async def test_a_client_is_answered_again_and_again_on_one_connection(
     autojump_clock: MockClock,
 ) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/hello": hello}) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/hello": hello}) as (served, client):
         first = await client.ask("GET", "/hello/there?x=1")
         second = await client.ask("GET", "/nowhere")
 
@@ -45,11 +42,7 @@ async def test_a_client_is_answered_again_and_again_on_one_connection(
 async def test_an_answer_has_the_worlds_date_and_no_word_on_its_server(
     autojump_clock: MockClock,
 ) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/hello": hello}) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/hello": hello}) as (served, client):
         reply = await client.ask("GET", "/hello")
 
         assert "GMT" in reply.headers["date"]
@@ -81,11 +74,7 @@ async def test_a_body_of_many_pieces_reaches_the_app_and_comes_back(
 async def test_a_body_that_no_app_has_read_does_not_break_the_connection(
     autojump_clock: MockClock,
 ) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/hello": hello}) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/hello": hello}) as (served, client):
         # More than hypercorn's queue to an app holds: 10 pieces of at most 16 KiB.
         first = await client.ask("POST", "/hello", body=bytes(1 << 20))
         second = await client.ask("GET", "/hello")
@@ -97,11 +86,7 @@ async def test_a_body_that_no_app_has_read_does_not_break_the_connection(
 async def test_a_body_that_never_comes_ends_with_408_and_the_connection(
     autojump_clock: MockClock,
 ) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/echo": echo}, deadline_s=3.0) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/echo": echo}, deadline_s=3.0) as (served, client):
         await client.send(b"POST /echo HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nabc")
         found = await client.wait_closed()
 
@@ -149,11 +134,7 @@ async def test_connections_above_the_limit_are_told_and_closed(autojump_clock: M
 async def test_a_silent_connection_is_closed_after_its_idle_time(
     autojump_clock: MockClock,
 ) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, idle_timeout_ms=2_000) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client(idle_timeout_ms=2_000) as (served, client):
         await client.send(b"GET / HTTP/1.1\r\nhost: loc")  # a head that never ends
 
         with trio.fail_after(3):
@@ -199,11 +180,7 @@ async def test_http_2_is_refused_however_it_is_asked_for(autojump_clock: MockClo
     async def app(scope: object, receive: object, send: object) -> None:
         called.append(scope)
 
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/app": app}) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/app": app}) as (served, client):
         await client.send(
             b"GET /app HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings\r\n"
             b"upgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n\r\n"
@@ -216,11 +193,7 @@ async def test_http_2_is_refused_however_it_is_asked_for(autojump_clock: MockClo
 
 
 async def test_a_websocket_is_refused(autojump_clock: MockClock) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/hello": hello}) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/hello": hello}) as (served, client):
         await client.send(
             b"GET /hello HTTP/1.1\r\nhost: localhost\r\n"
             b"connection: upgrade\r\nupgrade: websocket\r\n"
@@ -245,11 +218,7 @@ async def test_an_endless_answer_ends_when_its_client_has_left(autojump_clock: M
 
 
 async def test_a_client_that_takes_nothing_is_cut_off(autojump_clock: MockClock) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/endless": endless}, send_timeout_ms=4_000) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/endless": endless}, send_timeout_ms=4_000) as (served, client):
         await client.send(ASK % b"/endless")
         await trio.sleep(3.5)
         assert served.figures["connections"] == 1
@@ -261,11 +230,7 @@ async def test_a_client_that_takes_nothing_is_cut_off(autojump_clock: MockClock)
 async def test_a_client_that_takes_too_little_is_cut_off_at_the_deadline(
     autojump_clock: MockClock,
 ) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/endless": endless}, deadline_s=10.0) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/endless": endless}, deadline_s=10.0) as (served, client):
         await client.send(ASK % b"/endless")
         with trio.move_on_after(14), suppress(ConnectionError):
             while await client.receive(1024):
@@ -373,11 +338,7 @@ async def test_what_breaks_hypercorn_is_told_and_counted(
         raise KeyError(7)
 
     monkeypatch.setattr("hypercorn.trio.tcp_server.TCPServer._read_data", fail)
-    world = simulated_world()
-    async with (
-        served_plane(world) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client() as (served, client):
         await client.wait_closed()
 
         assert served.figures["broken"] == 1

@@ -7,7 +7,7 @@ import pytest
 from trio.testing import MockClock
 
 from tests.project.tree import ROOT
-from tests.trio_kafka_http.kit import hello, http_client, served_plane
+from tests.trio_kafka_http.kit import hello, http_client, one_client, served_plane
 from trio_kafka.testing.simulation import simulated_world
 
 
@@ -38,11 +38,7 @@ async def test_a_head_above_the_limit_is_refused(autojump_clock: MockClock) -> N
 
 
 async def test_head_has_no_body(autojump_clock: MockClock) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/hello": hello}) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/hello": hello}) as (served, client):
         reply = await client.ask("HEAD", "/healthz")
 
         assert (reply.status, reply.body) == (200, b"")
@@ -52,11 +48,7 @@ async def test_head_has_no_body(autojump_clock: MockClock) -> None:
 async def test_a_pipelined_request_is_answered_after_the_one_before(
     autojump_clock: MockClock,
 ) -> None:
-    world = simulated_world()
-    async with (
-        served_plane(world, {"/hello": hello}) as served,
-        http_client(world, served.endpoints[0]) as client,
-    ):
+    async with one_client({"/hello": hello}) as (served, client):
         asked = b"GET /hello/%d HTTP/1.1\r\nhost: localhost\r\n\r\n"
         await client.send(
             asked % 1 + asked % 2 + b"GET /healthz HTTP/1.0\r\nhost: localhost\r\n\r\n"
