@@ -42,7 +42,7 @@ async def test_a_client_is_answered_again_and_again_on_one_connection(
 async def test_an_answer_has_the_worlds_date_and_no_word_on_its_server(
     autojump_clock: MockClock,
 ) -> None:
-    async with one_client({"/hello": hello}) as (served, client):
+    async with one_client({"/hello": hello}) as (_served, client):
         reply = await client.ask("GET", "/hello")
 
         assert "GMT" in reply.headers["date"]
@@ -193,7 +193,7 @@ async def test_http_2_is_refused_however_it_is_asked_for(autojump_clock: MockClo
 
 
 async def test_a_websocket_is_refused(autojump_clock: MockClock) -> None:
-    async with one_client({"/hello": hello}) as (served, client):
+    async with one_client({"/hello": hello}) as (_served, client):
         await client.send(
             b"GET /hello HTTP/1.1\r\nhost: localhost\r\n"
             b"connection: upgrade\r\nupgrade: websocket\r\n"

@@ -38,7 +38,7 @@ async def test_a_head_above_the_limit_is_refused(autojump_clock: MockClock) -> N
 
 
 async def test_head_has_no_body(autojump_clock: MockClock) -> None:
-    async with one_client({"/hello": hello}) as (served, client):
+    async with one_client({"/hello": hello}) as (_served, client):
         reply = await client.ask("HEAD", "/healthz")
 
         assert (reply.status, reply.body) == (200, b"")
@@ -48,7 +48,7 @@ async def test_head_has_no_body(autojump_clock: MockClock) -> None:
 async def test_a_pipelined_request_is_answered_after_the_one_before(
     autojump_clock: MockClock,
 ) -> None:
-    async with one_client({"/hello": hello}) as (served, client):
+    async with one_client({"/hello": hello}) as (_served, client):
         asked = b"GET /hello/%d HTTP/1.1\r\nhost: localhost\r\n\r\n"
         await client.send(
             asked % 1 + asked % 2 + b"GET /healthz HTTP/1.0\r\nhost: localhost\r\n\r\n"
