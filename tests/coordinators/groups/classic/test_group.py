@@ -1,0 +1,234 @@
+"""A classic group's own questions: who may commit, what expires, what whoever looks is told."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.coordinators.groups.classic.kit import (
+    GROUP,
+    RANGE,
+    SESSION_MS,
+    ClassicKit,
+    subscription,
+)
+from trio_kafka.coordinators.groups.classic.farewell import dismiss
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.values import Described, DescribedMember, GroupProtocol
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
+
+
+def commits(kit: ClassicKit, **how: Any) -> ErrorCode:
+    """What one who commits is told, and with it what a sign of life has."""
+    asked = {"member_id": "", "instance_id": None, "epoch": -1, "version": 9, "topics": ()}
+    try:
+        effects = kit.group.validate_commit(**{**asked, **how})
+    except KafkaError as error:
+        return error.code
+    kit.driver.apply(lambda _, __: effects)
+    return ErrorCode.NONE
+
+
+def ended(kit: ClassicKit) -> ClassicGroup:
+    kit.driver.apply(lambda _, now_ms: dismiss(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
+    return kit.group
+
+
+def code_of(call: Any, *args: Any) -> ErrorCode:
+    try:
+        call(*args)
+    except KafkaError as error:
+        return error.code
+    return ErrorCode.NONE
+
+
+def test_members_commit_in_their_generation() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+
+    assert commits(kit, member_id=follower, epoch=1) is ErrorCode.NONE
+    kit.join(leader)  # the generation before may still commit
+    assert commits(kit, member_id=follower, epoch=1) is ErrorCode.NONE
+    kit.join(follower)
+    assert commits(kit, member_id=follower, epoch=2) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert commits(kit, member_id=follower, epoch=1) is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_commit_is_a_sign_of_life() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+
+    for _ in range(3):
+        kit.wait(SESSION_MS - 1)
+        commits(kit, member_id=member, epoch=1)
+
+    assert kit.state == "Stable"
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ({}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"member_id": "ghost", "epoch": 1}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"epoch": 1}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"epoch": 1, "instance_id": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"instance_id": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_strangers_do_not_commit_where_somebody_works(
+    how: Mapping[str, Any], code: ErrorCode
+) -> None:
+    kit = ClassicKit()
+    kit.stable(1)
+
+    assert commits(kit, **how) is code
+
+
+def test_a_member_without_its_generation_does_not_commit() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+
+    assert commits(kit, member_id=member) is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_anybody_commits_where_nobody_works() -> None:
+    kit = ClassicKit()
+    kit.new_id()
+
+    assert commits(kit) is ErrorCode.NONE
+    assert commits(kit, member_id="ghost") is ErrorCode.NONE
+    assert commits(kit, member_id="ghost", epoch=0) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_static_members_are_fenced_when_they_commit() -> None:
+    kit = ClassicKit()
+    old = kit.stable_static("i")
+    kit.join(instance="i")
+
+    assert commits(kit, member_id=old, instance_id="i", epoch=1) is ErrorCode.FENCED_INSTANCE_ID
+
+
+def test_a_group_that_has_ended_refuses_everything() -> None:
+    kit = ClassicKit()
+    kit.stable(1)
+    group = ended(kit)
+
+    assert commits(kit) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert code_of(group.validate_fetch, None, -1) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert code_of(group.validate_offset_delete) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert code_of(group.validate_delete) is ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_what_a_group_with_members_allows() -> None:
+    kit = ClassicKit()
+    kit.stable(1)
+
+    assert code_of(kit.group.validate_fetch, "anybody", 7) is ErrorCode.NONE
+    assert code_of(kit.group.validate_offset_delete) is ErrorCode.NONE  # of topics not read
+    assert code_of(kit.group.validate_delete) is ErrorCode.NON_EMPTY_GROUP
+
+
+def test_no_offset_is_deleted_while_others_than_consumers_work() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1, protocol_type="connect")
+
+    assert code_of(kit.group.validate_offset_delete) is ErrorCode.NON_EMPTY_GROUP
+    kit.leave(member)
+    assert code_of(kit.group.validate_offset_delete) is ErrorCode.NONE
+    assert code_of(kit.group.validate_delete) is ErrorCode.NONE
+
+
+def test_a_group_reads_what_its_members_say() -> None:
+    kit = ClassicKit()
+    kit.stable(1)
+
+    assert kit.group.subscribed("t")
+    assert not kit.group.subscribed("u")
+
+
+def test_consumers_that_cannot_be_understood_may_read_anything() -> None:
+    kit = ClassicKit()
+    kit.stable(1, protocols=(GroupProtocol("own", b"?"),))
+
+    assert kit.group.subscribed("u")
+    assert kit.group.offsets_kept_since(5) is None
+
+
+def test_others_than_consumers_read_nothing_that_is_known() -> None:
+    kit = ClassicKit()
+    kit.stable(1, protocol_type="connect")
+
+    assert not kit.group.subscribed("t")
+
+
+def test_offsets_expire_from_when_nobody_is_left() -> None:
+    kit = ClassicKit()
+    kit.driver.machine.known(GROUP)
+    assert kit.group.offsets_kept_since(5) == 5
+    [member] = kit.completing(1)
+    assert kit.group.offsets_kept_since(5) is None
+    kit.settle([member])
+    assert kit.group.offsets_kept_since(5) == 5  # of topics that nobody reads any more
+
+    kit.wait(1000)
+    kit.leave(member)
+
+    assert kit.group.offsets_kept_since(5) == kit.driver.now_ms
+
+
+def test_of_groups_that_old_brokers_wrote_offsets_expire_from_their_commit() -> None:
+    group = ClassicGroup(group_id="g", since_ms=None, protocol_type="consumer")
+
+    assert group.offsets_kept_since(5) == 5
+
+
+def test_a_tombstone_has_the_groups_key() -> None:
+    [record] = ClassicGroup(group_id="g", since_ms=None).tombstones()
+
+    assert (record.key, record.value) == (GroupMetadataKey("g"), None)
+
+
+def test_members_are_described_with_what_they_said_once_they_are_stable() -> None:
+    kit = ClassicKit()
+    [member] = kit.completing(1)
+    before = kit.group.described()
+    kit.settle([member])
+
+    def seen(metadata: bytes, assignment: bytes) -> tuple[DescribedMember, ...]:
+        one = DescribedMember(
+            member_id=member,
+            instance_id=None,
+            client_id="client",
+            client_host="/127.0.0.1",
+            metadata=metadata,
+            assignment=assignment,
+        )
+        return (one,)
+
+    assert before == Described(
+        state="CompletingRebalance",
+        protocol_type="consumer",
+        protocol_name="",
+        members=seen(b"", b""),
+    )
+    assert kit.group.described() == Described(
+        state="Stable",
+        protocol_type="consumer",
+        protocol_name="range",
+        members=seen(subscription("t"), member.encode()),
+    )
+
+
+def test_whoever_looks_sees_members_timers_and_causes() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+    kit.join(leader)
+
+    found = kit.group.describe()
+
+    assert found["state"] == "PreparingRebalance"
+    assert (found["members"], found["joined"], found["leader"]) == (2, 1, leader)
+    assert [member.member_id for member in kit.group.members()] == [leader, follower]
+    assert found["last_rebalance_ms"] == kit.driver.now_ms
+    assert RANGE[0].name == found["protocol"]

@@ -1,0 +1,41 @@
+"""One member: what it says, and whether it is heard of."""
+
+import pytest
+
+from tests.coordinators.groups.classic.test_roster import member
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, JoinedMember
+
+
+def test_a_member_says_something_else_for_each_protocol() -> None:
+    one = member("m", "a")
+    one.protocols = (GroupProtocol("a", b"1"), GroupProtocol("b", b"2"))
+
+    assert (one.metadata("a"), one.metadata("b")) == (b"1", b"2")
+    assert one.told("b") == JoinedMember("m", None, b"2")
+    assert one.described("b").metadata == b"2"
+    assert one.described(None).metadata == b""
+    with pytest.raises(LookupError, match="m does not know the protocol c"):
+        one.metadata("c")
+
+
+def test_a_member_votes_for_what_it_likes_best() -> None:
+    assert member("m", "a", "b").vote({"b", "a"}) == "a"
+    assert member("m", "a", "b").vote({"b"}) == "b"
+    with pytest.raises(LookupError, match="m knows none"):
+        member("m", "a").vote({"z"})
+
+
+def test_one_that_waits_is_heard_unless_it_is_new() -> None:
+    one = member("m", "a")
+    assert not one.is_heard
+    one.joining = "ticket"
+    assert one.is_heard
+    one.is_new = True
+    assert not one.is_heard
+    one.is_new, one.joining, one.syncing = False, None, "ticket"
+    assert one.is_heard
+
+
+def test_static_is_who_has_an_instance() -> None:
+    assert member("m", "a", instance="i").is_static
+    assert not member("m", "a").is_static

@@ -1,0 +1,100 @@
+"""Rebalances end: by those who join, or by the clock."""
+
+from tests.coordinators.groups.classic.kit import DELAY_MS, GROUP, REBALANCE_MS, ClassicKit
+from trio_kafka.coordinators.groups.classic.group import REMEMBERED
+from trio_kafka.errors import ErrorCode, KafkaError
+
+
+def test_a_rebalance_ends_when_the_last_member_has_joined() -> None:
+    kit = ClassicKit()
+    members = kit.stable(3)
+    asked = [kit.join(member) for member in members]
+
+    assert [each.joined.generation for each in asked] == [2, 2, 2]
+    assert ("classic-join", GROUP) not in kit.driver.timers
+
+
+def test_the_longest_rebalance_timeout_of_the_members_counts() -> None:
+    kit = ClassicKit()
+    [leader] = kit.stable(1, rebalance_ms=5000)
+    kit.join(kit.new_id(), rebalance_ms=90_000)
+
+    assert kit.driver.timers[("classic-join", GROUP)] == 90_000
+    assert kit.beat(leader) is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_somebody_else_leads_where_the_leader_does_not_join() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable(2)
+    static = kit.join(instance="i", session_ms=1_000_000)
+    kit.join(leader)
+    kit.join(follower)
+    kit.settle([leader, follower, static.joined.member_id])
+    kit.leave(leader, follower)
+    newcomer = kit.join(kit.new_id())
+    assert kit.group.leader == static.joined.member_id
+
+    kit.wait(REBALANCE_MS)
+
+    assert newcomer.joined.leader == newcomer.joined.member_id
+    assert len(newcomer.joined.members) == 2
+
+
+def test_an_initial_rebalance_that_everybody_left_leaves_an_empty_group() -> None:
+    kit = ClassicKit()
+    asked = kit.join(version=3)
+    kit.leave("client-1")
+    assert asked.code is ErrorCode.UNKNOWN_MEMBER_ID
+
+    kit.wait(DELAY_MS)
+
+    assert kit.state == "Empty"
+    assert kit.group.generation == 1
+
+
+def test_the_delay_begins_anew_for_a_group_that_was_empty_again() -> None:
+    kit = ClassicKit()
+    for member in kit.stable(2):
+        kit.leave(member)
+    asked = kit.joining(1)[0]
+
+    kit.wait(DELAY_MS)
+
+    assert asked.joined.generation == 3
+
+
+def test_an_empty_generation_that_cannot_be_stored_is_empty_all_the_same() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+    kit.driver.refuse = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    kit.wait(10_000)
+
+    assert kit.state == "Empty"
+    assert kit.driver.reload().machine.by_id[GROUP].state == "Stable"
+    assert kit.beat(member) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_the_last_rebalances_are_remembered() -> None:
+    kit = ClassicKit()
+    [leader] = kit.stable(1)
+
+    for _ in range(2 * REMEMBERED):
+        kit.join(leader)
+        kit.settle([leader])
+
+    causes = [one.cause for one in kit.group.rebalances]
+    assert len(causes) == REMEMBERED
+    assert set(causes) == {f"leader {leader} joins again (not provided)"}
+    assert [one.generation for one in kit.group.rebalances] == list(range(9, 17))
+
+
+def test_a_timer_that_comes_late_does_nothing() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+
+    for name in ("classic-join", "classic-sync"):
+        kit.driver.apply(lambda groups, now_ms, name=name: groups.timer((name, GROUP), now_ms))
+
+    assert kit.state == "Stable"
+    assert member in kit.group.roster
