@@ -28,6 +28,7 @@ GROUP = "g"
 SESSION_MS = 10_000
 REBALANCE_MS = 60_000
 DELAY_MS = 3000
+NEVER_MS = 1 << 40  # groups without offsets are not cleaned up here
 
 
 def subscription(*topics: str) -> bytes:
@@ -78,7 +79,11 @@ class ClassicKit:
     """One group `g`. `max_size`, `delay_ms`: of its settings."""
 
     def __init__(self, *, max_size: int = 1000, delay_ms: int = DELAY_MS) -> None:
-        settings = GroupSettings(max_size=max_size, initial_rebalance_delay_ms=delay_ms)
+        settings = GroupSettings(
+            max_size=max_size,
+            initial_rebalance_delay_ms=delay_ms,
+            retention_check_interval_ms=NEVER_MS,
+        )
         self._fresh = count(1)
         self.driver: MachineDriver[Groups] = MachineDriver(
             lambda: Groups([ClassicGroups], simple=simple_group, settings=settings)

@@ -33,7 +33,8 @@ def test_those_who_are_not_named_get_nothing() -> None:
         b"all",
         b"",
     )
-    assert act.effects.answers == act.effects.timers == []  # nobody waits
+    assert not act.effects.answers  # nobody waits
+    assert not act.effects.timers
 
 
 def test_what_is_taken_back_is_nobodys() -> None:

@@ -27,7 +27,7 @@ def test_members_go_on_after_a_crash() -> None:
     assert (kit.group.generation, kit.group.leader) == (1, leader)
     assert kit.beat(follower) is ErrorCode.NONE
     assert kit.sync(follower).synced == follower.encode()
-    assert kit.group.topics == {"t"}
+    assert kit.group.topics == frozenset("t")
 
 
 def test_members_that_are_gone_after_a_crash_time_out() -> None:

@@ -26,14 +26,11 @@ def test_a_member_votes_for_what_it_likes_best() -> None:
 
 
 def test_one_that_waits_is_heard_unless_it_is_new() -> None:
-    one = member("m", "a")
-    assert not one.is_heard
-    one.joining = "ticket"
-    assert one.is_heard
-    one.is_new = True
-    assert not one.is_heard
-    one.is_new, one.joining, one.syncing = False, None, "ticket"
-    assert one.is_heard
+    silent, joins, syncs, new = (member(name, "a") for name in "abcd")
+    joins.joining = syncs.syncing = new.joining = "ticket"
+    new.is_new = True
+
+    assert [one.is_heard for one in (silent, joins, syncs, new)] == [False, True, True, False]
 
 
 def test_static_is_who_has_an_instance() -> None:

@@ -90,7 +90,8 @@ def test_it_is_back_where_the_new_one_cannot_be_stored() -> None:
 
     kit.join()
 
-    assert kit.driver.machine.by_id[GROUP] is other
+    found: object = kit.driver.machine.by_id[GROUP]
+    assert found is other
 
 
 def test_nobody_makes_a_group_by_coming_back() -> None:

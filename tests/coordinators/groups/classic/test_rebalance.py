@@ -93,8 +93,8 @@ def test_a_timer_that_comes_late_does_nothing() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
 
-    for name in ("classic-join", "classic-sync"):
-        kit.driver.apply(lambda groups, now_ms, name=name: groups.timer((name, GROUP), now_ms))
+    kit.driver.apply(lambda groups, now_ms: groups.timer(("classic-join", GROUP), now_ms))
+    kit.driver.apply(lambda groups, now_ms: groups.timer(("classic-sync", GROUP), now_ms))
 
     assert kit.state == "Stable"
     assert member in kit.group.roster

@@ -57,14 +57,16 @@ def test_all_agree_on_what_each_of_them_knows() -> None:
 
 def test_all_have_joined_when_each_of_them_waits_and_nobody_is_pending() -> None:
     found = roster(member("m", "a"), member("n", "a"))
+    seen = []
     found.park(found["m"], "ticket")
-    assert not found.all_joined
+    seen.append(found.all_joined)
     found.park(found["n"], "other")
-    assert found.all_joined
-
+    seen.append(found.all_joined)
     found.pending.add("p")
-    assert not found.all_joined
+    seen.append(found.all_joined)
     found.remove("p")
+
+    assert seen == [False, True, False]
     assert found.park(found["n"], "again") == "other"
     assert (found.joined, found.all_joined) == (2, True)
     found.remove("n")
@@ -79,7 +81,7 @@ def test_a_member_that_came_is_not_pending_any_more() -> None:
 
     found.add(member("m", "a"))
 
-    assert not found.pending
+    assert found.pending == set()
 
 
 def test_a_renamed_member_keeps_its_place_and_its_instance() -> None:

@@ -1,0 +1,180 @@
+"""The machine and a simple model of a classic group, under any order of events, in virtual time."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+
+from tests.coordinators.groups.classic.kit import (
+    BOTH,
+    DELAY_MS,
+    GROUP,
+    RANGE,
+    Asked,
+    ClassicKit,
+)
+from tests.coordinators.groups.classic.model import Model, One
+from trio_kafka.coordinators.groups.classic.states import ClassicState
+from trio_kafka.errors import ErrorCode
+
+MAX_SIZE = 4
+SAYS = {"range": RANGE, "both": BOTH}
+# No two of them are due at once by chance: which comes first would be nobody's to say.
+SESSIONS_MS = [7001, 11_003]
+REBALANCES_MS = [5009, 40_013]
+
+says = st.sampled_from(list(SAYS))
+sessions = st.sampled_from(SESSIONS_MS)
+rebalances = st.sampled_from(REBALANCES_MS)
+instances = st.sampled_from(["i", "j"])
+
+
+class Groups(RuleBasedStateMachine):
+    """Clients do what they like; the group and its model agree about all that can be seen."""
+
+    ids = Bundle("ids")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kit = ClassicKit(max_size=MAX_SIZE)
+        self.kit.join(protocols=())  # refused; the group is there
+        self.model = Model(self.kit.driver.now_ms, DELAY_MS, MAX_SIZE)
+        self.waiting: list[Asked] = []
+
+    def _told(self, asked: Asked, expected: ErrorCode | None) -> None:
+        assert (None if asked.waits else asked.code) is expected
+        if asked.waits:
+            self.waiting.append(asked)
+
+    @rule(target=ids, session_ms=sessions)
+    def ask_for_an_id(self, session_ms: int) -> str:
+        asked = self.kit.join(session_ms=session_ms, protocols=BOTH)
+        member = asked.joined.member_id or "ghost"
+
+        assert asked.code is self.model.new_id(member, session_ms)
+        return member
+
+    @rule(member=ids, said=says, session_ms=sessions, rebalance_ms=rebalances)
+    def join(self, member: str, said: str, session_ms: int, rebalance_ms: int) -> None:
+        one = One(session_ms, rebalance_ms, said, None)
+        known = self.kit.group.roster.get(member)
+        instance = known.instance_id if known else None
+
+        asked = self.kit.join(
+            member,
+            instance=instance,
+            protocols=SAYS[said],
+            session_ms=session_ms,
+            rebalance_ms=rebalance_ms,
+        )
+
+        self._told(asked, self.model.join(member, one))
+
+    @rule(target=ids, instance=instances, session_ms=sessions, rebalance_ms=rebalances)
+    def a_static_member_joins(self, instance: str, session_ms: int, rebalance_ms: int) -> str:
+        one = One(session_ms, rebalance_ms, "range", instance)
+        old = self.kit.group.roster.of_instance(instance)
+        room = self.model.has_room("")
+
+        asked = self.kit.join(instance=instance, session_ms=session_ms, rebalance_ms=rebalance_ms)
+
+        if not room:
+            assert asked.code is ErrorCode.GROUP_MAX_SIZE_REACHED
+            return old or "ghost"
+        member = self._new_static(asked, instance)
+        expected = self.model.replace(old, member, one) if old else self.model.join(member, one)
+        self._told(asked, expected)
+        return member
+
+    def _new_static(self, asked: Asked, instance: str) -> str:
+        if asked.waits:
+            return self.kit.group.roster.of_instance(instance) or ""
+        return asked.joined.member_id
+
+    @rule(member=ids, behind=st.sampled_from([0, 0, 0, 1]))
+    def sync(self, member: str, behind: int) -> None:
+        generation = self.model.generation - behind
+        own = {each: each.encode() for each in self.model.members}
+
+        asked = self.kit.sync(member, own, generation=generation)
+
+        self._told(asked, self.model.sync(member, generation))
+
+    @rule()
+    def all_sync(self) -> None:
+        for member in list(self.model.members):
+            self.sync(member, 0)
+
+    @rule(member=ids, behind=st.sampled_from([0, 0, 0, 1]))
+    def beat(self, member: str, behind: int) -> None:
+        generation = self.model.generation - behind
+
+        assert self.kit.beat(member, generation=generation) is self.model.beat(member, generation)
+
+    @rule(members=st.lists(ids, min_size=1, max_size=2))
+    def leave(self, members: list[str]) -> None:
+        assert self.kit.leave(*members) == self.model.leave(*members)
+
+    @rule(member=consumes(ids))
+    def leave_for_good(self, member: str) -> None:
+        self.leave([member])
+
+    @rule(ms=st.one_of(st.integers(1, 4000), st.integers(1, 50_000)))
+    def wait(self, ms: int) -> None:
+        self.kit.wait(ms)
+        self.model.wait(ms)
+
+    @invariant()
+    def both_agree(self) -> None:
+        group, model = self.kit.group, self.model
+        assert (group.state, group.generation) == (model.phase, model.generation)
+        assert [member.member_id for member in group.roster] == list(model.members)
+        assert (group.leader, group.roster.pending) == (model.leader, model.pending)
+        assert group.syncs_due == model.unsynced
+        names = {"classic-session": 2, "classic-join": 0, "classic-sync": 0}
+        found = {
+            (key[2] if names[str(key[0])] else str(key[0])[8:]): left
+            for key, left in self.kit.driver.timers.items()
+            if GROUP in key
+        }
+        assert found == {name: due - model.now for name, (due, _) in model.due.items()}
+
+    @invariant()
+    def each_request_waits_where_it_should(self) -> None:
+        group = self.kit.group
+        joins = [member.joining for member in group.roster if member.joining is not None]
+        syncs = [member.syncing for member in group.roster if member.syncing is not None]
+        self.waiting = [asked for asked in self.waiting if asked.waits]
+        assert {asked.ticket for asked in self.waiting} == {*joins, *syncs}
+        assert len(self.waiting) == len(joins) + len(syncs)
+        assert group.roster.joined == len(joins)
+        assert not joins or group.phase is ClassicState.PREPARING_REBALANCE
+        assert not syncs or group.phase is ClassicState.COMPLETING_REBALANCE
+        assert group.is_empty == (not len(group.roster) and group.state == "Empty")
+
+    @invariant()
+    def what_is_stored_is_what_is_stable(self) -> None:
+        if self.kit.group.phase is ClassicState.STABLE:
+            again = self.kit.driver.reload().machine.by_id[GROUP]
+            before = self.kit.group
+            assert [vars_of(member) for member in again.members()] == [
+                vars_of(member) for member in before.roster
+            ]
+            assert again.described() == before.described()  # type: ignore[attr-defined]
+
+    def teardown(self) -> None:
+        """Whatever has come, nobody waits for ever."""
+        self.kit.wait(1_000_000)
+        self.model.wait(1_000_000)
+        self.both_agree()
+        assert not [asked for asked in self.waiting if asked.waits]
+        assert self.kit.state == "Empty"
+        assert not [key for key in self.kit.driver.timers if GROUP in key]
+
+
+def vars_of(member: object) -> tuple[object, ...]:
+    names = ("member_id", "instance_id", "assignment")
+    return tuple(getattr(member, name) for name in names)
+
+
+Groups.TestCase.settings = settings(stateful_step_count=40)
+TestGroups = Groups.TestCase
