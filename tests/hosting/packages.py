@@ -1,8 +1,10 @@
 """Installed packages with a plugin: what an installer leaves in a directory of the path."""
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
+from typing import Self
 
 INIT = '"""A package of a test."""\n'
 MESSAGES = """
@@ -56,6 +58,38 @@ GREETER = '''
         context.nursery.start_soon(trio.sleep_forever, name="upkeep")
         yield
 '''
+
+# A line of a module: its import waits for the test's gate.
+WAIT_AT_IMPORT = (
+    "import threading;"
+    " next(one for one in threading.enumerate() if one.name == 'gate').wait_at_import()"
+)
+
+
+class Gate(threading.Thread):
+    """A thread by whose name an import finds it. came: an import waits; open: it goes on."""
+
+    def __init__(self) -> None:
+        super().__init__(name="gate")
+        self.came = threading.Event()
+        self.open = threading.Event()
+        self.threads: list[threading.Thread] = []
+
+    def wait_at_import(self) -> None:
+        self.threads.append(threading.current_thread())
+        self.came.set()
+        assert self.open.wait(20)
+
+    def run(self) -> None:
+        self.open.wait(30)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.open.set()
+        self.join()
 
 
 def write(target: Path, name: str, files: Mapping[str, str], points: Mapping[str, str]) -> None:

@@ -3,6 +3,7 @@
 import gc
 import importlib
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +12,16 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.hosting.packages import GREETER, change, write_greeter
+from tests.hosting.packages import GREETER, WAIT_AT_IMPORT, Gate, change, write_greeter
 from trio_kafka.broker import Broker
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.life import State
 from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.planes import until
 from trio_kafka.testing.scripted_client import ScriptedClient
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
 
 
 @pytest.fixture
@@ -187,3 +191,68 @@ async def test_reloads_under_load_drop_no_connection_and_fail_no_request(
 
 def closed_connections(served: ServedBroker) -> int:
     return served.broker.counters.total("connections_closed")
+
+
+@pytest.mark.slow
+async def test_others_are_served_while_a_package_is_imported(site: Path, tmp_path: Path) -> None:
+    """The import waits, in a thread, until others have been served."""
+    settings = {"log.dirs": str(tmp_path / "data")}
+    async with (
+        served_broker(RealWorld(SkippingClock()), settings, plugins=None) as served,
+        trio.open_nursery() as nursery,
+    ):
+        host = served.broker.plugins
+        with Gate() as gate:
+            write_greeter(site, GREETER.replace('WORD = "hello"', f'WORD = "ho"; {WAIT_AT_IMPORT}'))
+            nursery.start_soon(host.reload, "greeter")
+            await trio.to_thread.run_sync(gate.came.wait, 20)
+
+            texts = [await greet(served) for _ in range(10)]
+            generation = host.find("greeter").generation
+            gate.open.set()
+            await until(lambda: host.find("greeter").generation == 2)
+
+        assert gate.threads[0] is not threading.main_thread()
+        assert (texts, generation) == (["hello Ada"] * 10, 1)
+        assert await greet(served) == "ho Ada"
+
+
+@pytest.mark.slow
+async def test_an_import_that_takes_too_long_is_given_up(site: Path, tmp_path: Path) -> None:
+    settings = {"log.dirs": str(tmp_path / "data"), "plugin.greeter.start.ms": "50"}
+    async with served_broker(RealWorld(SkippingClock()), settings, plugins=None) as served:
+        host = served.broker.plugins
+        with Gate() as gate:
+            write_greeter(site, GREETER.replace('WORD = "hello"', f'WORD = "ho"; {WAIT_AT_IMPORT}'))
+            with pytest.raises(PluginError, match=r"its import takes longer than 0\.05 s"):
+                await host.reload("greeter")
+            with pytest.raises(PluginError, match="an import of it goes on, which was given up"):
+                await host.reload("greeter")
+            assert await greet(served) == "hello Ada"
+
+            gate.open.set()
+            importing = host.find("greeter").importing
+            await until(lambda: importing.ended)
+
+        write_greeter(site, GREETER.replace('"hello"', '"ho"'))
+        assert len(private_names()) == 3
+        assert await host.reload("greeter") == 2
+        assert await greet(served) == "ho Ada"
+
+
+async def test_one_reload_at_a_time(autojump_clock: MockClock, site: Path) -> None:
+    async with served_broker(simulated_world(), plugins=None) as served:
+        host, refused = served.broker.plugins, []
+
+        async def reload() -> None:
+            try:
+                await host.reload("greeter")
+            except PluginError as error:
+                refused.append(str(error))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(reload)
+            nursery.start_soon(reload)
+
+        assert refused == ["plugin greeter is being reloaded"]
+        assert host.find("greeter").generation == 2

@@ -33,6 +33,20 @@ async def test_a_thread_gives_its_result_or_its_error(worlds, clock):
         await worlds.here.run_in_thread(divmod, 1, 0)
 
 
+async def test_what_runs_beside_gives_its_result_or_its_error(worlds, clock):
+    assert await worlds.here.run_beside(max, 1, 2) == 2
+    with pytest.raises(ZeroDivisionError):
+        await worlds.here.run_beside(divmod, 1, 0)
+
+
+async def test_nobody_hears_of_what_runs_beside_when_it_is_cancelled(worlds, clock):
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await worlds.here.run_beside(max, 1, 2)
+
+    assert scope.cancelled_caught
+
+
 @pytest.mark.slow
 async def test_a_process_runs_a_job_to_its_result_or_its_error(worlds, clock):
     file = worlds.create("f", b"12345")

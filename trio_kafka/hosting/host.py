@@ -10,21 +10,19 @@ from math import inf
 from typing import Final
 
 import trio
-from attrs import define, field
 
 from trio_kafka.hosting.admission import admit
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.discovery import given, installed
-from trio_kafka.hosting.generation import Generation, describe
+from trio_kafka.hosting.generation import Generation
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.hosted import Hosted
-from trio_kafka.hosting.importing import Imported
+from trio_kafka.hosting.launcher import Launcher
 from trio_kafka.hosting.life import State
-from trio_kafka.hosting.settings import Settings, read_settings
+from trio_kafka.hosting.reload import Reload
 from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.requests.failures import is_cancelled
 from trio_kafka.requests.plugins import PluginStatus
 
 _logger: Final = get_logger(__name__)
@@ -40,7 +38,7 @@ class PluginHost:
         self.node = site.node.add("plugins", "nursery", self._figures)
         self._plugins = plugins
         self._hosted: dict[str, Hosted] = {}
-        self._nursery: trio.Nursery | None = None
+        self._launcher = Launcher(site, self._failed)
         self._stopping = False
 
     # --- who is there
@@ -78,17 +76,17 @@ class PluginHost:
         """
         try:
             async with trio.open_nursery() as nursery:
-                self._nursery = nursery
+                self._launcher.nursery = nursery
                 origins = installed() if self._plugins is None else given(self._plugins)
                 self._hosted = admit(origins, self.site, self.node)
                 for one in self.plugins:
                     if one.state is State.VALIDATED and one.enabled:
-                        await self._begin(one)
+                        await self._launcher.begin(one)
                         self._after_start(one)
                 task_status.started()
                 await trio.sleep_forever()
         finally:
-            self._nursery = None
+            self._launcher.nursery = None
             for one in self._hosted.values():
                 one.drop_import()
 
@@ -124,46 +122,6 @@ class PluginHost:
 
     # --- start
 
-    async def _begin(self, hosted: Hosted) -> None:
-        """A generation of what was imported, up to ready or failed."""
-        plugin, settings = hosted.plugin, hosted.settings
-        if plugin is None or settings is None:
-            raise RuntimeError(f"plugin {hosted.name} was not validated")
-        generation = self._make(hosted, plugin, settings)
-        hosted.current = generation
-        self._start(generation, partial(_stand, hosted, generation))
-        await generation.wait_settled()
-
-    def _make(
-        self,
-        hosted: Hosted,
-        plugin: Plugin,
-        settings: Settings,
-        imported: Imported | None = None,
-    ) -> Generation:
-        hosted.begun += 1
-        return Generation(
-            plugin,
-            hosted.begun,
-            settings=settings,
-            site=self.site,
-            node=hosted.node,
-            told=partial(self._failed, hosted),
-            imported=imported or hosted.imported,
-            instead=hosted.standing,
-        )
-
-    def _start(self, generation: Generation, ready: Callable[[], None]) -> None:
-        self._tasks.start_soon(
-            generation.run, ready, name=f"plugin {generation.name}-{generation.number}"
-        )
-
-    @property
-    def _tasks(self) -> trio.Nursery:
-        if self._nursery is None:
-            raise RuntimeError("the plugins' host does not run")
-        return self._nursery
-
     def _after_start(self, hosted: Hosted) -> None:
         """Of a start that failed: its policy. Raises PluginError for `fatal`."""
         generation = hosted.current
@@ -187,62 +145,9 @@ class PluginHost:
         does not cancel the reload.
         """
         hosted = self._hosted[name]
-        if hosted.busy or self._stopping:
-            raise PluginError(f"plugin {name} is being reloaded, or the broker stops")
-        hosted.busy = True
-        done = _Done()
-        self._tasks.start_soon(self._reload, hosted, done, name=f"plugin {name} reload")
-        await done.event.wait()
-        if done.error is not None:
-            raise PluginError(f"plugin {name} was not reloaded: {done.error}")
-        return hosted.generation
-
-    async def _reload(self, hosted: Hosted, done: "_Done") -> None:
-        old, imported = hosted.current, None
-        try:
-            plugin, imported = self._import_again(hosted)
-            settings = read_settings(plugin, self.site.given)
-            if not settings.host.enabled:
-                raise PluginError("it is not enabled")
-            if old is not None and not plugin.beside:
-                _withdraw(hosted, f"plugin {hosted.name} is being reloaded")
-                await old.retire()
-            generation = self._make(hosted, plugin, settings, imported)
-            self._start(
-                generation,
-                partial(_take_place, hosted, generation, plugin, imported),
-            )
-            await generation.wait_settled()
-            if hosted.current is not generation:
-                raise PluginError(generation.life.error)
-        except BaseException as error:
-            if is_cancelled():
-                raise
-            done.error = describe(error)
-            _logger.exception("plugin was not reloaded", plugin=hosted.name, reason=done.error)
-            if imported is not None:
-                imported.release()
-            if old is not None and old.ended.is_set() and old.failure is None:
-                await self._begin(hosted)  # it had to go first: it comes again
-        finally:
-            hosted.busy = False
-            done.event.set()
-        if done.error is None and old is not None:
-            await old.retire()
-            hosted.forget_past()
-
-    def _import_again(self, hosted: Hosted) -> "tuple[Plugin, Imported | None]":
-        """Raises what the import raises, PluginError if the plugin is not there any more."""
-        found, imported = hosted.origin.load(afresh=True)
-        for plugin in found:
-            if plugin.name == hosted.name:
-                if imported is not None:
-                    imported.users = 1
-                return plugin, imported
-        if imported is not None:
-            imported.users = 1
-            imported.release()
-        raise PluginError(f"{hosted.origin.source} has no plugin {hosted.name} any more")
+        if self._stopping:
+            raise PluginError(f"plugin {name} is not reloaded: the broker stops")
+        return await Reload(hosted, self._launcher, partial(_withdraw, hosted)).ask()
 
     # --- failures
 
@@ -260,8 +165,8 @@ class PluginHost:
             self._spawn(hosted, self._recover)
 
     def _spawn(self, hosted: Hosted, call: Callable[[Hosted], Awaitable[None]]) -> None:
-        if self._nursery is not None:
-            self._nursery.start_soon(call, hosted, name=f"plugin {hosted.name} policy")
+        if self._launcher.nursery is not None:
+            self._launcher.spawn(f"plugin {hosted.name} policy", call, hosted)
 
     async def _recover(self, hosted: Hosted) -> None:
         """The failed generation ends; then, perhaps, another one comes."""
@@ -286,7 +191,7 @@ class PluginHost:
             if hosted.current is not failed or hosted.busy or self._stopping:
                 return  # a reload was faster
             hosted.keep_past()
-            await self._begin(hosted)
+            await self._launcher.begin(hosted)
             if hosted.current is not None and hosted.current.failure is None:
                 return
             hosted.failures += 1
@@ -303,31 +208,6 @@ class PluginHost:
     def _figures(self) -> Figures:
         states = [one.state for one in self._hosted.values()]
         return {state.value: states.count(state) for state in State if state in states}
-
-
-@define
-class _Done:
-    """Of a reload: whoever asked for it may not wait for its end."""
-
-    event: trio.Event = field(factory=trio.Event)
-    error: str | None = None
-
-
-def _take_place(
-    hosted: Hosted, generation: Generation, plugin: Plugin, imported: Imported | None
-) -> None:
-    """A new generation serves from now on."""
-    hosted.keep_past()
-    hosted.drop_import()
-    hosted.plugin, hosted.settings, hosted.imported = plugin, generation.settings, imported
-    hosted.current = generation
-    hosted.restarts = 0
-    _stand(hosted, generation)
-
-
-def _stand(hosted: Hosted, generation: Generation) -> None:
-    """What a generation gives is what the broker has of the plugin."""
-    hosted.standing = generation.contributions
 
 
 def _withdraw(hosted: Hosted, reason: str = "") -> None:

@@ -5,6 +5,7 @@ from attrs import define, field
 from trio_kafka.hosting.contributions import Contributions
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.discovery import Origin
+from trio_kafka.hosting.fresh_import import FreshImport
 from trio_kafka.hosting.generation import Generation
 from trio_kafka.hosting.importing import Imported
 from trio_kafka.hosting.life import Life, State
@@ -21,7 +22,7 @@ class Hosted:
     its own. current: the generation that serves, or failed last. standing: what the broker has of
     the plugin now, be it that it only refuses. past: generations before the current one, as long as
     they have not ended. failures: of its generations; restarts: in a row; begun: all of them.
-    busy: with a reload. off: by its name, before it was imported.
+    busy: with a reload. importing: the last one for a reload. off: by its name, before any import.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Hosted:
     restarts: int = 0
     begun: int = 0
     busy: bool = False
+    importing: FreshImport | None = None
     off: bool = False
 
     @property

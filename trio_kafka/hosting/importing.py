@@ -75,7 +75,8 @@ def import_generation(module: str, *, afresh: bool = False) -> tuple[ModuleType,
 
 
 def _forget(top: str) -> None:
-    for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
+    # Others may import meanwhile, in threads: a list is made at once.
+    for name in [name for name in list(sys.modules) if name == top or name.startswith(f"{top}.")]:
         del sys.modules[name]
     _FINDER.tops.pop(top, None)
 

@@ -384,6 +384,13 @@ class World(Protocol):
         Python in a thread is the loop's time: the two never run at once.
         """
 
+    async def run_beside(self, call: Callable[..., T], *args: Any) -> T:
+        """Python that works for long and cannot pause, in a thread that gives the interpreter's
+        lock back to the loop soon, if not within one call of what is written in C.
+
+        It can be cancelled: the thread goes on then, and nobody hears of its end.
+        """
+
     async def run_sentry(
         self, watch: Callable[[Sentry], None], *, task_status: "trio.TaskStatus[None]"
     ) -> None:

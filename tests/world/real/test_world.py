@@ -41,6 +41,29 @@ async def test_a_thread_is_never_abandoned_and_holds_the_clock():
     assert done == [(False, 1)]
 
 
+async def test_what_runs_beside_is_left_to_its_thread_when_it_is_cancelled():
+    world = RealWorld(SkippingClock())
+    began, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+    usual, seen = sys.getswitchinterval(), []
+
+    def work():
+        seen.append(sys.getswitchinterval())
+        began.set()
+        go_on.wait(20)
+        ended.set()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(world.run_beside, work)
+        await trio.to_thread.run_sync(began.wait, 20)
+        nursery.cancel_scope.cancel()
+
+    assert world.clock.in_flight == 0
+    assert not ended.is_set()
+    go_on.set()
+    assert ended.wait(20)
+    assert seen[0] < usual
+
+
 def test_importing_the_world_does_not_import_what_runs_processes():
     code = "import sys, trio_kafka.world.real; print('trio_parallel' in sys.modules)"
 

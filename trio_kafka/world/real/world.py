@@ -12,6 +12,7 @@ import trio
 from trio_kafka.steps import whole
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.protocols import Sentry
+from trio_kafka.world.real.beside import yielding
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.network import RealNetwork
 from trio_kafka.world.real.sentry import run_sentry
@@ -50,6 +51,13 @@ class RealWorld:
             done: T = await trio.to_thread.run_sync(partial(call, *args))
         return done
 
+    async def run_beside(self, call: Callable[..., T], *args: Any) -> T:
+        with self.clock.working():
+            done: T = await trio.to_thread.run_sync(
+                partial(_yield_and_call, call, *args), abandon_on_cancel=True
+            )
+        return done
+
     async def run_sentry(
         self, watch: Callable[[Sentry], None], *, task_status: trio.TaskStatus[None]
     ) -> None:
@@ -65,6 +73,11 @@ class RealWorld:
                 partial(_run_job, job, path, *args), kill_on_cancel=True
             )
         return done
+
+
+def _yield_and_call(call: Callable[..., T], *args: Any) -> T:
+    with yielding():
+        return call(*args)
 
 
 def _run_job(job: Callable[..., Generator[None, None, T]], path: str, *args: Any) -> T:

@@ -141,6 +141,10 @@ class SimulatedWorld:
             await self.pause(1e-5, 1e-3)
         return call(*args)
 
+    async def run_beside(self, call: Callable[..., T], *args: Any) -> T:
+        await self.pause(1e-5, 1e-3)
+        return call(*args)
+
     async def run_sentry(
         self,
         watch: Callable[[Sentry], None],  # noqa: ARG002 - part of the interface; no thread runs

@@ -1,0 +1,108 @@
+"""A plugin is imported afresh beside its old generation, and takes its place when it is ready.
+
+What the old one gives is given up by the new one's own start, and not before: one that cannot be
+imported, is not enabled or does not become ready changes nothing.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import trio
+from attrs import define, field
+
+from trio_kafka.config.plugins import HostSettings
+from trio_kafka.hosting.declared import Plugin
+from trio_kafka.hosting.fresh_import import FreshImport
+from trio_kafka.hosting.generation import Generation, describe
+from trio_kafka.hosting.guard import PluginError
+from trio_kafka.hosting.hosted import Hosted
+from trio_kafka.hosting.importing import Imported
+from trio_kafka.hosting.launcher import Launcher
+from trio_kafka.hosting.settings import read_settings
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.requests.failures import is_cancelled
+
+_logger: Final = get_logger(__name__)
+
+
+@define(eq=False)
+class Reload:
+    """Of one plugin, once. withdraw: take back what the broker has of it, for a reason."""
+
+    _hosted: Hosted
+    _launcher: Launcher
+    _withdraw: Callable[[str], None]
+    _over: trio.Event = field(factory=trio.Event, init=False)
+    _error: str | None = field(default=None, init=False)
+
+    async def ask(self) -> int:
+        """The number of the generation that serves then. Raises PluginError: the old one goes on.
+
+        Cancelling the wait does not cancel the reload.
+        """
+        hosted = self._hosted
+        if hosted.busy:
+            raise PluginError(f"plugin {hosted.name} is being reloaded")
+        if hosted.importing is not None and not hosted.importing.ended:
+            raise PluginError(f"plugin {hosted.name}: an import of it goes on, which was given up")
+        self._launcher.spawn(f"plugin {hosted.name} reload", self._run)
+        hosted.busy = True
+        await self._over.wait()
+        if self._error is not None:
+            raise PluginError(f"plugin {hosted.name} was not reloaded: {self._error}")
+        return hosted.generation
+
+    async def _run(self) -> None:
+        hosted, old = self._hosted, self._hosted.current
+        try:
+            await self._bring(old)
+        except BaseException as error:
+            if is_cancelled():
+                raise
+            self._error = describe(error)
+            _logger.exception("plugin was not reloaded", plugin=hosted.name, reason=self._error)
+            if old is not None and old.ended.is_set() and old.failure is None:
+                await self._launcher.begin(hosted)  # it had to go first: it comes again
+        finally:
+            hosted.busy = False
+            self._over.set()
+        if self._error is None and old is not None:
+            await old.retire()
+            hosted.forget_past()
+
+    async def _bring(self, old: Generation | None) -> None:
+        """The new generation up to ready. Raises what keeps it from that."""
+        hosted = self._hosted
+        plugin, imported = await self._import_again()
+        try:
+            settings = read_settings(plugin, self._launcher.site.given)
+            if not settings.host.enabled:
+                raise PluginError("it is not enabled")
+            if old is not None and not plugin.beside:
+                self._withdraw(f"plugin {hosted.name} is being reloaded")
+                await old.retire()
+            generation = await self._launcher.replace(hosted, plugin, settings, imported)
+            if hosted.current is not generation:
+                raise PluginError(generation.life.error)
+        except BaseException:
+            if imported is not None:
+                imported.release()
+            raise
+
+    async def _import_again(self) -> "tuple[Plugin, Imported | None]":
+        """Raises what the import raises, PluginError if it takes too long or has no such plugin any
+        more.
+        """
+        hosted = self._hosted
+        host = hosted.settings.host if hosted.settings is not None else HostSettings()
+        hosted.importing = importing = FreshImport(hosted.origin)
+        found, imported = await importing.run(self._launcher.site.world, host.start_ms / 1000)
+        for plugin in found:
+            if plugin.name == hosted.name:
+                if imported is not None:
+                    imported.users = 1
+                return plugin, imported
+        if imported is not None:
+            imported.users = 1
+            imported.release()
+        raise PluginError(f"{hosted.origin.source} has no plugin {hosted.name} any more")
