@@ -23,6 +23,14 @@ from trio_kafka.controller.policies import ConfigsToAlter, TopicToCreate
 from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
 from trio_kafka.controller.quotas import QuotaChange
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
+from trio_kafka.coordinators.groups.commits import (
+    AskedTopic,
+    Commit,
+    FetchedTopic,
+    FetchOffsets,
+    PartitionOffset,
+    TopicOffsets,
+)
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.hosting.context import PluginContext
 from trio_kafka.hosting.declared import Plugin, plugin
@@ -91,7 +99,9 @@ __all__ = [
     "ZERO_TOPIC_ID",
     "ActiveProducer",
     "Appended",
+    "AskedTopic",
     "Charges",
+    "Commit",
     "ConfigsToAlter",
     "Context",
     "CreatedTopic",
@@ -104,6 +114,8 @@ __all__ = [
     "FetchAnswer",
     "FetchKey",
     "FetchLimits",
+    "FetchOffsets",
+    "FetchedTopic",
     "Figure",
     "Isolation",
     "KafkaError",
@@ -119,6 +131,7 @@ __all__ = [
     "NodeEndpoint",
     "NodeId",
     "OnlineDirectories",
+    "PartitionOffset",
     "PartitionRead",
     "PartitionState",
     "Plugin",
@@ -142,6 +155,7 @@ __all__ = [
     "Steps",
     "TopicId",
     "TopicImage",
+    "TopicOffsets",
     "TopicPartition",
     "TopicToCreate",
     "Upgrade",

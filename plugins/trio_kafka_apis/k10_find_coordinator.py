@@ -1,10 +1,9 @@
 """FindCoordinator (key 10): the broker that coordinates a group or a transactional id.
 
-Never waits. A cluster of one broker has one place for every group: this one. It serves no group
-APIs and says so in ApiVersions, and a client that knows both ends at once: without an answer here
-librdkafka looks for a coordinator for 45 s when a consumer with a group id is closed, although it
-was assigned its partitions by hand. There are no transactions and no share groups: their
-coordinators are not available. Source: KIP-699 (many keys), KIP-932 (share groups).
+Never waits. A group is coordinated by whoever leads its partition of the offsets topic, which is
+created when somebody asks and it is not there: until then COORDINATOR_NOT_AVAILABLE, which clients
+retry. There are no transactions and no share groups: their coordinators are not available.
+Source: KIP-699 (many keys), KIP-932 (share groups).
 """
 
 from typing import Final
@@ -49,26 +48,31 @@ def say_error(
 @api(FindCoordinatorRequest, error=say_error)
 def find_coordinator(request: FindCoordinatorRequest, context: Context) -> FindCoordinatorResponse:
     if context.version < MANY_SINCE:
-        found = _find(request.key_type, context)
+        found = _find(request.key_type, request.key, context)
         return FindCoordinatorResponse(
             error_message=None, node_id=found.node, host=found.host, port=found.port
         )
-    if not request.coordinator_keys:
-        return FindCoordinatorResponse()
-    found = _find(request.key_type, context)
     return FindCoordinatorResponse(
-        coordinators=[
-            Coordinator(key, found.node, found.host, found.port, 0, None)
-            for key in request.coordinator_keys
-        ]
+        coordinators=[_row(request.key_type, key, context) for key in request.coordinator_keys]
     )
 
 
-def _find(kind: int, context: Context) -> NodeEndpoint:
+def _row(kind: int, key: str, context: Context) -> Coordinator:
+    try:
+        found = _find(kind, key, context)
+    except KafkaError as error:
+        return Coordinator(key, NO_NODE, "", -1, error.code, error.message)
+    return Coordinator(key, found.node, found.host, found.port, 0, None)
+
+
+def _find(kind: int, key: str, context: Context) -> NodeEndpoint:
     """Raises KafkaError: INVALID_REQUEST for an unknown kind, COORDINATOR_NOT_AVAILABLE."""
     if kind not in (GROUP, TRANSACTION) and not (kind == SHARE and context.version >= SHARE_SINCE):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"key type {kind}")
-    found = endpoint_on(context.metadata.image, context.node_id, context.listener)
-    if kind != GROUP or found is None or found.fenced:
+    if kind != GROUP:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    leader = context.groups.leader_of(key)
+    found = endpoint_on(context.metadata.image, leader, context.listener)
+    if found is None or found.fenced:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return found

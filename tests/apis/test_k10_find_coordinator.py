@@ -1,4 +1,6 @@
-"""FindCoordinator: groups are found here, transactions and share groups nowhere."""
+"""FindCoordinator: groups are found where their partition is led, transactions and share groups
+nowhere.
+"""
 
 import pytest
 from trio.testing import MockClock
@@ -30,6 +32,7 @@ async def test_every_group_is_coordinated_by_the_one_broker(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
+        await served.serve_groups("a")
         answer = await served.ask(asking(version, GROUP, "a"), version)
 
         assert told(answer, version) == [(0, 1, "127.0.0.1", served.broker.endpoint.port)]
@@ -40,11 +43,24 @@ async def test_many_keys_are_answered_in_their_order(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
+        await served.serve_groups("a")
         answer = await served.ask(asking(version, GROUP, "b", "a", ""), version)
 
         assert [one.key for one in answer.coordinators] == ["b", "a", ""]
         assert {code for code, *_ in told(answer, version)} == {0}
         assert (await served.ask(asking(version, GROUP), version)).coordinators == []
+
+
+@pytest.mark.parametrize("version", stable(FindCoordinatorRequest))
+async def test_the_first_who_asks_has_the_offsets_topic_created(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        answer = await served.ask(asking(version, GROUP, "a"), version)
+
+        assert told(answer, version) == [(ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, "", -1)]
+        await served.serve_groups("a")
+        assert len(served.broker.metadata.image.topics["__consumer_offsets"].partitions) == 50
 
 
 @pytest.mark.parametrize("version", stable(FindCoordinatorRequest)[1:])

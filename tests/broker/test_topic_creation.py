@@ -4,9 +4,11 @@ import trio
 
 from tests.broker.kit import APIS, config_of
 from trio_kafka.broker import running_broker
-from trio_kafka.broker.topic_creation import MOST, TopicCreation, creator
+from trio_kafka.broker.topic_creation import MOST, TopicCreation, creator, internal_topics
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.names import CONSUMER_OFFSETS
 
 TAKEN = KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS)
 
@@ -79,8 +81,25 @@ async def test_more_names_than_are_bounded_are_dropped() -> None:
 async def test_the_controller_creates_with_the_brokers_defaults(world, autojump_clock) -> None:
     config = config_of({"num.partitions": "3"})
     async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
-        create = creator(broker.controller)
+        create = creator(broker.controller, {})
 
         assert await create(["t"]) == {"t": None}
         assert len(broker.metadata.image.topics["t"].partitions) == 3
         assert (await create(["t"]))["t"].code is ErrorCode.TOPIC_ALREADY_EXISTS
+
+
+async def test_the_offsets_topic_is_created_as_kafka_creates_it(world, autojump_clock) -> None:
+    config = config_of(
+        {"offsets.topic.num.partitions": "7", "offsets.topic.segment.bytes": "1048576"}
+    )
+    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        create = creator(broker.controller, internal_topics(broker.config))
+
+        assert await create([CONSUMER_OFFSETS]) == {CONSUMER_OFFSETS: None}
+        image = broker.metadata.image
+        assert len(image.topics[CONSUMER_OFFSETS].partitions) == 7
+        assert image.config(ResourceType.TOPIC, CONSUMER_OFFSETS) == {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": "1048576",
+        }

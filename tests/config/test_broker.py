@@ -36,6 +36,7 @@ def in_order(text):
     """Choices sorted: their order has no meaning."""
     if text is None or text in IN_WORDS:
         return None
+    text = text.removeprefix("(case insensitive) ")
     items = text.strip("[]").split(", ")
     return f"[{', '.join(sorted(items))}]" if len(items) > 1 else text
 

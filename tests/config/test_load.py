@@ -32,7 +32,6 @@ def test_a_single_nodes_file_of_kafkas_kind_is_accepted():
     assert loaded.config.num_network_threads == 4
     assert [str(e) for e in loaded.config.endpoints.advertised] == ["PLAINTEXT://localhost:9092"]
     assert [warning.partition(" is not honoured yet: ")[0] for warning in loaded.warnings] == [
-        "server.properties:12: offsets.topic.replication.factor",
         "server.properties:13: share.coordinator.state.topic.replication.factor",
         "server.properties:14: transaction.state.log.replication.factor",
         "server.properties:15: transaction.state.log.min.isr",

@@ -9,6 +9,7 @@ from trio.testing import MockClock
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
 from trio_kafka.coordinators.shard import Event, Shard, State
+from trio_kafka.coordinators.waiting import answer_of
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
@@ -42,28 +43,25 @@ class KeptLog:
         self.error: KafkaError | None = None
         self.lost: KafkaError | None = None
         self.changed: Callable[[], None] | None = None
+        self.atomic: list[bool] = []
 
-    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> int:
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool) -> int:
         if self.error is not None:
             raise self.error
         self.records += records
+        self.atomic.append(atomic)
         return len(self.records)
 
-    def committed(self, end: int) -> bool:
+    def committed(self, written: int) -> bool:
         if self.lost is not None:
             raise self.lost
-        return end <= self.end
+        return written <= self.end
 
-    def watch(self, changed: Callable[[], None]) -> None:
+    def watch(self, written: int, changed: Callable[[], None]) -> None:
         self.changed = changed
 
     def unwatch(self) -> None:
         self.changed = None
-
-    def commit(self, end: int) -> None:
-        self.end = end
-        if self.changed is not None:
-            self.changed()
 
 
 class Stage:
@@ -88,9 +86,18 @@ class Stage:
             failed=self.failures.append,
         )
 
+    def commit(self, end: int) -> None:
+        """The replicas have all below `end`."""
+        self.log.end = end
+        if self.log.changed is not None:
+            self.log.changed()
+        while self.shard.busy:
+            self.shard.go_on(trio.current_time, 0.0)
+
     def submit(self, event: Event[Words], timeout_s: float = 5.0) -> Any:
         """The answer; what is delayed is told to `told` in the end."""
-        found = self.shard.submit(event, lambda value: value, self.purgatory, timeout_s=timeout_s)
+        ticket = self.shard.ask(event)
+        found = answer_of(ticket, lambda value: value, self.purgatory, timeout_s)
         if isinstance(found, Delayed):
             self.purgatory.watch(found, self.purgatory.look, self.told.append)
         return found
@@ -128,9 +135,9 @@ async def test_an_answer_waits_until_its_records_are_committed(stage: Stage) -> 
     assert isinstance(stage.submit(write("b")), Delayed)
     assert stage.told == []
 
-    stage.log.commit(1)
+    stage.commit(1)
     assert stage.told == ["a"]
-    stage.log.commit(2)
+    stage.commit(2)
     assert stage.told == ["a", "b"]
     assert stage.log.changed is None
 
@@ -140,7 +147,7 @@ async def test_a_read_waits_for_what_it_has_seen(stage: Stage) -> None:
     stage.submit(write("a"))
 
     assert isinstance(stage.submit(read), Delayed)
-    stage.log.commit(1)
+    stage.commit(1)
 
     assert stage.told == ["a", ["a"]]
 
@@ -256,7 +263,7 @@ async def test_who_waits_too_long_is_told_so_and_what_was_written_stays(
         nursery.cancel_scope.cancel()
 
     assert [str(error) for error in stage.told] == ["COORDINATOR_NOT_AVAILABLE: no answer in time"]
-    stage.log.commit(1)
+    stage.commit(1)
     assert stage.machine.words == ["a"]
 
 
@@ -282,7 +289,7 @@ async def test_lost_records_make_it_load_anew(stage: Stage) -> None:
     stage.submit(write("a"))
 
     stage.log.lost = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
-    stage.log.commit(0)
+    stage.commit(0)
 
     assert stage.failures == [stage.shard]
     assert stage.shard.state is State.UNLOADED

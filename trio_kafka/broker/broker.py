@@ -12,6 +12,7 @@ from trio_kafka.broker.storage import Storage
 from trio_kafka.broker.tasks import Tasks
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.controller import Controller
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.hosting.host import PluginHost
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
@@ -43,6 +44,7 @@ class Broker:
     metadata: MetadataCache
     controller: Controller
     replicas: ReplicaManager
+    groups: GroupCoordinator
     planes: Sequence[Plane]
     listening: Listening
     limits: ConnectionLimits

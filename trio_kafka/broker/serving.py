@@ -5,6 +5,7 @@ from typing import Final
 from trio_kafka.broker.connections import request_memory
 from trio_kafka.broker.errors import listen_error
 from trio_kafka.broker.features import ClusterFeatures
+from trio_kafka.broker.groups import make_groups
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.listening import Listening
 from trio_kafka.broker.producer_ids import ProducerIds
@@ -60,6 +61,7 @@ def make_parts(
     source: RaftDriver,
     metadata: MetadataCache,
     replicas: ReplicaManager,
+    timers: Timers,
     lifecycle: Lifecycle,
     topic_creation: TopicCreation,
     effective: EffectiveConfig,
@@ -83,6 +85,7 @@ def make_parts(
         ),
         controller=controller,
         counters=site.counters,
+        groups=make_groups(site, replicas, timers, topic_creation),
         lifecycle=lifecycle,
         limits=limits,
         metadata=metadata,

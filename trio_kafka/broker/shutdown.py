@@ -11,6 +11,7 @@ import trio
 
 from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.connections import LIMITS
+from trio_kafka.broker.groups import GROUPS
 from trio_kafka.broker.plugins import PLUGINS
 from trio_kafka.broker.quorum import LOG, WRITERS, lost_by
 from trio_kafka.broker.request_log import REQUEST_LOG
@@ -29,6 +30,7 @@ _SHARES: Final = {
     "plugins": 0.3,
     "handlers": 0.05,
     "scheduler": 0.05,
+    "coordinators": 0.05,
     "replication": 0.05,
     "controller": 0.05,
     "logs": 1.0,  # unwritten checkpoints are paid for at the next start
@@ -51,6 +53,7 @@ async def stop_broker(broker: Broker, deadline_s: float) -> None:
         "plugins": lambda: _stop_plugins(broker),
         "handlers": lambda: _stop_handlers(broker),
         "scheduler": lambda: tasks.stop("scheduler"),
+        "coordinators": lambda: tasks.stop(GROUPS),
         "replication": lambda: tasks.stop("replication", "timers"),
         "controller": lambda: tasks.stop(*WRITERS),
         "logs": lambda: _close_logs(broker),
@@ -93,6 +96,7 @@ async def _leave(broker: Broker) -> None:
 async def _drain(broker: Broker) -> None:
     """What is in hand is answered; what is parked is answered with what there is."""
     broker.replicas.fetch.close()
+    broker.groups.stop()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_produce, broker, name="close-produce")
         if broker.tasks.runs(PLANES):

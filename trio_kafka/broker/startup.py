@@ -8,6 +8,7 @@ from attrs import define, field
 from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.connections import make_limits, start_limits
 from trio_kafka.broker.errors import StartError, storage_error
+from trio_kafka.broker.groups import start_groups
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.listeners import advertised_endpoints
@@ -34,7 +35,7 @@ from trio_kafka.broker.site import Site
 from trio_kafka.broker.steps import Steps
 from trio_kafka.broker.storage import Storage, open_storage
 from trio_kafka.broker.tasks import only_leaf
-from trio_kafka.broker.topic_creation import TopicCreation, creator
+from trio_kafka.broker.topic_creation import TopicCreation, creator, internal_topics
 from trio_kafka.broker.watching import start_watchdog
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import InvariantError, LogDirError
@@ -50,6 +51,7 @@ from trio_kafka.purgatory import Timers
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.settings import log_config
+from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
 from trio_kafka.scheduler import Scheduler
 
@@ -98,7 +100,7 @@ class Start:
         with steps.step("log manager"):
             await self._load_logs(logs, metadata, effective)
         replicas = self._replicas = make_replicas(site, logs, timers, effective)
-        creation = TopicCreation(creator(controller), site.node)
+        creation = TopicCreation(creator(controller, internal_topics(site.config)), site.node)
         lifecycle = Lifecycle(
             site.node_id, site.world.random_bytes(16), controller, metadata.cache, site.node
         )
@@ -110,6 +112,7 @@ class Start:
             source=metadata.raft,
             metadata=metadata.cache,
             replicas=replicas,
+            timers=timers,
             lifecycle=lifecycle,
             topic_creation=creation,
             effective=effective,
@@ -130,7 +133,7 @@ class Start:
             await bind_planes(site, listening, plane, control, dynamic)
             advertised = advertised_endpoints(dynamic.config, listening.endpoints, host_name)
         with steps.step("replication"):
-            await self._start_replicas(replicas, metadata)
+            await self._start_replicas(parts, metadata, dynamic)
         with steps.step("upkeep"):
             await start_snapshots(site, storage, metadata)
             await site.tasks.start("auto-topic-creation", creation.run)
@@ -160,6 +163,7 @@ class Start:
             metadata=metadata.cache,
             controller=controller,
             replicas=replicas,
+            groups=parts.groups,
             planes=tuple(parts.planes),
             listening=listening,
             limits=parts.limits,
@@ -205,13 +209,17 @@ class Start:
             raise
         await self.site.tasks.start("log-manager", logs.run)
 
-    async def _start_replicas(self, replicas: ReplicaManager, metadata: Metadata) -> None:
+    async def _start_replicas(
+        self, parts: Parts, metadata: Metadata, dynamic: DynamicSettings
+    ) -> None:
+        replicas = parts.replicas
         # No checkpoint between these two: no image may come between.
         steps = replicas.start(metadata.cache.image)
         metadata.loader.add(replicas)
         for _ in steps:
             await trio.lowlevel.checkpoint()
         await self.site.tasks.start("replication", replicas.run)
+        await start_groups(self.site, parts.groups, metadata, dynamic)
 
     async def _host_name(self, config: BrokerConfig) -> str:
         if all(one.endpoint.host for one in config.endpoints.advertised):

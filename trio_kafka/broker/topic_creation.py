@@ -9,11 +9,13 @@ from typing import Final, NoReturn
 
 import trio
 
+from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.controller import Controller
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.metadata.names import CONSUMER_OFFSETS, is_internal
 
 MOST: Final = 1000
 _logger: Final = get_logger(__name__)
@@ -21,11 +23,29 @@ _logger: Final = get_logger(__name__)
 Create = Callable[[Sequence[str]], Awaitable[Mapping[str, KafkaError | None]]]
 
 
-def creator(controller: Controller) -> Create:
-    """Creation by the controller, with the broker's defaults."""
+def internal_topics(config: BrokerConfig) -> Mapping[str, NewTopic]:
+    """Those that the broker itself wants, as Kafka makes them."""
+    offsets = NewTopic(
+        name=CONSUMER_OFFSETS,
+        partitions=config.offsets_topic_num_partitions,
+        replication_factor=config.offsets_topic_replication_factor,
+        configs={
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(config.offsets_topic_segment_bytes),
+        },
+    )
+    return {offsets.name: offsets}
+
+
+def creator(controller: Controller, special: Mapping[str, NewTopic]) -> Create:
+    """Creation by the controller, with the broker's defaults. special: how those of these names
+    are made.
+    """
 
     async def create(names: Sequence[str]) -> dict[str, KafkaError | None]:
-        made = await controller.create_topics([NewTopic(name=name) for name in names])
+        topics = [special.get(name) or NewTopic(name=name) for name in names]
+        made = await controller.create_topics(topics)
         return {name: one if isinstance(one, KafkaError) else None for name, one in made.items()}
 
     return create
@@ -69,7 +89,8 @@ class TopicCreation:
                     self._created += 1
                 else:
                     self._refused += 1
-                    _logger.info("topic not created", topic=name, reason=str(refusal))
+                    tell = _logger.warning if is_internal(name) else _logger.info
+                    tell("topic not created", topic=name, reason=str(refusal))
             for name in names:
                 del self._wanted[name]
             if not self._wanted:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from attrs import NOTHING, field, frozen
 
-from trio_kafka.config.connections import ConnectionSettings
 from trio_kafka.config.endpoints import Listeners, resolve_listeners
+from trio_kafka.config.groups import GroupCoordinatorSettings
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import (
     Update,
@@ -35,7 +35,7 @@ _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 
 @frozen(kw_only=True)
-class BrokerConfig(ConnectionSettings):
+class BrokerConfig(GroupCoordinatorSettings):
     """Every setting that is described, with the value that is in force."""
 
     given: Mapping[str, Given] = field(factory=dict, eq=False, repr=False)
@@ -271,19 +271,13 @@ class BrokerConfig(ConnectionSettings):
         -1, "How much of a tiered topic is kept back.", low=-1, update=_CLUSTER
     )
 
-    # Producers, groups' offsets, transactions
+    # Producers, transactions
     producer_id_expiration_ms: int = int32(
         86400000, "A producer that is silent for so long is forgotten.", low=1, update=_CLUSTER
     )
     producer_id_expiration_check_interval_ms: int = int32(
         600000, "How often silent producers are looked for.", low=1, internal=True
     )
-    offsets_topic_num_partitions: int = int32(50, "Partitions of the offsets topic.", low=1)
-    offsets_topic_replication_factor: int = int16(3, "Replicas of the offsets topic.", low=1)
-    offsets_topic_segment_bytes: int = int32(
-        104857600, "Size of a segment of the offsets topic.", low=1
-    )
-    offsets_topic_compression_codec: int = int32(0, "The codec of the offsets topic.")
     transaction_state_log_num_partitions: int = int32(
         50, "Partitions of the transactions topic.", low=1
     )

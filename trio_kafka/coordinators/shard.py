@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from math import inf
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import trio
@@ -25,14 +24,14 @@ from trio_kafka.coordinators.effects import (
     Ticket,
     TimerKey,
 )
+from trio_kafka.coordinators.waiting import NOT_YET, Waiting
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.purgatory import Delayed, Purgatory, Timer, Timers
+from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.steps import Done, Steps, advance
 
 _logger: Final = get_logger(__name__)
-_NOT_YET: Final = object()
 _QUEUED: Final = 10_000  # events that wait for their turn, of one shard
 
 
@@ -51,20 +50,23 @@ Event: TypeAlias = Callable[[M, Ticket, int], Effects | Steps[Effects]]
 
 
 class ShardLog(Protocol):
-    """Where a shard's records go."""
+    """Where a shard's records go. `Any` is what was written: the log knows what it is."""
 
-    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> int:
-        """Append them as one batch, at once or in their turn; the offset behind them. KafkaError:
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool) -> Any:
+        """Append them, at once or in their turn, as one batch where they are `atomic`. KafkaError:
         refused, nothing is appended.
         """
 
-    def committed(self, end: int) -> bool:
-        """Whether all below `end` is. Raises KafkaError where it will never be."""
+    def committed(self, written: Any) -> bool:
+        """Whether that, and all before it, is. Raises KafkaError where it will never be."""
 
-    def watch(self, changed: Callable[[], None]) -> None:
-        """Call `changed` whenever `committed` may say something new, until `unwatch`."""
+    def watch(self, written: Any, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever `committed` may say something new, until `unwatch`: it only notes
+        it. One at a time.
+        """
 
-    def unwatch(self) -> None: ...
+    def unwatch(self) -> None:
+        """Call it no more. Idempotent."""
 
 
 class State(Enum):
@@ -72,21 +74,15 @@ class State(Enum):
 
     LOADING = "loading"
     ACTIVE = "active"
+    FAILED = "failed"  # it cannot be loaded
     UNLOADED = "unloaded"
 
 
 _REFUSALS: Final = {
     State.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    State.FAILED: ErrorCode.NOT_COORDINATOR,
     State.UNLOADED: ErrorCode.NOT_COORDINATOR,
 }
-
-
-@define(eq=False)
-class Waiting:
-    """The ticket of one request."""
-
-    answer: Any = _NOT_YET
-    delayed: Delayed | None = None
 
 
 @define(eq=False)
@@ -130,8 +126,8 @@ class Shard(Generic[M]):
         self._now_ms = now_ms
         self._work = work
         self._failed = failed
-        self._end = 0  # behind the last record that was written
-        self._uncommitted: deque[tuple[int, Effects]] = deque()
+        self._moved = False  # the log has changed since `go_on` looked
+        self._uncommitted: deque[tuple[Any, Effects]] = deque()
         self._waiting: dict[Waiting, None] = {}
         self._alarms: dict[TimerKey, _Alarm] = {}
         self._turns: deque[_Turn] = deque()
@@ -140,47 +136,31 @@ class Shard(Generic[M]):
 
     # Requests
 
-    def submit(
-        self,
-        event: Event[M],
-        make: Callable[[Any], Any],
-        purgatory: Purgatory,
-        *,
-        timeout_s: float = inf,
-    ) -> Any:
-        """The answer, as `make` makes it, or a Delayed. `timeout_s`: how long a commit may take.
-
-        Raises KafkaError: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
+    def ask(self, event: Event[M]) -> Waiting:
+        """One request's event: its ticket, with the answer where there is one at once, which may be
+        an error: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
         """
-        if self.state is not State.ACTIVE:
-            raise KafkaError(_REFUSALS[self.state], self.name)
         ticket = Waiting()
+        if self.state is not State.ACTIVE:
+            ticket.answer = KafkaError(_REFUSALS[self.state], self.name)
+            return ticket
         self._take(event, ticket)
-        if ticket.answer is not _NOT_YET:
-            return _told(ticket.answer, make)
-        self._waiting[ticket] = None
-        deadline = trio.current_time() + timeout_s
-        delayed = Delayed(
-            (ticket,), deadline, partial(self._try_complete, ticket, make), purgatory=purgatory
-        )
-        ticket.delayed = delayed
-        return delayed
+        if ticket.answer is NOT_YET:
+            self._waiting[ticket] = None
+        return ticket
 
     def apply(self, change: Callable[[M, int], Effects | Steps[Effects]]) -> None:
-        """An event that nobody waits for: new metadata, a periodic job."""
+        """An event that nobody waits for: new metadata, a timer. One that fails is logged, and the
+        shard is loaded anew.
+        """
         if self.state is State.ACTIVE:
-            self._take(lambda machine, _ticket, now_ms: change(machine, now_ms), Waiting())
-
-    def _try_complete(
-        self, ticket: Waiting, make: Callable[[Any], Any], timed_out: bool
-    ) -> Any | None:
-        answer = ticket.answer
-        if answer is _NOT_YET:
-            if not timed_out:
-                return None
-            self._waiting.pop(ticket, None)
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
-        return _told(answer, make)
+            try:
+                self._take(lambda machine, _ticket, now_ms: change(machine, now_ms), Waiting())
+            except InvariantError:
+                raise
+            except Exception:
+                _logger.exception("event failed", shard=self.name)
+                self.fail()
 
     # Turns
 
@@ -205,16 +185,27 @@ class Shard(Generic[M]):
     @property
     def busy(self) -> bool:
         """`go_on` has something to do."""
-        return self._steps is not None
+        return self._steps is not None or self._moved
 
     def go_on(self, elapsed: Callable[[], float], ends: float) -> None:
-        """Work on what takes steps, and on what has waited for it, until `ends`."""
+        """Give the answers that have become due; work on what takes steps, and on what has waited
+        for it, until `ends`.
+        """
+        if self._moved:
+            self._moved = False
+            self._look()
         while self._steps is not None:
             steps, ticket = self._steps
             try:
                 done = advance(steps, elapsed, ends)
             except KafkaError as error:
                 done = Done(Effects(answers=[(ticket, error.as_value())]))
+            except InvariantError:
+                raise
+            except Exception:
+                _logger.exception("event failed", shard=self.name)
+                self.fail()
+                return
             if done is None:
                 return
             self._steps = None
@@ -234,8 +225,9 @@ class Shard(Generic[M]):
             else:
                 self._cancel(timer.key)
         if effects.records:
+            now_ms = self._now_ms()
             try:
-                self._end = self.log.append(effects.records, self._now_ms())
+                written = self.log.append(effects.records, now_ms, atomic=effects.atomic)
             except KafkaError as error:
                 self._refuse(effects, error.as_value())
                 return
@@ -243,14 +235,21 @@ class Shard(Generic[M]):
             if effects.replays:
                 for record in effects.records:
                     self.machine.replay(record)
-            if not self._uncommitted and not self._is_committed(self._end):
-                self.log.watch(self._changed)
-                self._uncommitted.append((self._end, effects))
+            if self._uncommitted or not self._is_committed(written):
+                self._wait(written, effects)
                 return
-        if self._uncommitted:
-            self._uncommitted.append((self._end, effects))
-        elif self.state is not State.UNLOADED:
+        elif self._uncommitted:
+            self._uncommitted.append((self._uncommitted[-1][0], effects))
+            return
+        if self.state is not State.UNLOADED:
             self._settle(effects)
+
+    def _wait(self, written: Any, effects: Effects) -> None:
+        if self.state is State.UNLOADED:
+            return
+        self._uncommitted.append((written, effects))
+        if len(self._uncommitted) == 1:
+            self.log.watch(written, self._changed)
 
     def _refuse(self, effects: Effects, error: KafkaError) -> None:
         self._refused += 1
@@ -268,29 +267,36 @@ class Shard(Generic[M]):
             self._perform(effects.committed(self._now_ms()))
 
     def _answer(self, ticket: Ticket, value: Any) -> None:
-        if not isinstance(ticket, Waiting) or ticket.answer is not _NOT_YET:
+        if not isinstance(ticket, Waiting) or ticket.answer is not NOT_YET:
             raise InvariantError(f"{self.name}: {ticket} was answered before")
-        ticket.answer = value
-        if ticket.delayed is not None:
-            self._waiting.pop(ticket, None)
-            ticket.delayed.marked()
+        self._waiting.pop(ticket, None)
+        ticket.give(value)
 
     # Commits
 
-    def _is_committed(self, end: int) -> bool:
+    def _is_committed(self, written: Any) -> bool:
         try:
-            return self.log.committed(end)
+            return self.log.committed(written)
         except KafkaError as error:
             _logger.warning("records lost", shard=self.name, reason=str(error))
             self.fail()
             return False
 
     def _changed(self) -> None:
+        """Whoever changes the log is in the middle of its work: look later."""
+        if not self._moved:
+            self._moved = True
+            self._work(self)
+
+    def _look(self) -> None:
         """The log has moved: whoever it was enough for has an answer."""
+        before = len(self._uncommitted)
         while self._uncommitted and self._is_committed(self._uncommitted[0][0]):
             self._settle(self._uncommitted.popleft()[1])
         if not self._uncommitted:
             self.log.unwatch()
+        elif len(self._uncommitted) != before:
+            self.log.watch(self._uncommitted[0][0], self._changed)
 
     # Timers
 
@@ -319,9 +325,13 @@ class Shard(Generic[M]):
 
     # Life
 
-    def activate(self) -> None:
-        """All that is stored has been replayed: serve."""
+    def activate(self, read: Any = None) -> None:
+        """All that is stored has been replayed: serve. read: what was replayed last; nobody is
+        told anything before that is committed.
+        """
         self.state = State.ACTIVE
+        if read is not None and not self._is_committed(read):
+            self._wait(read, Effects())
         self.apply(lambda machine, now_ms: machine.loaded(now_ms))
 
     def fail(self) -> None:
@@ -336,7 +346,7 @@ class Shard(Generic[M]):
         self.log.unwatch()
         self._uncommitted.clear()
         self._turns.clear()
-        self._steps = None
+        self._steps, self._moved = None, False
         for alarm in self._alarms.values():
             self._timers.cancel(alarm.timer)
         self._alarms.clear()
@@ -356,9 +366,3 @@ class Shard(Generic[M]):
             "waiting": len(self._waiting),
             "timers": len(self._alarms),
         }
-
-
-def _told(answer: Any, make: Callable[[Any], Any]) -> Any:
-    if isinstance(answer, KafkaError):
-        raise answer
-    return make(answer)

@@ -14,6 +14,7 @@ from attrs import Factory, define, field, frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.effective import EffectiveConfig
@@ -108,6 +109,7 @@ class Parts:
     configs: ConfigAdmin = missing("changes of settings")
     controller: Controller = missing("controller")
     counters: Counters = missing("counters")
+    groups: GroupCoordinator = missing("group coordinator")
     lifecycle: Lifecycle = missing("lifecycle")
     limits: ConnectionLimits = missing("limits of connections")
     metadata: MetadataCache = missing("metadata")

@@ -9,12 +9,18 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+import trio
 from attrs import define
 
 from trio_kafka.broker import Broker, running_broker
 from trio_kafka.config.load import load, options
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.model import TopicId
+from trio_kafka.protocol.messages.k09_offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+)
+from trio_kafka.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from trio_kafka.protocol.messages.k19_create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -25,6 +31,7 @@ from trio_kafka.testing.scripted_client import ScriptedClient, connected, newest
 from trio_kafka.world.protocols import World
 
 DATA: Final = "/data"
+_LOOK_S: Final = 0.02
 
 
 @define(eq=False, kw_only=True)
@@ -61,6 +68,16 @@ class ServedBroker:
         if made.error_code:
             raise AssertionError(f"{name}: error {made.error_code}, {made.error_message}")
         return TopicId(made.topic_id)
+
+    async def serve_groups(self, *group_ids: str) -> None:
+        """Return when these groups have a coordinator that has loaded them: as clients find it."""
+        for group_id in group_ids:
+            asked = FindCoordinatorRequest(coordinator_keys=[group_id])
+            while (await self.ask(asked)).coordinators[0].error_code:  # noqa: ASYNC110 - as clients do
+                await trio.sleep(_LOOK_S)
+            offsets = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id, topics=[])])
+            while (await self.ask(offsets)).groups[0].error_code:  # noqa: ASYNC110 - as clients do
+                await trio.sleep(_LOOK_S)
 
     def closed(self, reason: str) -> int:
         """How many connections to the first listener were closed for that reason."""

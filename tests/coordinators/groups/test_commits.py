@@ -7,9 +7,9 @@ from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.commits import (
     AskedTopic,
     Commit,
-    Fetch,
     FetchedOffset,
     FetchedTopic,
+    FetchOffsets,
     PartitionOffset,
     TopicOffsets,
     commit,
@@ -58,7 +58,7 @@ def ask(
     require_stable: bool = False,
     everything: bool = False,
 ) -> list[FetchedTopic]:
-    asked = Fetch(
+    asked = FetchOffsets(
         group_id=group_id,
         topics=None if everything else topics,
         require_stable=require_stable,

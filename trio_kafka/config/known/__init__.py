@@ -29,7 +29,6 @@ _TIERED: Final = "tiered storage is not served"
 _WITHOUT_FOLLOWERS: Final = "there are no followers while a cluster has one broker"
 _ONE_VOTER: Final = "a quorum has one voter"
 _NO_COMPACTION: Final = "compacted topics are not compacted"
-_NO_GROUPS: Final = "groups are not served, so there is no offsets topic"
 _NO_TRANSACTIONS: Final = "transactions are not served, so there is no transactions topic"
 # Fields of BrokerConfig that no part obeys, by the reason.
 _FIELDS_NOT_YET: Final = {
@@ -51,10 +50,6 @@ _FIELDS_NOT_YET: Final = {
         log.remote.copy.lag.ms
     """,
     "an idle controller writes nothing": "metadata.max.idle.interval.ms",
-    _NO_GROUPS: """
-        offsets.topic.compression.codec offsets.topic.num.partitions
-        offsets.topic.replication.factor offsets.topic.segment.bytes
-    """,
     _WITHOUT_FOLLOWERS: """
         num.replica.fetchers replica.fetch.backoff.ms replica.fetch.max.bytes
         replica.fetch.min.bytes replica.fetch.response.max.bytes replica.fetch.wait.max.ms

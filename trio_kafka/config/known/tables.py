@@ -9,7 +9,7 @@ from trio_kafka.config.known import Standing
 from trio_kafka.config.known.acl import AclSettings
 from trio_kafka.config.known.cleaner import CleanerSettings
 from trio_kafka.config.known.cluster import ClusterSettings
-from trio_kafka.config.known.groups import GroupSettings
+from trio_kafka.config.known.coordinator import CoordinatorThreadSettings
 from trio_kafka.config.known.java import JavaClassSettings
 from trio_kafka.config.known.jvm import JvmSettings
 from trio_kafka.config.known.oauthbearer import OauthBearerSettings
@@ -41,7 +41,6 @@ class Table:
 
 
 TABLES: Final = (
-    Table(GroupSettings, "Classic and consumer groups", Standing.NOT_YET, "groups are not served"),
     Table(ShareGroupSettings, "Share groups", Standing.NOT_YET, "share groups are not served"),
     Table(
         StreamsGroupSettings, "Streams groups", Standing.NOT_YET, "streams groups are not served"
@@ -66,6 +65,12 @@ TABLES: Final = (
         "Java classes",
         Standing.MEANINGLESS,
         "it is about Java classes, which do not run here",
+    ),
+    Table(
+        CoordinatorThreadSettings,
+        "Threads of the group coordinator",
+        Standing.MEANINGLESS,
+        "one loop serves all groups, and what an event decides is written at once",
     ),
     Table(JvmSettings, "The Java runtime", Standing.MEANINGLESS, "it is about the Java runtime"),
     Table(

@@ -82,7 +82,7 @@ class AskedTopic(NamedTuple):
 
 
 @frozen(kw_only=True)
-class Fetch:
+class FetchOffsets:
     """topics: None is all that there are. require_stable: what transactions may change is not
     told.
     """
@@ -149,7 +149,7 @@ def _fits(metadata: str, limit: int) -> bool:
 # Fetch
 
 
-def fetch(groups: Groups, asked: Fetch, ticket: Ticket, now_ms: int) -> Effects:
+def fetch(groups: Groups, asked: FetchOffsets, ticket: Ticket, now_ms: int) -> Effects:
     """Answer: a list of FetchedTopic. A group that nobody knows has no offsets, which is no error.
 
     Raises KafkaError: what `Group.validate_fetch` says.

@@ -5,14 +5,16 @@ know: the kinds of groups (classic, consumer), and the offsets, which groups of 
 Sans-IO.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, TypeAlias
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.coordinators.groups.group import Group, Kind, Replay
 from trio_kafka.coordinators.groups.offsets import Offsets
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey
@@ -20,6 +22,7 @@ from trio_kafka.steps import Steps
 
 MakeKind: TypeAlias = "Callable[[Groups], Kind]"
 MakeGroup: TypeAlias = "Callable[[str], Group]"
+_SHOWN: Final = 200  # groups of a shard that the tree names
 Change: TypeAlias = "Callable[[Groups, int], Effects | Steps[Effects]]"
 
 
@@ -41,7 +44,9 @@ class Groups:
         self.by_id: dict[str, Group] = {}
         self.image = image or MetadataImage()
         self.settings = settings
-        self.own_settings: Mapping[str, GroupSettings] = own_settings or {}
+        self.own_settings: Mapping[str, GroupSettings] = (
+            {} if own_settings is None else own_settings
+        )
         self.offsets = Offsets(self)
         self.kinds: list[Kind] = [self.offsets, *(make(self) for make in kinds)]
         self._simple = simple
@@ -107,6 +112,9 @@ class Groups:
             self.image = image
             return Effects()
 
+        if not self.by_id:
+            self.image = image
+            return []
         changes: list[Change] = [take]
         changes += [
             lambda _groups, now_ms, kind=kind: kind.image_changed(delta, now_ms)  # type: ignore[misc]
@@ -117,3 +125,12 @@ class Groups:
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
         """A timer that was set is due."""
         return self._timers[str(key[0])].timer(key, now_ms)
+
+    # For whoever looks
+
+    def nodes(self, parent: Node) -> Iterator[Node]:
+        """One for each group, as many as can be shown, and how many there are besides."""
+        for group in islice(self.by_id.values(), _SHOWN):
+            yield Node(group.group_id, "part", group.describe, parent)
+        if len(self.by_id) > _SHOWN:
+            yield Node(f"{len(self.by_id) - _SHOWN} more groups", "part", parent=parent)

@@ -1,14 +1,16 @@
 """What groups obey: the broker's settings, with those of the GROUP resource over them."""
 
-from attrs import field, frozen
+import re
+from collections.abc import Mapping
+from typing import Any, Final
 
+from attrs import evolve, frozen
+
+from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.values import MAX_INT
 
-MINUTE_MS = 60_000
-
-
-def _lower(text: str) -> str:
-    return text.lower()
+_MINUTE_MS: Final = 60_000
+_NUMBER: Final = re.compile(r"-?[0-9]+")
 
 
 @frozen(kw_only=True)
@@ -18,10 +20,11 @@ class GroupSettings:
     Defaults are Kafka's.
     """
 
+    protocols: tuple[str, ...] = ("classic", "consumer", "streams")
     # Offsets.
     offset_metadata_max_bytes: int = 4096
-    offsets_retention_ms: int = 10080 * MINUTE_MS
-    retention_check_interval_ms: int = 10 * MINUTE_MS
+    offsets_retention_ms: int = 10080 * _MINUTE_MS
+    retention_check_interval_ms: int = 10 * _MINUTE_MS
     # Classic groups.
     initial_rebalance_delay_ms: int = 3000
     min_session_timeout_ms: int = 6000
@@ -33,8 +36,59 @@ class GroupSettings:
     consumer_heartbeat_interval_ms: int = 5000
     consumer_assignment_interval_ms: int = 1000
     consumer_max_size: int = MAX_INT
-    consumer_migration_policy: str = field(default="bidirectional", converter=_lower)
+    consumer_migration_policy: str = "bidirectional"
     consumer_regex_refresh_interval_ms: int = 600_000
 
 
-DEFAULT_GROUP_SETTINGS = GroupSettings()
+DEFAULT_GROUP_SETTINGS: Final = GroupSettings()
+
+
+def group_settings(config: BrokerConfig) -> GroupSettings:
+    """The broker's, for every group that has none of its own."""
+    return GroupSettings(
+        protocols=config.group_coordinator_rebalance_protocols,
+        offset_metadata_max_bytes=config.offset_metadata_max_bytes,
+        offsets_retention_ms=config.offsets_retention_minutes * _MINUTE_MS,
+        retention_check_interval_ms=config.offsets_retention_check_interval_ms,
+        initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
+        min_session_timeout_ms=config.group_min_session_timeout_ms,
+        max_session_timeout_ms=config.group_max_session_timeout_ms,
+        max_size=config.group_max_size,
+        consumer_assignors=config.group_consumer_assignors,
+        consumer_session_timeout_ms=config.group_consumer_session_timeout_ms,
+        consumer_heartbeat_interval_ms=config.group_consumer_heartbeat_interval_ms,
+        consumer_assignment_interval_ms=config.group_consumer_assignment_interval_ms,
+        consumer_max_size=config.group_consumer_max_size,
+        consumer_migration_policy=config.group_consumer_migration_policy.lower(),
+        consumer_regex_refresh_interval_ms=config.group_consumer_regex_refresh_interval_ms,
+    )
+
+
+def own_group_settings(
+    config: BrokerConfig, common: GroupSettings, own: Mapping[str, str]
+) -> GroupSettings:
+    """Those of a group that has some of its own, texts by name, over the `common` ones.
+
+    What cannot be read counts as not set; what lies outside of the broker's bounds, which may be
+    others by now, counts as the nearest that does not.
+    """
+    bounds = {
+        "consumer.session.timeout.ms": (
+            config.group_consumer_min_session_timeout_ms,
+            config.group_consumer_max_session_timeout_ms,
+        ),
+        "consumer.heartbeat.interval.ms": (
+            config.group_consumer_min_heartbeat_interval_ms,
+            config.group_consumer_max_heartbeat_interval_ms,
+        ),
+        "consumer.assignment.interval.ms": (
+            config.group_consumer_min_assignment_interval_ms,
+            config.group_consumer_max_assignment_interval_ms,
+        ),
+    }
+    found: dict[str, Any] = {}
+    for name, (low, high) in bounds.items():
+        text = own.get(name)
+        if text is not None and _NUMBER.fullmatch(text):
+            found[name.replace(".", "_")] = min(max(int(text), low), high)
+    return evolve(common, **found) if found else common

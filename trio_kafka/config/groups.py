@@ -1,14 +1,15 @@
-"""What classic and consumer groups, their coordinator and committed offsets will obey."""
+"""What classic and consumer groups, their coordinator and committed offsets obey."""
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, boolean, int32, int64, string, texts
+from trio_kafka.config.connections import ConnectionSettings
+from trio_kafka.config.setting import Update, int16, int32, int64, string, texts
 from trio_kafka.config.values import MAX_INT
 
 
 @frozen(kw_only=True)
-class GroupSettings:
-    """What classic and consumer groups, their coordinator and committed offsets will obey."""
+class GroupCoordinatorSettings(ConnectionSettings):
+    """What `BrokerConfig` has of groups."""
 
     group_initial_rebalance_delay_ms: int = int32(
         3000, "How long a new classic group waits for more members before its first rebalance."
@@ -35,12 +36,6 @@ class GroupSettings:
     )
     group_consumer_min_assignment_interval_ms: int = int32(
         0, "The shortest assignment interval that a group may be given.", low=0
-    )
-    group_consumer_assignor_offload_enable: bool = boolean(
-        True,
-        "Assignments are computed beside the coordinator, not in it.",
-        update=Update.CLUSTER_WIDE,
-        internal=True,
     )
     group_consumer_heartbeat_interval_ms: int = int32(
         5000, "How often a member of a consumer group says that it lives.", low=1
@@ -70,26 +65,11 @@ class GroupSettings:
     group_consumer_regex_refresh_interval_ms: int = int32(
         600000, "How often subscriptions by pattern are matched anew.", low=10000, internal=True
     )
-    group_coordinator_append_linger_ms: int = int32(
-        -1,
-        "How long the coordinator gathers records before it writes them; -1: as load suggests.",
-        low=-1,
-    )
-    group_coordinator_background_threads: int = int32(
-        2, "Threads for the work that is done beside the coordinator.", low=1
-    )
-    group_coordinator_cached_buffer_max_bytes: int = int32(
-        1048588,
-        "The largest write buffer that the coordinator keeps for reuse.",
-        low=524288,
-        update=Update.CLUSTER_WIDE,
-    )
     group_coordinator_rebalance_protocols: tuple[str, ...] = texts(
         ("classic", "consumer", "streams"),
         "Group protocols that are served.",
         choices=("consumer", "classic", "share", "streams"),
     )
-    group_coordinator_threads: int = int32(4, "Threads of the group coordinator.", low=1)
     offset_metadata_max_bytes: int = int32(
         4096, "The most that a client may attach to a committed offset."
     )
@@ -105,3 +85,9 @@ class GroupSettings:
     offsets_retention_minutes: int = int32(
         10080, "How long the offsets of an empty group are kept.", low=1
     )
+    offsets_topic_num_partitions: int = int32(50, "Partitions of the offsets topic.", low=1)
+    offsets_topic_replication_factor: int = int16(3, "Replicas of the offsets topic.", low=1)
+    offsets_topic_segment_bytes: int = int32(
+        104857600, "Size of a segment of the offsets topic.", low=1
+    )
+    offsets_topic_compression_codec: int = int32(0, "The codec of the offsets topic.")

@@ -1,0 +1,193 @@
+"""OffsetFetch (key 9): read the offsets that groups have stored.
+
+Waits, parked, until what it has seen is committed. A partition without an offset has -1, and so has
+one of a group that nobody knows. From version 8 on it asks for several groups at once, from version
+10 on topics are named by their ids. With `require_stable` a partition whose offset an open
+transaction may still change is UNSTABLE_OFFSET_COMMIT. Source: KIP-447, KIP-709, KIP-848, KIP-516.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from trio_kafka.plugin import (
+    ZERO_TOPIC_ID,
+    AskedTopic,
+    Context,
+    ErrorCode,
+    FetchedTopic,
+    FetchOffsets,
+    KafkaError,
+    TopicId,
+    api,
+)
+from trio_kafka.protocol.messages.k09_offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+
+GROUPS_SINCE: Final = 8
+IDS_SINCE: Final = 10
+ERROR_SINCE: Final = 2  # before, each partition says the error
+NO_OFFSET: Final = -1
+Told = list[FetchedTopic] | KafkaError
+
+
+def say_error(
+    request: OffsetFetchRequest, code: ErrorCode, message: str | None
+) -> OffsetFetchResponse:
+    """The error for every group; where there is one group, for each partition too."""
+    del message
+    if request.groups:
+        return OffsetFetchResponse(
+            groups=[OffsetFetchResponseGroup(one.group_id, [], code) for one in request.groups]
+        )
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                topic.name, [_refused(number, code) for number in topic.partition_indexes]
+            )
+            for topic in request.topics or ()
+        ],
+        error_code=code,
+    )
+
+
+@api(OffsetFetchRequest, error=say_error)
+def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
+    if context.version < GROUPS_SINCE:
+        return _fetch_one(request, context)
+    plans = [_Plan(group, context) for group in request.groups]
+    asked = [
+        FetchOffsets(
+            group_id=plan.group.group_id,
+            member_id=plan.group.member_id,
+            epoch=plan.group.member_epoch,
+            topics=plan.asked,
+            require_stable=request.require_stable,
+        )
+        for plan in plans
+    ]
+
+    def answer(told: list[Told]) -> OffsetFetchResponse:
+        pairs = zip(plans, told, strict=True)
+        return OffsetFetchResponse(groups=[plan.answer(one, context) for plan, one in pairs])
+
+    return context.groups.fetch(asked, answer)
+
+
+def _fetch_one(request: OffsetFetchRequest, context: Context) -> Any:
+    """As versions before 8 ask: one group, topics by name."""
+    topics = request.topics
+    asked = FetchOffsets(
+        group_id=request.group_id,
+        topics=None
+        if topics is None
+        else [AskedTopic(one.name, ZERO_TOPIC_ID, one.partition_indexes) for one in topics],
+        require_stable=request.require_stable,
+    )
+
+    def answer(told: list[Told]) -> OffsetFetchResponse:
+        found = told[0]
+        if isinstance(found, KafkaError):
+            return say_error(request, _as_fetched(found), None)
+        return OffsetFetchResponse(
+            topics=[
+                OffsetFetchResponseTopic(
+                    topic.topic,
+                    [
+                        OffsetFetchResponsePartition(
+                            one.partition, one.offset, one.leader_epoch, one.metadata, one.error
+                        )
+                        for one in topic.partitions
+                    ],
+                )
+                for topic in found
+            ]
+        )
+
+    return context.groups.fetch([asked], answer)
+
+
+class _Plan:
+    """What a group is asked, and the places of the answer that are known before.
+
+    asked: None: all topics. unknown: topics whose ids nobody knows, answered here.
+    """
+
+    def __init__(self, group: OffsetFetchRequestGroup, context: Context) -> None:
+        self.group = group
+        self.asked: list[AskedTopic] | None = None
+        self._places: list[OffsetFetchResponseTopics | None] = []
+        if group.topics is None:
+            return
+        self.asked = []
+        for topic in group.topics:
+            name, topic_id = topic.name, topic.topic_id
+            if context.version >= IDS_SINCE:
+                found = context.metadata.image.topic_names.get(TopicId(topic_id))
+                if found is None:
+                    self._places.append(_unknown(topic_id, topic.partition_indexes))
+                    continue
+                name = found
+            self._places.append(None)
+            self.asked.append(AskedTopic(name, topic_id, topic.partition_indexes))
+
+    def answer(self, told: Told, context: Context) -> OffsetFetchResponseGroup:
+        group_id = self.group.group_id
+        if isinstance(told, KafkaError):
+            return OffsetFetchResponseGroup(group_id, [], _as_fetched(told))
+        if self.asked is None:
+            return OffsetFetchResponseGroup(group_id, list(_all(told, context)))
+        found = iter(told)
+        rows = [place or _row(next(found)) for place in self._places]
+        return OffsetFetchResponseGroup(group_id, rows)
+
+
+def _all(told: Iterable[FetchedTopic], context: Context) -> Iterable[OffsetFetchResponseTopics]:
+    """Whoever knows topics by their ids is not told of those that are no more."""
+    for topic in told:
+        if context.version < IDS_SINCE:
+            yield _row(topic)
+            continue
+        image = context.metadata.image.topics.get(topic.topic)
+        if image is not None:
+            yield _row(topic._replace(topic_id=image.id))
+
+
+def _row(topic: FetchedTopic) -> OffsetFetchResponseTopics:
+    return OffsetFetchResponseTopics(
+        topic.topic,
+        topic.topic_id,
+        [
+            OffsetFetchResponsePartitions(
+                one.partition, one.offset, one.leader_epoch, one.metadata, one.error
+            )
+            for one in topic.partitions
+        ],
+    )
+
+
+def _unknown(topic_id: bytes, partitions: Sequence[int]) -> OffsetFetchResponseTopics:
+    code = ErrorCode.UNKNOWN_TOPIC_ID
+    rows = [
+        OffsetFetchResponsePartitions(number, NO_OFFSET, NO_OFFSET, "", code)
+        for number in partitions
+    ]
+    return OffsetFetchResponseTopics("", topic_id, rows)
+
+
+def _refused(number: int, code: ErrorCode) -> OffsetFetchResponsePartition:
+    return OffsetFetchResponsePartition(number, NO_OFFSET, NO_OFFSET, "", code)
+
+
+def _as_fetched(error: KafkaError) -> ErrorCode:
+    """Consumers before 3.9 do not know COORDINATOR_NOT_AVAILABLE here, and would not try again."""
+    if error.code is ErrorCode.COORDINATOR_NOT_AVAILABLE:
+        return ErrorCode.NOT_COORDINATOR
+    return error.code

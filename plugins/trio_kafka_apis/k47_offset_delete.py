@@ -1,0 +1,46 @@
+"""OffsetDelete (key 47): forget offsets that a group has stored.
+
+Waits, parked, until the tombstones are committed. Topics that a member of the group reads keep
+theirs: GROUP_SUBSCRIBED_TO_TOPIC. Source: KIP-496.
+"""
+
+from typing import Any
+
+from trio_kafka.plugin import ZERO_TOPIC_ID, AskedTopic, Context, ErrorCode, api
+from trio_kafka.protocol.messages.k47_offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+
+
+@api(OffsetDeleteRequest)
+def offset_delete(request: OffsetDeleteRequest, context: Context) -> Any:
+    response = OffsetDeleteResponse()
+    wanted: list[AskedTopic] = []
+    rows: list[OffsetDeleteResponsePartition] = []  # of what is wanted, in its order
+    for topic in request.topics:
+        row = OffsetDeleteResponseTopic(topic.name)
+        response.topics.append(row)
+        image = context.metadata.image.topics.get(topic.name)
+        known = () if image is None else image.partitions
+        numbers: list[int] = []
+        for one in topic.partitions:
+            part = OffsetDeleteResponsePartition(one.partition_index)
+            row.partitions.append(part)
+            if one.partition_index not in known:
+                part.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                continue
+            rows.append(part)
+            numbers.append(one.partition_index)
+        wanted.append(AskedTopic(topic.name, ZERO_TOPIC_ID, numbers))
+    if not rows:
+        return response
+
+    def answer(codes: list[int]) -> OffsetDeleteResponse:
+        for part, code in zip(rows, codes, strict=True):
+            part.error_code = code
+        return response
+
+    return context.groups.delete_offsets(request.group_id, wanted, answer)

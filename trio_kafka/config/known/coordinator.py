@@ -1,0 +1,32 @@
+"""How Kafka's group coordinator shares its work among threads, and what it gathers."""
+
+from attrs import frozen
+
+from trio_kafka.config.setting import Update, boolean, int32
+
+
+@frozen(kw_only=True)
+class CoordinatorThreadSettings:
+    """Threads and buffers of the group coordinator."""
+
+    group_consumer_assignor_offload_enable: bool = boolean(
+        True,
+        "Assignments are computed beside the coordinator, not in it.",
+        update=Update.CLUSTER_WIDE,
+        internal=True,
+    )
+    group_coordinator_append_linger_ms: int = int32(
+        -1,
+        "How long the coordinator gathers records before it writes them; -1: as load suggests.",
+        low=-1,
+    )
+    group_coordinator_background_threads: int = int32(
+        2, "Threads for the work that is done beside the coordinator.", low=1
+    )
+    group_coordinator_cached_buffer_max_bytes: int = int32(
+        1048588,
+        "The largest write buffer that the coordinator keeps for reuse.",
+        low=524288,
+        update=Update.CLUSTER_WIDE,
+    )
+    group_coordinator_threads: int = int32(4, "Threads of the group coordinator.", low=1)

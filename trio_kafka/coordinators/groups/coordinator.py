@@ -1,0 +1,246 @@
+"""The group coordinator of a broker: what handlers, metrics and people reach as `context.groups`.
+
+A group belongs to one partition of `__consumer_offsets`, by the hash of its id, and to whoever
+leads that. Here are the shards of the partitions that this broker leads; each request is an event
+of one of them. The topic is created when the first client looks for a coordinator.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from math import inf
+from typing import Any, Final, NoReturn, TypeVar
+
+import trio
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.groups import commits
+from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.group import Event
+from trio_kafka.coordinators.groups.groups import Groups, MakeKind
+from trio_kafka.coordinators.groups.placing import partition_of
+from trio_kafka.coordinators.groups.settings import (
+    GroupSettings,
+    group_settings,
+    own_group_settings,
+)
+from trio_kafka.coordinators.runtime import Ground, ShardRuntime
+from trio_kafka.coordinators.shard import Shard, State
+from trio_kafka.coordinators.waiting import Waiting, answer_of, answer_of_all
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.metadata.names import CONSUMER_OFFSETS
+from trio_kafka.model import NO_NODE, NodeId
+from trio_kafka.purgatory import Purgatory
+
+T = TypeVar("T")
+KINDS: Final[Sequence[MakeKind]] = (ClassicGroups,)
+LOOKUPS: Final = "OffsetFetch"
+COMMITS: Final = "OffsetCommit"
+
+
+class GroupCoordinator:
+    """runtime: the shards. settings: of groups that have none of their own."""
+
+    def __init__(
+        self, config: BrokerConfig, ground: Ground, node: Node, want_topic: Callable[[], None]
+    ) -> None:
+        """want_topic: have `__consumer_offsets` created."""
+        self.settings = group_settings(config)
+        self.own_settings: dict[str, GroupSettings] = {}
+        self._config = config
+        self._timers = ground.timers
+        self._want_topic = want_topic
+        self._node = node.add("group-coordinator", "part", self._figures)
+        self._purgatories: dict[str, Purgatory] = {}
+        self.runtime = ShardRuntime(CONSUMER_OFFSETS, self._groups, ground, self._node)
+
+    def _groups(self) -> Groups:
+        return Groups(
+            KINDS, simple=simple_group, settings=self.settings, own_settings=self.own_settings
+        )
+
+    # Where groups are
+
+    def partition_of(self, group_id: str) -> int:
+        """Of `__consumer_offsets`. As many as there were when the topic was first seen count."""
+        count = self.runtime.count or self._config.offsets_topic_num_partitions
+        return partition_of(group_id, count)
+
+    def leader_of(self, group_id: str) -> NodeId:
+        """The broker that coordinates the group.
+
+        Raises KafkaError(COORDINATOR_NOT_AVAILABLE): nobody leads its partition now; a topic that
+        is not there will be.
+        """
+        topic = self.runtime.image.topics.get(CONSUMER_OFFSETS)
+        if topic is None:
+            self._want_topic()
+        else:
+            state = topic.partitions.get(self.partition_of(group_id))
+            if state is not None and state.leader != NO_NODE:
+                return state.leader
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def shard_of(self, group_id: str) -> Shard[Groups]:
+        """Raises KafkaError(NOT_COORDINATOR): it is not led here."""
+        shard = self.runtime.shards.get(self.partition_of(group_id))
+        if shard is None:
+            if self.runtime.count is None:
+                self._want_topic()
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        return shard
+
+    # Requests
+
+    def submit(
+        self,
+        wait: str,
+        group_id: str,
+        event: Event,
+        make: Callable[[Any], T],
+        *,
+        timeout_s: float = inf,
+    ) -> Any:
+        """Have a group's shard take an event; the answer as `make` makes it, or a Delayed that
+        waits under the name `wait`.
+
+        Raises KafkaError: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+        COORDINATOR_NOT_AVAILABLE (also where the answer does not come in time).
+        """
+        ticket = self.shard_of(group_id).ask(event)
+        return answer_of(ticket, make, self._purgatory(wait), timeout_s)
+
+    def submit_many(
+        self,
+        wait: str,
+        events: Sequence[tuple[str, Event]],
+        make: Callable[[list[Any]], T],
+        *,
+        timeout_s: float = inf,
+    ) -> Any:
+        """The same for several groups, by their ids: `make` gets all answers, in order, errors
+        among them.
+        """
+        tickets = [self._ask(group_id, event) for group_id, event in events]
+        return answer_of_all(tickets, make, self._purgatory(wait), timeout_s)
+
+    def submit_everywhere(
+        self, wait: str, event: Event, make: Callable[[list[Any]], T], *, timeout_s: float = inf
+    ) -> Any:
+        """The same for every shard here; one that is being loaded answers with its error."""
+        tickets = [shard.ask(event) for shard in self.runtime.shards.values()]
+        return answer_of_all(tickets, make, self._purgatory(wait), timeout_s)
+
+    def _ask(self, group_id: str, event: Event) -> Waiting:
+        try:
+            return self.shard_of(group_id).ask(event)
+        except KafkaError as error:
+            return Waiting(error.as_value())
+
+    def _purgatory(self, name: str) -> Purgatory:
+        found = self._purgatories.get(name)
+        if found is None:
+            found = self._purgatories[name] = Purgatory(name, self._timers, self._node)
+        return found
+
+    # Offsets
+
+    def commit(self, asked: commits.Commit, make: Callable[[list[int]], T]) -> Any:
+        """Store offsets: see `commits.commit`; as `submit`."""
+        event = partial(_commit, asked)
+        timeout_s = self._config.offsets_commit_timeout_ms / 1000
+        return self.submit(COMMITS, asked.group_id, event, make, timeout_s=timeout_s)
+
+    def fetch(
+        self,
+        asked: Sequence[commits.FetchOffsets],
+        make: Callable[[list[list[commits.FetchedTopic] | KafkaError]], T],
+    ) -> Any:
+        """Offsets of several groups: see `commits.fetch`; as `submit_many`."""
+        events: list[tuple[str, Event]] = [(one.group_id, partial(_fetch, one)) for one in asked]
+        timeout_s = self._config.offsets_commit_timeout_ms / 1000
+        return self.submit_many(LOOKUPS, events, make, timeout_s=timeout_s)
+
+    def delete_offsets(
+        self,
+        group_id: str,
+        topics: Sequence[commits.AskedTopic],
+        make: Callable[[list[int]], T],
+    ) -> Any:
+        """Forget offsets: see `commits.delete`; as `submit`."""
+        event = partial(_delete, group_id, topics)
+        timeout_s = self._config.offsets_commit_timeout_ms / 1000
+        return self.submit(COMMITS, group_id, event, make, timeout_s=timeout_s)
+
+    # Life
+
+    def start(self, image: MetadataImage) -> None:
+        """Take over the first image."""
+        self._follow_settings(image, image.configs)
+        self.runtime.start(image)
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
+        """Take over what has changed. Partitions must have taken it over before."""
+        if delta.configs:
+            self._follow_settings(image, delta.configs)
+        return self.runtime.publish(delta, image)
+
+    def obey(self, config: BrokerConfig) -> None:
+        """Settings of the broker have changed."""
+        self._config, self.settings = config, group_settings(config)
+        for shard in self.runtime.shards.values():
+            shard.machine.settings = self.settings
+        image = self.runtime.image
+        self._follow_settings(image, [(ResourceType.GROUP, name) for name in self.own_settings])
+
+    def _follow_settings(self, image: MetadataImage, changed: Iterable[tuple[int, str]]) -> None:
+        for kind, name in changed:
+            if kind != ResourceType.GROUP:
+                continue
+            own = image.config(ResourceType.GROUP, name)
+            if own:
+                made = own_group_settings(self._config, self.settings, own)
+                self.own_settings[name] = made
+            else:
+                self.own_settings.pop(name, None)
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Load and work, until cancelled."""
+        await self.runtime.run(task_status=task_status)
+
+    def stop(self) -> None:
+        """Serve no group any more: whoever waits is told to look for another coordinator."""
+        self.runtime.stop()
+
+    def _figures(self) -> Figures:
+        machines = [
+            shard.machine for shard in self.runtime.shards.values() if shard.state is State.ACTIVE
+        ]
+        return {
+            **self.runtime.figures(),
+            "groups": sum(len(machine.by_id) for machine in machines),
+            "offsets": sum(machine.offsets.count for machine in machines),
+        }
+
+
+def _commit(asked: commits.Commit, groups: Groups, ticket: Any, now_ms: int) -> Effects:
+    return commits.commit(groups, asked, ticket, now_ms)
+
+
+def _fetch(asked: commits.FetchOffsets, groups: Groups, ticket: Any, now_ms: int) -> Effects:
+    return commits.fetch(groups, asked, ticket, now_ms)
+
+
+def _delete(
+    group_id: str,
+    topics: Sequence[commits.AskedTopic],
+    groups: Groups,
+    ticket: Any,
+    now_ms: int,
+) -> Effects:
+    return commits.delete(groups, group_id, topics, ticket, now_ms)

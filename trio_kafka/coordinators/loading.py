@@ -1,0 +1,135 @@
+"""Loading of a shard: its whole log, from the first record on, into its machine, in slices.
+
+A record of a type that is not known is skipped: somebody newer has written it. One that cannot be
+read is skipped as well, and told with its place, as a broken batch is: the groups of the others go
+on, where Kafka gives up the whole partition.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+import trio
+from attrs import define
+
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.stored import UnknownTypeError, decode_record
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.log import Log
+from trio_kafka.log.queries import read_bytes
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.records.batch import Record, check_crc, iterate_headers, read_records
+from trio_kafka.records.control import read_marker
+from trio_kafka.records.header import NO_PRODUCER_ID, TRANSACTIONAL, BatchHeader
+from trio_kafka.steps import Steps, advance
+
+SLICE_S: Final = 0.001
+_STEP: Final = 20  # records that are replayed without a look at the clock
+_TOLD: Final = 10  # broken records of one load that are told one by one
+_logger: Final = get_logger(__name__)
+
+
+class Replayed(Protocol):
+    """A machine that is being loaded."""
+
+    def replay(self, record: CoordinatorRecord) -> None: ...
+
+    def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None: ...
+
+    def end_transaction(self, producer_id: int, *, committed: bool) -> None: ...
+
+
+@define
+class Loaded:
+    """What came of it. end: behind the last record that was read."""
+
+    end: int = 0
+    records: int = 0
+    bytes: int = 0
+    unknown: int = 0
+    broken: int = 0
+    took_s: float = 0.0
+
+
+async def load(
+    log: Log, machine: Replayed, *, name: str, buffer: int, elapsed: Callable[[], float]
+) -> Loaded:
+    """Replay all that there is, also what comes while this goes on. `buffer`: bytes at once.
+
+    Raises KafkaError, LogDirError as `read_bytes`.
+    """
+    began = elapsed()
+    loaded = Loaded(end=log.start_offset)
+    while loaded.end < log.end_offset:
+        content = await read_bytes(log, loaded.end, buffer)
+        if not content:
+            break
+        before = loaded.end
+        loaded.bytes += len(content)
+        steps = _replay(content, machine, loaded, name)
+        while advance(steps, elapsed, elapsed() + SLICE_S) is None:
+            await trio.lowlevel.checkpoint()
+        await trio.lowlevel.checkpoint()
+        if loaded.end == before:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{name}: no batch at offset {before}")
+    loaded.took_s = elapsed() - began
+    return loaded
+
+
+def _replay(content: bytes, machine: Replayed, loaded: Loaded, name: str) -> Steps[None]:
+    """Whole batches."""
+    for position, header in iterate_headers(content):
+        try:
+            check_crc(content, position, header)
+            records = read_records(content, position, header)
+            if header.is_control:
+                _control(records, header, machine)
+            else:
+                yield from _data(records, header, machine, loaded, name)
+        except KafkaError as error:
+            _tell(loaded, name, header.base_offset, error)
+        loaded.end = header.next_offset
+        yield
+
+
+def _data(
+    records: Iterator[Record], header: BatchHeader, machine: Replayed, loaded: Loaded, name: str
+) -> Steps[None]:
+    transactional = header.attributes & TRANSACTIONAL and header.producer_id != NO_PRODUCER_ID
+    for number, record in enumerate(records, 1):
+        loaded.records += 1
+        try:
+            decoded = decode_record(record.key or b"", record.value)
+        except UnknownTypeError as error:
+            loaded.unknown += 1
+            _logger.warning(
+                "record of an unknown type skipped: left over from an upgrade that was taken back?",
+                shard=name,
+                offset=record.offset,
+                reason=str(error),
+            )
+            continue
+        except DecodeError as error:
+            _tell(loaded, name, record.offset, error)
+            continue
+        if transactional:
+            machine.replay_transactional(header.producer_id, decoded)
+        else:
+            machine.replay(decoded)
+        if number % _STEP == 0:
+            yield
+
+
+def _control(records: Iterator[Record], header: BatchHeader, machine: Replayed) -> None:
+    for record in records:
+        marker = read_marker(record)
+        if marker is not None:
+            machine.end_transaction(header.producer_id, committed=marker.committed)
+
+
+def _tell(loaded: Loaded, name: str, offset: int, error: Exception) -> None:
+    loaded.broken += 1
+    if loaded.broken <= _TOLD:
+        _logger.error(
+            "record cannot be read: skipped", shard=name, offset=offset, reason=str(error)
+        )

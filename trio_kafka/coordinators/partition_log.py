@@ -1,0 +1,137 @@
+"""The log of a shard: a partition that is led here, in one leader epoch.
+
+Records of one event are one batch. Errors are told as coordinators tell them: a partition that
+cannot be written to now is COORDINATOR_NOT_AVAILABLE, one that is led elsewhere NOT_COORDINATOR.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from attrs import define
+
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.stored import encode_record
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.append import Appended
+from trio_kafka.purgatory import Purgatory
+from trio_kafka.records.batch import BatchBody, Record, encode_batch
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import HEADER_SIZE
+from trio_kafka.replication.append import ACKS_ALL, append_own
+from trio_kafka.replication.append_queue import Queued
+from trio_kafka.replication.delayed import acknowledged
+from trio_kafka.replication.partition import Partition
+
+_FIRST_SEQUENCE: Final = 0  # what Kafka's coordinators write, although no producer stands there
+_LARGEST_VARINTS: Final = 20  # of a record, besides key and value
+# What clients of coordinators are told instead of what a log says.
+_TOLD: Final = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.UNKNOWN_LEADER_EPOCH: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+
+
+def as_coordinator(error: KafkaError) -> KafkaError:
+    """The error as whoever asks a coordinator is told it. Source: GroupCoordinatorService."""
+    code = _TOLD.get(error.code)
+    return error if code is None else KafkaError(code, error.message)
+
+
+@define(eq=False)
+class Written:
+    """What was appended, or waits for its turn."""
+
+    result: Appended | Queued
+
+
+class PartitionLog:
+    """Implements `ShardLog`. purgatory: one that partitions mark when they change."""
+
+    def __init__(
+        self, partition: Partition, leader_epoch: int, purgatory: Purgatory, codec: Codec
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self._codec = codec
+        self._purgatory = purgatory
+        self._changed: Callable[[], None] | None = None
+        self._watched: list[object] = []
+
+    def append(
+        self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True
+    ) -> Written:
+        """See `ShardLog`. Several batches, where that is allowed, are appended one by one; the last
+        one is what is waited for.
+        """
+        limit = self.partition.settings.limits.max_message_bytes
+        body, size = BatchBody(), HEADER_SIZE
+        written = None
+        for record in records:
+            key, value = encode_record(record)
+            grown = size + len(key) + len(value or b"") + _LARGEST_VARINTS
+            if not atomic and body.count and grown > limit:
+                written = self._append(body)
+                body, grown = BatchBody(), grown - size + HEADER_SIZE
+            size = grown
+            body.add(Record(timestamp=now_ms, key=key, value=value))
+        return self._append(body) if body.count or written is None else written
+
+    def _append(self, body: BatchBody) -> Written:
+        batch = encode_batch(body, codec=self._codec, base_sequence=_FIRST_SEQUENCE)
+        try:
+            limit = self.partition.settings.limits.max_message_bytes
+            if len(batch) > limit:
+                found = f"records of {len(batch)} bytes, want at most {limit}"
+                raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found)
+            records = memoryview(bytearray(batch))
+            return Written(
+                append_own(self.partition, records, acks=ACKS_ALL, leader_epoch=self.leader_epoch)
+            )
+        except KafkaError as error:
+            raise as_coordinator(error) from error
+
+    def committed(self, written: Written) -> bool:
+        """See `ShardLog`."""
+        result = written.result
+        if isinstance(result, Queued):
+            if result.result is None:
+                return False
+            if isinstance(result.result, KafkaError):
+                raise as_coordinator(result.result)
+            result = written.result = result.result
+        try:
+            return acknowledged(self.partition, result.last_offset + 1)
+        except KafkaError as error:
+            raise as_coordinator(error) from error
+
+    # Watching
+
+    def watch(self, written: Written, changed: Callable[[], None]) -> None:
+        """See `ShardLog`."""
+        self.unwatch()
+        self._changed = changed
+        self._watched = [self.partition, self.partition.loss]
+        if isinstance(written.result, Queued):
+            self._watched.append(written.result)
+        for key in self._watched:
+            self._purgatory.attach(key, self)
+
+    def unwatch(self) -> None:
+        """See `ShardLog`."""
+        for key in self._watched:
+            self._purgatory.detach(key, self)
+        self._watched, self._changed = [], None
+
+    def marked(self, key: object = None) -> None:
+        """For the purgatory: whoever marks is in the middle of its work."""
+        del key
+        if self._changed is not None:
+            self._changed()

@@ -1,0 +1,275 @@
+"""The shards of one internal topic: those whose partitions this broker leads.
+
+It follows the metadata: a partition that is led here, in a new epoch, gets a shard, which is loaded
+from its log while the others serve; one that is led here no more loses it. One task loads, another
+works on what takes steps. For groups, and for whatever else keeps its state in such a topic.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar
+
+import trio
+from attrs import frozen
+
+from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.loading import SLICE_S, Loaded, Replayed, load
+from trio_kafka.coordinators.partition_log import PartitionLog, Written
+from trio_kafka.coordinators.shard import Machine, Shard, State
+from trio_kafka.errors import InvariantError, KafkaError, LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.log.append import Appended
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.model import NodeId
+from trio_kafka.purgatory import Timers
+from trio_kafka.records.compression import Codec
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.steps import Steps
+from trio_kafka.world.protocols import Clock
+
+_logger: Final = get_logger(__name__)
+
+
+class ShardMachine(Machine, Replayed, Protocol):
+    """What runs in each shard. image: set before it serves."""
+
+    image: MetadataImage
+
+    def image_changed(
+        self, delta: MetadataDelta, image: MetadataImage
+    ) -> Sequence[Callable[[Any, int], Effects | Steps[Effects]]]:
+        """What is to be done, one event after the other."""
+
+    def nodes(self, parent: Node) -> Iterable[Node]:
+        """For the tree, below `parent`, made when asked."""
+
+
+M = TypeVar("M", bound=ShardMachine)
+
+
+@frozen(kw_only=True)
+class Ground:
+    """What shards stand on. buffer: bytes that are read at once; codec: of what is written."""
+
+    broker: NodeId
+    replicas: ReplicaManager
+    timers: Timers
+    clock: Clock
+    buffer: int
+    codec: Codec = Codec.NONE
+
+
+class ShardRuntime(Generic[M]):
+    """shards: by number of their partition. count: of the partitions of the topic; None while there
+    is no topic.
+    """
+
+    def __init__(self, topic: str, make: Callable[[], M], ground: Ground, node: Node) -> None:
+        """make: the machine of a new shard."""
+        self.topic = topic
+        self.shards: dict[int, Shard[M]] = {}
+        self.count: int | None = None
+        self.image = MetadataImage()
+        self._make = make
+        self._ground = ground
+        self._clock = ground.clock
+        self._replicas = ground.replicas
+        self._node = node
+        self._epochs: dict[int, int] = {}
+        self._nodes: dict[int, Node] = {}
+        self._loads: deque[tuple[int, Shard[M]]] = deque()
+        self._busy: dict[Shard[M], None] = {}
+        self._woken = trio.Event()
+        self._asked = trio.Event()
+        self._loaded = Loaded()
+        self._unloads = 0
+        self._stopped = False
+
+    # Following the metadata
+
+    def start(self, image: MetadataImage) -> None:
+        """Take over the first image."""
+        self.image = image
+        self._follow(image)
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
+        """Take over what has changed: leaders first, then what the machines make of it."""
+        self.image = image
+        topic = image.topics.get(self.topic)
+        names = delta.deleted_topics.values()
+        if (topic is not None and topic.id in delta.topics) or self.topic in names:
+            self._follow(image)
+        for shard in tuple(self.shards.values()):
+            if shard.state is State.ACTIVE:
+                for change in shard.machine.image_changed(delta, image):
+                    shard.apply(change)
+                yield
+
+    def _follow(self, image: MetadataImage) -> None:
+        topic = image.topics.get(self.topic)
+        led = {}
+        if topic is not None:
+            led = {
+                number: state.leader_epoch
+                for number, state in topic.partitions.items()
+                if state.leader == self._ground.broker
+            }
+            if self.count is None:
+                self.count = len(topic.partitions)
+        else:
+            self.count = None
+        for number in tuple(self.shards):
+            if self._epochs[number] != led.get(number):
+                self._unload(number)
+        for number, epoch in led.items():
+            if number not in self.shards and not self._stopped:
+                self._begin(number, epoch)
+
+    def _begin(self, number: int, epoch: int) -> None:
+        """A shard, to be loaded."""
+        try:
+            partition = self._replicas.partition(self.topic, number)
+        except KafkaError as error:
+            _logger.warning("no replica of a shard", shard=number, reason=str(error))
+            return
+        log = PartitionLog(partition, epoch, self._replicas.produce, self._ground.codec)
+        shard: Shard[M] = Shard(
+            f"{self.topic}-{number}",
+            self._make(),
+            log,
+            self._ground.timers,
+            now_ms=self._now_ms,
+            work=self._work,
+            failed=lambda _shard: self._begin_anew(number),
+        )
+        self.shards[number], self._epochs[number] = shard, epoch
+        self._nodes[number] = self._node.add(shard.name, "part", shard.figures, shard.machine.nodes)
+        self._loads.append((number, shard))
+        self._asked.set()
+
+    def _begin_anew(self, number: int) -> None:
+        epoch = self._epochs[number]
+        self._unload(number)
+        if not self._stopped:
+            self._begin(number, epoch)
+
+    def _unload(self, number: int) -> None:
+        shard = self.shards.pop(number)
+        del self._epochs[number]
+        self._nodes.pop(number).remove()
+        self._busy.pop(shard, None)
+        shard.unload()
+        self._unloads += 1
+
+    def stop(self) -> None:
+        """Unload all, for good: whoever waits is told to look elsewhere."""
+        self._stopped = True
+        for number in tuple(self.shards):
+            self._unload(number)
+
+    # Tasks
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Load, and work on what takes steps, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._load_all, name=f"load {self.topic}")
+            nursery.start_soon(self._work_on, name=f"work on {self.topic}")
+            task_status.started()
+            await trio.sleep_forever()
+
+    async def _load_all(self) -> NoReturn:
+        while True:
+            await self._asked.wait()
+            while self._loads:
+                number, shard = self._loads.popleft()
+                if self.shards.get(number) is shard:
+                    await self._load(number, shard)
+            self._asked = trio.Event()
+
+    async def _load(self, number: int, shard: Shard[M]) -> None:
+        partition = self._replicas.partition(self.topic, number)
+        try:
+            loaded = await load(
+                partition.local_log(self._epochs[number]),
+                shard.machine,
+                name=shard.name,
+                buffer=self._ground.buffer,
+                elapsed=self._clock.elapsed,
+            )
+        except InvariantError:
+            raise
+        except (KafkaError, LogDirError) as error:
+            _logger.error("shard cannot be loaded", shard=shard.name, reason=str(error))  # noqa: TRY400 - no bug
+            shard.state = State.FAILED
+            return
+        except Exception:
+            _logger.exception("shard cannot be loaded", shard=shard.name)
+            shard.state = State.FAILED
+            return
+        if self.shards.get(number) is not shard:
+            return  # it was led elsewhere meanwhile
+        self._note(shard, loaded)
+        shard.machine.image = self.image
+        read = None
+        if loaded.records:
+            read = Written(Appended(loaded.end - 1, loaded.end - 1, -1, 0))
+        shard.activate(read)
+
+    def _note(self, shard: Shard[M], loaded: Loaded) -> None:
+        total = self._loaded
+        total.records += loaded.records
+        total.bytes += loaded.bytes
+        total.unknown += loaded.unknown
+        total.broken += loaded.broken
+        total.took_s += loaded.took_s
+        if loaded.records:
+            _logger.info(
+                "shard loaded",
+                shard=shard.name,
+                records=loaded.records,
+                took_ms=round(loaded.took_s * 1000),
+                unknown=loaded.unknown,
+                broken=loaded.broken,
+            )
+
+    def _work(self, shard: Shard[M]) -> None:
+        self._busy[shard] = None
+        self._woken.set()
+
+    async def _work_on(self) -> NoReturn:
+        """In turns of a slice, the shards one after the other."""
+        elapsed = self._clock.elapsed
+        while True:
+            await self._woken.wait()
+            while self._busy:
+                ends = elapsed() + SLICE_S
+                shard = next(iter(self._busy))
+                del self._busy[shard]
+                shard.go_on(elapsed, ends)
+                if shard.busy:
+                    self._busy[shard] = None  # behind the others
+                await trio.lowlevel.checkpoint()
+            self._woken = trio.Event()
+
+    def _now_ms(self) -> int:
+        return int(self._clock.wall() * 1000)
+
+    def figures(self) -> Figures:
+        """For the tree."""
+        states = [shard.state for shard in self.shards.values()]
+        return {
+            "shards": len(states),
+            "loading": states.count(State.LOADING),
+            "failed": states.count(State.FAILED),
+            "to_load": len(self._loads),
+            "unloaded": self._unloads,
+            "busy": len(self._busy),
+            "records_loaded": self._loaded.records,
+            "unknown": self._loaded.unknown,
+            "broken": self._loaded.broken,
+            "loaded_in_s": self._loaded.took_s,
+        }

@@ -1,0 +1,83 @@
+"""Requests that wait for their shards: tickets, and the one answer that is made of them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import trio
+from attrs import define
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.purgatory import Delayed, Purgatory
+
+NOT_YET: Final = object()
+
+
+@define(eq=False)
+class Waiting:
+    """The ticket of one event. answer: NOT_YET, a value or a KafkaError."""
+
+    answer: Any = NOT_YET
+    delayed: Delayed | None = None
+
+    def give(self, answer: Any) -> None:
+        """This is the answer. Whoever waits for it is only told to look."""
+        self.answer = answer
+        if self.delayed is not None:
+            self.delayed.marked()
+
+
+def answer_of(
+    ticket: Waiting, make: Callable[[Any], Any], purgatory: Purgatory, timeout_s: float
+) -> Any:
+    """What `make` makes of the answer, or a Delayed. Raises KafkaError where that is the answer."""
+    answer = ticket.answer
+    if answer is not NOT_YET:
+        return _told(answer, make)
+
+    def try_complete(timed_out: bool) -> Any:
+        answer = ticket.answer
+        if answer is not NOT_YET:
+            return _told(answer, make)
+        if timed_out:
+            raise _late()
+        return None
+
+    deadline = trio.current_time() + timeout_s
+    ticket.delayed = Delayed((ticket,), deadline, try_complete, purgatory=purgatory)
+    return ticket.delayed
+
+
+def answer_of_all(
+    tickets: Sequence[Waiting],
+    make: Callable[[list[Any]], Any],
+    purgatory: Purgatory,
+    timeout_s: float,
+) -> Any:
+    """What `make` makes of all answers, in their order, errors among them; or a Delayed."""
+
+    def try_complete(timed_out: bool) -> Any:
+        answers = [ticket.answer for ticket in tickets]
+        if any(answer is NOT_YET for answer in answers):
+            if not timed_out:
+                return None
+            answers = [_late() if answer is NOT_YET else answer for answer in answers]
+        return make(answers)
+
+    found = try_complete(False)
+    if found is not None:
+        return found
+    deadline = trio.current_time() + timeout_s
+    delayed = Delayed(tuple(tickets), deadline, try_complete, purgatory=purgatory)
+    for ticket in tickets:
+        ticket.delayed = delayed
+    return delayed
+
+
+def _told(answer: Any, make: Callable[[Any], Any]) -> Any:
+    if isinstance(answer, KafkaError):
+        raise answer
+    return make(answer)
+
+
+def _late() -> KafkaError:
+    return KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
