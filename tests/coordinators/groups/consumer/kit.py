@@ -1,0 +1,184 @@
+"""A machine with consumer groups, topics for it, and what members say."""
+
+from typing import Any
+
+from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.consumer.assignors.registry import (
+    Assignors,
+    builtin_assignors,
+)
+from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
+from trio_kafka.coordinators.groups.consumer.heartbeat import heartbeat
+from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
+from trio_kafka.coordinators.groups.consumer.values import (
+    Heartbeat,
+    HeartbeatAnswer,
+    OwnedTopic,
+)
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import BrokerRegistration, MetadataImage
+from trio_kafka.metadata.overlay import OverlayMap
+from trio_kafka.metadata.replay import replay_all
+from trio_kafka.model import TopicId
+from trio_kafka.protocol.stored.metadata.topics import (
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from trio_kafka.testing.machines import MachineDriver
+
+GROUP = "g"
+SESSION_MS = 45_000
+REBALANCE_MS = 10_000
+
+
+def topic_id(name: str) -> TopicId:
+    """As good as chance."""
+    return TopicId(name.encode().ljust(16, b"\x00"))
+
+
+class Scene:
+    """One shard, its metadata, and members by name; `owned` is what each thinks that it owns.
+
+    at_once: assignments do not wait for an interval.
+    """
+
+    def __init__(
+        self, topics: dict[str, int] | None = None, *, at_once: bool = True, **settings: Any
+    ) -> None:
+        if at_once:
+            settings.setdefault("consumer_assignment_interval_ms", 0)
+        self.settings = GroupSettings(**settings)
+        self.assignors: Assignors = builtin_assignors(self.settings.consumer_assignors)
+        self.image = MetadataImage()
+        self.epochs: dict[str, int] = {}
+        self.owned: dict[str, dict[TopicId, frozenset[int]]] = {}
+        self.driver: MachineDriver[Groups] = MachineDriver(self._machine)
+        self.create(**(topics or {}))
+
+    def _machine(self) -> Groups:
+        return Groups(
+            [ClassicGroups, lambda groups: ConsumerGroups(groups, self.assignors)],
+            simple=simple_group,
+            settings=self.settings,
+            image=self.image,
+        )
+
+    # The cluster
+
+    def create(self, **topics: int) -> None:
+        """Topics by name; those that are there get more partitions."""
+        records: list[Any] = []
+        for name, size in topics.items():
+            known = self.image.topics.get(name)
+            if known is None:
+                records.append(TopicRecord(name=name, topic_id=topic_id(name)))
+            for number in range(0 if known is None else len(known.partitions), size):
+                records.append(
+                    PartitionRecord(
+                        partition_id=number,
+                        topic_id=topic_id(name),
+                        replicas=[1],
+                        isr=[1],
+                        leader=1,
+                    )
+                )
+        self.change(records)
+
+    def delete(self, *names: str) -> None:
+        self.change([RemoveTopicRecord(topic_id=topic_id(name)) for name in names])
+
+    def change(self, records: list[Any]) -> None:
+        """What the metadata log says next."""
+        delta = MetadataDelta(self.image)
+        replay_all(delta, records)
+        self.image = image = delta.apply(self.image.offset + len(records), 1, self.driver.now_ms)
+        for change in self.driver.machine.image_changed(delta, image):
+            self.driver.apply(change)
+
+    # Members
+
+    def beat(self, member: str, **said: Any) -> HeartbeatAnswer:
+        """A heartbeat with the epoch that the member knows. Raises KafkaError."""
+        epoch = said.pop("epoch", self.epochs.get(member, 0))
+        said.setdefault("client_id", "client")
+        said.setdefault("client_host", "/127.0.0.1")
+        asked = Heartbeat(group_id=GROUP, member_id=member, epoch=epoch, **said)
+        answer: HeartbeatAnswer = self.driver.ask(
+            lambda groups, ticket, now_ms: heartbeat(groups, asked, ticket, now_ms)
+        )
+        if answer.epoch >= 0:
+            self.epochs[member] = answer.epoch
+            if answer.assignment is not None:
+                self.owned[member] = {
+                    topic: frozenset(numbers) for topic, numbers in answer.assignment.items()
+                }
+        return answer
+
+    def join(self, member: str, *topics: str, **said: Any) -> HeartbeatAnswer:
+        said.setdefault("rebalance_timeout_ms", REBALANCE_MS)
+        said.setdefault("owned", [])
+        if topics or "regex" not in said:
+            said["topics"] = list(topics)
+        return self.beat(member, epoch=0, **said)
+
+    def say_owned(self, member: str) -> HeartbeatAnswer:
+        """A heartbeat of who has given back what it was to give back."""
+        return self.beat(member, owned=self.owns(member))
+
+    def owns(self, member: str) -> list[OwnedTopic]:
+        return [
+            OwnedTopic(topic, sorted(numbers))
+            for topic, numbers in self.owned.get(member, {}).items()
+        ]
+
+    def leave(self, member: str, **said: Any) -> HeartbeatAnswer:
+        answer = self.beat(member, epoch=said.pop("epoch", -1), **said)
+        self.epochs.pop(member, None)
+        self.owned.pop(member, None)
+        return answer
+
+    def settle(self, *members: str, rounds: int = 6) -> None:
+        """All of them beat, until nothing more is to be done."""
+        for _ in range(rounds):
+            for member in members or list(self.epochs):
+                self.say_owned(member)
+
+    @property
+    def group(self) -> ConsumerGroup:
+        found = self.driver.machine.group(GROUP)
+        assert isinstance(found, ConsumerGroup)
+        return found
+
+    @property
+    def kind(self) -> ConsumerGroups:
+        return ConsumerGroups.of(self.driver.machine)
+
+    def has(self, member: str) -> dict[str, list[int]]:
+        """What the coordinator says that it owns and keeps, by topic's name."""
+        assigned = self.group.by_id[member].assigned
+        return {
+            self.image.topic_names[topic]: sorted(numbers) for topic, numbers in assigned.items()
+        }
+
+    def with_racks(self, **racks: str) -> None:
+        """Brokers by number, as `b1="rack"`."""
+        brokers = {
+            int(name[1:]): BrokerRegistration(
+                id=int(name[1:]),
+                epoch=1,
+                incarnation_id=b"",
+                rack=rack,  # type: ignore[arg-type]
+            )
+            for name, rack in racks.items()
+        }
+        self.image = MetadataImage(
+            offset=self.image.offset,
+            topics=self.image.topics,
+            topic_names=self.image.topic_names,
+            brokers=brokers,  # type: ignore[arg-type]
+            configs=OverlayMap(),
+        )
+        self.driver.machine.image = self.image

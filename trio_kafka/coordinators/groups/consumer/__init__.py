@@ -1,0 +1,1 @@
+"""Consumer groups of KIP-848: members heartbeat, the coordinator assigns and reconciles."""

@@ -1,0 +1,1 @@
+"""Server-side assignors: who shall read which partition."""

@@ -1,0 +1,129 @@
+"""The assignor `uniform`: members have as many partitions as each other, and keep what they have.
+
+Balance comes before stickiness. Where all members subscribe alike this is exact and needs one pass;
+otherwise see `balance`. Source: UniformAssignor, UniformHomogeneousAssignmentBuilder.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import define, field
+
+from trio_kafka.coordinators.groups.consumer.assignors.balance import assign_heterogeneous
+from trio_kafka.coordinators.groups.consumer.assignors.spec import (
+    GroupAssignment,
+    GroupSpec,
+    Partitions,
+)
+from trio_kafka.model import TopicId
+from trio_kafka.steps import Steps
+
+_A_STEP: Final = 2000  # partitions that are looked at in one step: some 0.3 ms
+
+
+class UniformAssignor:
+    """Balanced, then sticky."""
+
+    name = "uniform"
+
+    def assign(self, group: GroupSpec) -> Steps[GroupAssignment]:
+        """Whatever is assigned now stays, as far as balance lets it."""
+        if not group.members:
+            return {}
+        if group.homogeneous:
+            return (yield from _assign_homogeneous(group))
+        return (yield from assign_heterogeneous(group))
+
+
+@define
+class _Filling:
+    """A member that may have more: `room` partitions of them."""
+
+    member_id: str
+    room: int
+    kept: Partitions
+    more: dict[TopicId, set[int]] = field(factory=dict)
+
+    def take(self, topic: TopicId, partition: int) -> None:
+        if topic not in self.more:
+            self.more[topic] = set(self.kept.get(topic, ()))
+        self.more[topic].add(partition)
+
+
+def _assign_homogeneous(group: GroupSpec) -> Steps[GroupAssignment]:
+    topics = next(iter(group.members.values())).topics
+    if not topics:
+        return {}
+    free = yield from _free_partitions(group, topics)
+    quota, extra = divmod(sum(topics.values()), len(group.members))
+    found: dict[str, Partitions] = {}
+    unfilled: list[_Filling] = []
+    looked_at = 0
+    for number, (member_id, member) in enumerate(group.members.items()):
+        room, kept = _keep(member.assigned, topics, quota + (extra > 0), free)
+        found[member_id] = kept
+        if extra:
+            # One more is for those who have it already, as long as enough members follow.
+            if room and len(group.members) - number > extra:
+                room -= 1
+            else:
+                extra -= 1
+        if room:
+            unfilled.append(_Filling(member_id, room, kept))
+        looked_at += quota + 1
+        if looked_at >= _A_STEP:
+            looked_at = 0
+            yield
+    yield from _fill(unfilled, free)
+    for filling in unfilled:
+        if filling.more:
+            found[filling.member_id] = {**filling.kept, **filling.more}
+    return found
+
+
+def _free_partitions(
+    group: GroupSpec, topics: Mapping[TopicId, int]
+) -> Steps[list[tuple[TopicId, int]]]:
+    free: list[tuple[TopicId, int]] = []
+    looked_at = 0
+    for topic, size in topics.items():
+        owners = group.owners.get(topic, {})
+        for begin in range(0, size, _A_STEP):
+            some = range(begin, min(begin + _A_STEP, size))
+            free += [(topic, number) for number in some if number not in owners]
+            looked_at += len(some)
+            if looked_at >= _A_STEP:
+                looked_at = 0
+                yield
+    return free
+
+
+def _keep(
+    assigned: Partitions, topics: Mapping[TopicId, int], room: int, free: list[tuple[TopicId, int]]
+) -> tuple[int, Partitions]:
+    """How many more than it keeps a member may have, and what it keeps; the rest becomes free."""
+    kept: dict[TopicId, frozenset[int] | set[int]] = {}
+    changed = False
+    for topic, partitions in assigned.items():
+        if topic not in topics:
+            changed = True
+        elif len(partitions) <= room:
+            room -= len(partitions)
+            kept[topic] = partitions  # type: ignore[assignment]
+        else:
+            changed = True
+            in_order = sorted(partitions)
+            if room:
+                kept[topic] = frozenset(in_order[:room])
+            free += [(topic, number) for number in in_order[room:]]
+            room = 0
+    return room, kept if changed else assigned
+
+
+def _fill(unfilled: list[_Filling], free: list[tuple[TopicId, int]]) -> Steps[None]:
+    position = 0
+    for filling in unfilled:
+        for topic, number in free[position : position + filling.room]:
+            filling.take(topic, number)
+        position += filling.room
+        yield

@@ -1,0 +1,161 @@
+"""A consumer group becomes a classic one, when all who are left in it speak the classic protocol.
+
+They keep what they have; where somebody has left, or has changed what it wants, they rebalance.
+Source: convertToClassicGroup, ClassicGroup.fromConsumerGroup of Apache Kafka 4.4.0.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
+from trio_kafka.coordinators.groups.classic import rebalance
+from trio_kafka.coordinators.groups.classic.act import Act as ClassicAct
+from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
+from trio_kafka.coordinators.groups.classic.member import Member as ClassicMember
+from trio_kafka.coordinators.groups.classic.states import ClassicState
+from trio_kafka.coordinators.groups.classic.stored import group_record, subscribed_topics
+from trio_kafka.coordinators.groups.consumer import records
+from trio_kafka.coordinators.groups.consumer.act import Act
+from trio_kafka.coordinators.groups.consumer.embedded import version_of, write_assignment
+from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.protocol.errors import DecodeError
+
+DOWNGRADES: Final = frozenset({"downgrade", "bidirectional"})
+_logger: Final = get_logger(__name__)
+
+
+def can_go_on_classic(act: Act, leaving: Collection[Member]) -> bool:
+    """Whether the group is a classic one without these members."""
+    group, settings = act.group, act.settings
+    left = len(group.by_id) - len(leaving)
+    return (
+        group.all_classic_without(leaving)
+        and left > 0
+        and settings.consumer_migration_policy in DOWNGRADES
+        and left <= settings.max_size
+    )
+
+
+def can_replace_classic(act: Act, replaced: Member) -> bool:
+    """Whether the group is a classic one when a classic member takes this one's place."""
+    group, settings = act.group, act.settings
+    return (
+        replaced.classic is None
+        and group.classic == len(group.by_id) - 1
+        and settings.consumer_migration_policy in DOWNGRADES
+        and len(group.by_id) <= settings.max_size
+    )
+
+
+def downgrade(
+    act: Act,
+    *,
+    leaving: Sequence[Member] = (),
+    replaced: Member | None = None,
+    joining: Member | None = None,
+    cause: str | None = None,
+) -> Effects:
+    """Records are written, not replayed: a classic group is more than its record.
+
+    joining: takes the place of `replaced`, for which records have been written. cause: of a
+    rebalance; None: everybody has what it shall have.
+    Raises KafkaError(GROUP_ID_NOT_FOUND) where a member has said what cannot be read.
+    """
+    group, kind = act.group, act.kind
+    gone = {member.member_id for member in leaving}
+    members = [one for one in group.by_id.values() if one.member_id not in gone]
+    if joining is not None and replaced is not None:
+        members = [one for one in members if one.member_id != replaced.member_id] + [joining]
+    classic = ClassicGroup(
+        group_id=group.group_id,
+        phase=ClassicState.STABLE,
+        before=ClassicState.COMPLETING_REBALANCE,
+        since_ms=act.now_ms,
+        generation=group.epoch,
+        protocol_type=CONSUMER,
+    )
+    for member in members:
+        classic.add(_classic_member(member))
+    classic.protocol_name = classic.roster.elected_protocol()
+    classic.topics = subscribed_topics(classic)
+    try:
+        for one in classic.roster:
+            old = replaced if joining is not None and one.member_id == joining.member_id else None
+            _give(act, classic, one, one.member_id if old is None else old.member_id)
+    except DecodeError as error:
+        raise KafkaError(
+            ErrorCode.GROUP_ID_NOT_FOUND,
+            f"Cannot downgrade the classic group {group.group_id}: {error}.",
+        ) from error
+    act.write(*_tombstones(act, replaced, joining))
+    act.write(group_record(classic, {one.member_id: one.assignment for one in classic.roster}))
+    for member in group.by_id.values():
+        act.unwatch(member.member_id)
+    kind.forget(group)
+    kind.groups.by_id[group.group_id] = classic
+    _logger.info("consumer group becomes a classic group", group=group.group_id, cause=cause)
+    return _rebalanced(act, classic, cause)
+
+
+def _rebalanced(act: Act, classic: ClassicGroup, cause: str | None) -> Effects:
+    group, kind = act.group, act.kind
+    later = ClassicAct(classic, act.settings, act.now_ms, act.effects)
+    for one in classic.roster:
+        later.watch(one)
+    if cause is not None:
+        rebalance.prepare(
+            later, f"Downgrade group {group.group_id} from consumer to classic for {cause}."
+        )
+
+    def refused(error: KafkaError, now_ms: int) -> Effects:
+        """It is a consumer group still."""
+        _logger.warning("group stays", group=group.group_id, reason=str(error))
+        kind.groups.by_id[group.group_id] = group
+        kind.remember(group)
+        again = kind.act(group, now_ms)
+        for key in classic.timers():
+            again.effects.cancel_timer(key)
+        for member in group.by_id.values():
+            again.watch(member.member_id)
+            again.follow(member)
+        for ticket, _ in act.effects.answers:
+            again.effects.answer(ticket, error)
+        return again.effects
+
+    act.effects.replays, act.effects.refused = False, refused
+    return act.effects
+
+
+def _classic_member(member: Member) -> ClassicMember:
+    if member.classic is None:
+        raise ValueError(f"{member.member_id} does not speak the classic protocol")
+    return ClassicMember(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        session_timeout_ms=member.classic.session_timeout_ms,
+        protocol_type=CONSUMER,
+        protocols=member.classic.protocols,
+    )
+
+
+def _give(act: Act, classic: ClassicGroup, member: ClassicMember, of_member: str) -> None:
+    """What the target gives, in the version that the member speaks."""
+    version = version_of(member.metadata(classic.protocol_name))
+    target = act.group.targets.get(of_member, {})
+    member.assignment = write_assignment(target, version, act.kind.image)
+
+
+def _tombstones(
+    act: Act, replaced: Member | None, joining: Member | None
+) -> list[CoordinatorRecord]:
+    """Of all members that have records; the replaced one's are gone, its successor's are there."""
+    group = act.group
+    ids = list(group.by_id)
+    if replaced is not None and joining is not None:
+        ids = [joining.member_id if one == replaced.member_id else one for one in ids]
+    return records.no_group(group.group_id, ids, sorted(group.subscriptions.resolved))

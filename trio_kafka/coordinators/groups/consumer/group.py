@@ -1,0 +1,297 @@
+"""A consumer group: what its records say, and the questions that are asked of it.
+
+All of it is in records, and changes in replay alone; what is not (when the topics are to be looked
+at again) may be lost without harm. Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import define, field
+
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
+from trio_kafka.coordinators.groups.consumer import checks, records
+from trio_kafka.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Partitions
+from trio_kafka.coordinators.groups.consumer.member import Member, Owned
+from trio_kafka.coordinators.groups.consumer.subscriptions import (
+    Subscriptions,
+    add_one,
+    homogeneous,
+)
+from trio_kafka.coordinators.groups.group import GroupType
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import TopicId
+from trio_kafka.steps import Steps
+
+if TYPE_CHECKING:
+    from trio_kafka.coordinators.groups.classic.values import Beating, Joining, Leaving, Syncing
+    from trio_kafka.coordinators.groups.commits import TopicOffsets
+    from trio_kafka.coordinators.groups.consumer.door import Door
+    from trio_kafka.coordinators.groups.groups import Groups
+
+FIRST_EPOCH: Final = 1
+DELETED_EPOCH: Final = -1  # of a target, between its tombstone and the group's
+
+
+@define(eq=False, kw_only=True)
+class ConsumerGroup:
+    """epoch: grows when subscriptions or topics change; assignment_epoch: that of the targets.
+
+    assigned_ms: when the targets were computed; 0 lets the next ones come at once.
+    statics: member ids by instance id. assignors: members by the assignor that they ask for.
+    targets: what members shall have; owners: the same by partition. epochs: of the members that own
+    partitions, which are free without one. classic: how many speak the classic protocol.
+    refresh_ms: when topics are to be looked at again, as of `refresh_epoch`.
+    topic_id_of: of a topic's name, where it exists. door: for members of the classic protocol.
+    """
+
+    group_id: str
+    topic_id_of: checks.TopicIdOf
+    door: "Door"
+    epoch: int = FIRST_EPOCH
+    metadata_hash: int = 0
+    assignment_epoch: int = FIRST_EPOCH
+    assigned_ms: int = 0
+    by_id: dict[str, Member] = field(factory=dict)
+    statics: dict[str, str] = field(factory=dict)
+    subscriptions: Subscriptions = field(factory=Subscriptions)
+    assignors: dict[str, int] = field(factory=dict)
+    targets: dict[str, Partitions] = field(factory=dict)
+    owners: dict[TopicId, dict[int, str]] = field(factory=dict)
+    epochs: dict[TopicId, dict[int, int]] = field(factory=dict)
+    classic: int = 0
+    classic_protocols: dict[str, int] = field(factory=dict)
+    has_subscription_metadata: bool = False
+    refresh_ms: int = 0
+    refresh_epoch: int = 0
+
+    # What `Group` asks for
+
+    @property
+    def type(self) -> GroupType:
+        return "consumer"
+
+    @property
+    def protocol_type(self) -> str:
+        return "consumer"
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.by_id
+
+    @property
+    def state(self) -> str:
+        if not self.by_id:
+            return "Empty"
+        if self.epoch > self.assignment_epoch:
+            return "Assigning"
+        reached = self.assignment_epoch
+        if all(member.is_reconciled(reached) for member in self.by_id.values()):
+            return "Stable"
+        return "Reconciling"
+
+    def members(self) -> Sequence[Member]:
+        return list(self.by_id.values())
+
+    def validate_commit(
+        self,
+        member_id: str,
+        instance_id: str | None,
+        epoch: int,
+        version: int,
+        topics: "Sequence[TopicOffsets]",
+    ) -> Effects:
+        """See `Group`. No sign of life: sessions are kept by heartbeats."""
+        del instance_id  # the member id says who it is
+        if epoch < 0 and self.is_empty:
+            return Effects()
+        member = self.member(member_id)
+        checks.check_commit(member, epoch, version, topics, self.topic_id_of)
+        return Effects()
+
+    def validate_transactional_commit(
+        self, member_id: str, instance_id: str | None, epoch: int, topics: "Sequence[TopicOffsets]"
+    ) -> None:
+        """As `validate_commit`, for TxnOffsetCommit, whose old versions do not say who commits."""
+        nobody = epoch == -1 and not member_id and instance_id is None
+        if nobody or (epoch < 0 and self.is_empty):
+            return
+        member = self.member(member_id)
+        checks.check_commit_epoch(member, epoch, topics, self.topic_id_of)
+
+    def validate_fetch(self, member_id: str | None, epoch: int) -> None:
+        if member_id is None and epoch < 0:
+            return
+        checks.check_epoch(self.member(member_id or ""), epoch)
+
+    def validate_offset_delete(self) -> None:
+        """Offsets of topics that nobody reads may go."""
+
+    def validate_delete(self) -> None:
+        if self.by_id:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+
+    def subscribed(self, topic: str) -> bool:
+        return topic in self.subscriptions.topics
+
+    def offsets_kept_since(self, commit_ms: int) -> int | None:
+        return commit_ms
+
+    def tombstones(self) -> list[CoordinatorRecord]:
+        return records.no_group(self.group_id, self.by_id, sorted(self.subscriptions.resolved))
+
+    def describe(self) -> Mapping[str, Any]:
+        return {
+            "type": self.type,
+            "state": self.state,
+            "epoch": self.epoch,
+            "assignment epoch": self.assignment_epoch,
+            "members": len(self.by_id),
+            "classic members": self.classic,
+            "topics": len(self.subscriptions.topics),
+        }
+
+    # What members of the classic protocol ask: see `ClassicDoor`
+
+    def classic_join(
+        self, groups: "Groups", joining: "Joining", ticket: Ticket, now_ms: int
+    ) -> Effects | Steps[Effects]:
+        return self.door.join(groups, self, joining, ticket, now_ms)
+
+    def classic_sync(
+        self, groups: "Groups", syncing: "Syncing", ticket: Ticket, now_ms: int
+    ) -> Effects:
+        return self.door.sync(groups, self, syncing, ticket, now_ms)
+
+    def classic_heartbeat(
+        self, groups: "Groups", beating: "Beating", ticket: Ticket, now_ms: int
+    ) -> Effects:
+        return self.door.heartbeat(groups, self, beating, ticket, now_ms)
+
+    def classic_leave(
+        self, groups: "Groups", members: "Sequence[Leaving]", ticket: Ticket, now_ms: int
+    ) -> Effects | Steps[Effects]:
+        return self.door.leave(groups, self, members, ticket, now_ms)
+
+    # Questions
+
+    def member(self, member_id: str) -> Member:
+        """Raises KafkaError(UNKNOWN_MEMBER_ID)."""
+        found = self.by_id.get(member_id)
+        if found is None:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_MEMBER_ID,
+                f"Member {member_id} is not a member of group {self.group_id}.",
+            )
+        return found
+
+    def static_member(self, instance_id: str | None) -> Member | None:
+        """Who has this instance id."""
+        member_id = None if instance_id is None else self.statics.get(instance_id)
+        return None if member_id is None else self.by_id.get(member_id)
+
+    def target_of(self, member: Member) -> Partitions:
+        """What a member shall have: a static one that comes back, what it had to have before."""
+        member_id: str | None = member.member_id
+        if member.instance_id is not None:
+            member_id = self.statics.get(member.instance_id)
+        return NO_PARTITIONS if member_id is None else self.targets.get(member_id, NO_PARTITIONS)
+
+    def is_free(self, topic: TopicId, partition: int) -> bool:
+        """Nobody owns it."""
+        return partition not in self.epochs.get(topic, ())
+
+    @property
+    def is_homogeneous(self) -> bool:
+        subscriptions = self.subscriptions
+        return homogeneous(subscriptions.regexes, subscriptions.topics, len(self.by_id))
+
+    def needs_refresh(self, now_ms: int) -> bool:
+        """Topics are to be looked at: asked for, or the epoch of the last look was not written."""
+        return now_ms >= self.refresh_ms or self.epoch < self.refresh_epoch
+
+    def all_classic_without(self, members: Iterable[Member]) -> bool:
+        """Whether all members but these speak the classic protocol."""
+        those = list(members)
+        others = len(self.by_id) - len(those)
+        return self.classic - sum(one.classic is not None for one in those) == others
+
+    def waits_for_others(self, member: Member) -> bool:
+        """Whether somebody still owns what the member is to have."""
+        for topic, numbers in self.targets.get(member.member_id, NO_PARTITIONS).items():
+            has = member.assigned.get(topic, {})
+            if any(one not in has and not self.is_free(topic, one) for one in numbers):
+                return True
+        return False
+
+    # Replay
+
+    def put(self, member: Member) -> None:
+        """A member as a record says that it is."""
+        before = self.by_id.get(member.member_id)
+        self._disown(before)
+        self.by_id[member.member_id] = member
+        self._own(member.assigned, member)
+        self._own(member.revoking, member)
+        self._recount(before, member)
+        if member.instance_id is not None:
+            self.statics[member.instance_id] = member.member_id
+
+    def drop(self, member_id: str) -> None:
+        """A member is gone."""
+        member = self.by_id.pop(member_id)
+        self._disown(member)
+        self._recount(member, None)
+        if member.instance_id is not None and self.statics.get(member.instance_id) == member_id:
+            del self.statics[member.instance_id]
+
+    def set_target(self, member_id: str, partitions: Partitions) -> None:
+        """What a member shall have."""
+        before = self.targets.pop(member_id, NO_PARTITIONS)
+        for topic, numbers in before.items():
+            owners = self.owners.get(topic, {})
+            kept = partitions.get(topic, ())
+            for number in numbers:
+                # Whoever has it now may have been written first.
+                if number not in kept and owners.get(number) == member_id:
+                    del owners[number]
+            if not owners:
+                self.owners.pop(topic, None)
+        for topic, numbers in partitions.items():
+            self.owners.setdefault(topic, {}).update(dict.fromkeys(numbers, member_id))
+        self.targets[member_id] = partitions
+
+    def drop_target(self, member_id: str) -> None:
+        """A member is about to go."""
+        self.set_target(member_id, NO_PARTITIONS)
+        del self.targets[member_id]
+
+    def _recount(self, before: Member | None, after: Member | None) -> None:
+        self.subscriptions.replace(before, after)
+        for member, number in ((before, -1), (after, 1)):
+            if member is None:
+                continue
+            add_one(self.assignors, member.assignor, number)
+            if member.classic is not None:
+                self.classic += number
+                for protocol in member.classic.protocols:
+                    add_one(self.classic_protocols, protocol.name, number)
+
+    def _own(self, owned: Owned, member: Member) -> None:
+        """The newest owner counts: old records of a log that is being compacted may say more."""
+        for topic, numbers in owned.items():
+            epochs = self.epochs.setdefault(topic, {})
+            for number in numbers:
+                epochs[number] = max(member.epoch, epochs.get(number, member.epoch))
+
+    def _disown(self, member: Member | None) -> None:
+        if member is None:
+            return
+        for owned in (member.assigned, member.revoking):
+            for topic, numbers in owned.items():
+                epochs = self.epochs.get(topic, {})
+                for number in numbers:
+                    if epochs.get(number) == member.epoch:
+                        del epochs[number]
+                if not epochs:
+                    self.epochs.pop(topic, None)

@@ -1,0 +1,79 @@
+"""The hash of what a group's topics look like: when it changes, the group assigns anew.
+
+Of each topic: its id, its name, its partitions with the racks of their replicas. It stands in the
+group's record, so it is Kafka's, bit for bit. Source: KIP-1101, computeTopicHash, computeGroupHash.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from struct import Struct, pack
+from typing import Final
+
+from trio_kafka.coordinators.groups.consumer.xxh3 import xxh3_64
+from trio_kafka.metadata.image import MetadataImage, PartitionState, TopicImage
+from trio_kafka.steps import Steps
+
+_VERSION: Final = b"\x00"
+_INT: Final = Struct("<i")
+_TWO_LONGS: Final = Struct("<2Q")
+_TWO_BIG: Final = Struct(">2Q")
+_A_STEP: Final = 1000  # partitions in one step
+
+
+def metadata_hash(names: Iterable[str], image: MetadataImage, known: dict[str, int]) -> Steps[int]:
+    """The hash of a group that subscribes to these topics, as a signed int64; 0 if none exists.
+
+    known: hashes of topics, which are kept until a topic changes.
+    """
+    hashes: list[int] = []
+    for name in sorted(names):
+        topic = image.topics.get(name)
+        if topic is not None:
+            if name not in known:
+                known[name] = yield from topic_hash(topic, image)
+            hashes.append(known[name])
+    if not hashes:
+        return 0
+    return _signed((yield from xxh3_64(pack(f"<{len(hashes)}q", *hashes))))
+
+
+def topic_hash(topic: TopicImage, image: MetadataImage) -> Steps[int]:
+    """The hash of one topic, as a signed int64."""
+    pieces = [
+        _VERSION,
+        _TWO_LONGS.pack(*_TWO_BIG.unpack(topic.id)),
+        _text(topic.name),
+        _INT.pack(len(topic.partitions)),
+    ]
+    racks = {number: broker.rack for number, broker in image.brokers.items() if broker.rack}
+    texts: dict[tuple[int, ...], bytes] = {}
+    for number in range(len(topic.partitions)):
+        replicas = tuple(topic.partitions[number].replicas)
+        if replicas not in texts:
+            of_replicas = sorted(racks[node] for node in replicas if node in racks)
+            texts[replicas] = b"".join(
+                chain.from_iterable((_INT.pack(_length(rack)), _text(rack)) for rack in of_replicas)
+            )
+        pieces.append(_INT.pack(number) + texts[replicas])
+        if number % _A_STEP == _A_STEP - 1:
+            yield
+    return _signed((yield from xxh3_64(b"".join(pieces))))
+
+
+def racks_of(partition: PartitionState, racks: Mapping[int, str]) -> frozenset[str]:
+    """Where the replicas are, as far as their brokers have said it."""
+    return frozenset(racks[node] for node in partition.replicas if node in racks)
+
+
+def _text(text: str) -> bytes:
+    """As hash4j streams it: UTF-16, then the number of units."""
+    units = text.encode("utf-16-le")
+    return units + _INT.pack(len(units) // 2)
+
+
+def _length(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value

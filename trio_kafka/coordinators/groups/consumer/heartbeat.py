@@ -1,0 +1,140 @@
+"""ConsumerGroupHeartbeat: a member joins, says what is new, and takes a step towards its target.
+
+Most heartbeats say nothing new, and are answered at once. Another one makes records: of the member
+if it has changed; of the group's epoch if it is to be assigned anew; of the targets, which the
+first heartbeat of an epoch has computed; of what the member has now.
+Source: consumerGroupHeartbeat of Apache Kafka 4.4.0.
+"""
+
+from typing import Final
+
+from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.groups.consumer import checks, expressions, records
+from trio_kafka.coordinators.groups.consumer.act import Act
+from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
+from trio_kafka.coordinators.groups.consumer.leaving import leave
+from trio_kafka.coordinators.groups.consumer.member import (
+    Member,
+    partitions_of,
+    same_partitions,
+)
+from trio_kafka.coordinators.groups.consumer.progress import (
+    advance,
+    check_room,
+    look_at_topics,
+    static_member,
+    target_for,
+)
+from trio_kafka.coordinators.groups.consumer.targets import preferred_assignor
+from trio_kafka.coordinators.groups.consumer.upgrade import seal
+from trio_kafka.coordinators.groups.consumer.values import (
+    JOIN_EPOCH,
+    SAME,
+    Heartbeat,
+    HeartbeatAnswer,
+)
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.steps import Steps
+
+_logger: Final = get_logger(__name__)
+
+
+def heartbeat(
+    groups: Groups, asked: Heartbeat, ticket: Ticket, now_ms: int
+) -> Effects | Steps[Effects]:
+    """Answer: HeartbeatAnswer.
+
+    Raises KafkaError: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, GROUP_ID_NOT_FOUND,
+    GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID,
+    UNRELEASED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION, UNKNOWN_SERVER_ERROR.
+    """
+    kind = ConsumerGroups.of(groups)
+    checks.check_heartbeat(asked, kind.assignors.names)
+    if asked.epoch < JOIN_EPOCH:
+        return leave(kind.act(kind.existing(asked.group_id), now_ms), asked, ticket)
+    if asked.epoch == JOIN_EPOCH:
+        act = kind.open(asked.group_id, now_ms)
+    else:
+        act = kind.act(kind.existing(asked.group_id, "Consumer group"), now_ms)
+    check_room(act, asked.member_id, asked.instance_id)
+    before = _subscribed(act, asked)
+    after = before.heard(asked)
+    if after is before and not act.effects.records and _is_quiet(act, before):
+        act.watch(before.member_id)
+        return act.effects.answer(ticket, _answer(act, asked, before, before))
+    return _change(act, asked, before, after, ticket)
+
+
+def _subscribed(act: Act, asked: Heartbeat) -> Member:
+    """The member as it is, or as it begins."""
+    group, member_id = act.group, asked.member_id or asked.fresh
+    joins = asked.epoch == JOIN_EPOCH
+    if asked.instance_id is not None:
+        static = group.static_member(asked.instance_id)
+        if joins:
+            return static_member(act, asked.instance_id, static, member_id, is_classic=False)
+        static = checks.check_known_static(static, asked.instance_id)
+        checks.check_not_fenced(static, member_id, asked.instance_id)
+        checks.check_heartbeat_epoch(static, asked.epoch, asked.owned)
+        return static
+    if joins:
+        _logger.info("member joins", group=group.group_id, member=member_id)
+        return group.by_id.get(member_id) or Member(member_id=member_id)
+    member = group.member(member_id)
+    checks.check_heartbeat_epoch(member, asked.epoch, asked.owned)
+    return member
+
+
+def _is_quiet(act: Act, member: Member) -> bool:
+    """Nothing is to be done for this member, nor for its group."""
+    group = act.group
+    return (
+        group.epoch <= group.assignment_epoch
+        and member.is_reconciled(group.assignment_epoch)
+        and not group.needs_refresh(act.now_ms)
+        and not (
+            group.subscriptions.regexes and expressions.is_due(act, group.subscriptions.regexes)
+        )
+    )
+
+
+def _change(
+    act: Act, asked: Heartbeat, before: Member, after: Member, ticket: Ticket
+) -> Steps[Effects]:
+    group_id = act.group.group_id
+    if after is not before:
+        act.write(records.subscription(group_id, after))
+    regex = expressions.update(act, before, after)
+    renamed = before.topics != after.topics
+    counts = act.group.assignors
+    bump = (
+        renamed
+        or regex is expressions.Change.RESOLVED
+        or preferred_assignor(act, before, after) != act.kind.assignors.preferred(counts)
+    )
+    plan = yield from look_at_topics(act, before, after, bump=bump)
+    target = yield from target_for(act, plan, before, after)
+    resubscribed = renamed or regex is not expressions.Change.NONE
+    reached = advance(act, after, target, resubscribed=resubscribed, owned=asked.owned)
+    seal(act)
+    act.watch(reached.member_id)
+    return act.effects.answer(ticket, _answer(act, asked, before, reached))
+
+
+def _answer(act: Act, asked: Heartbeat, before: Member, reached: Member) -> HeartbeatAnswer:
+    """With what it has, if that is new to it, or if it may not know it: a request that says all is
+    one after an error.
+    """
+    says_all = (
+        asked.rebalance_timeout_ms != SAME
+        and (asked.topics is not None or asked.regex is not None)
+        and asked.owned is not None
+    )
+    tells = says_all or not same_partitions(before.assigned, reached.assigned)
+    return HeartbeatAnswer(
+        reached.member_id,
+        reached.epoch,
+        act.settings.consumer_heartbeat_interval_ms,
+        partitions_of(reached.assigned) if tells or asked.epoch == JOIN_EPOCH else None,
+    )

@@ -1,0 +1,194 @@
+"""A member of a consumer group: a value that records change."""
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Any, Final, Self, TypeAlias
+
+from attrs import evolve, frozen
+
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol
+from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
+from trio_kafka.coordinators.groups.consumer.values import LEAVE_EPOCH, SAME, Heartbeat
+from trio_kafka.model import TopicId
+from trio_kafka.protocol.stored.groups.consumer import (
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataValue,
+    CurrentTopicPartitions,
+)
+
+# Partitions by topic, each with the epoch at which the member was given it. No empty mappings.
+Owned: TypeAlias = Mapping[TopicId, Mapping[int, int]]
+NOTHING: Final[Owned] = {}
+
+
+class MemberState(IntEnum):
+    """Where a member is on its way to its target (int8 in records).
+
+    UNREVOKED_PARTITIONS: it has to give partitions back first. UNRELEASED_PARTITIONS: others have
+    not given back yet what it is to have. UNKNOWN: written by somebody newer.
+    """
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+    UNKNOWN = 127
+
+    @classmethod
+    def _missing_(cls, value: object) -> "MemberState":
+        del value
+        return cls.UNKNOWN
+
+
+@frozen
+class ClassicSide:
+    """What a member that speaks the classic protocol has said. session_timeout_ms: its own."""
+
+    session_timeout_ms: int
+    protocols: tuple[GroupProtocol, ...]
+
+
+@frozen(kw_only=True, eq=False)
+class Member:
+    """epoch: that of the target which it has reached, or is on its way to.
+
+    topics: names, sorted. regex: empty where it has none. assigned, revoking: what it owns and
+    keeps, and what it owns and is to give back. classic: None where it speaks KIP-848.
+    """
+
+    member_id: str
+    epoch: int = 0
+    previous_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = SAME
+    client_id: str = ""
+    client_host: str = ""
+    topics: tuple[str, ...] = ()
+    regex: str = ""
+    assignor: str | None = None
+    assigned: Owned = NOTHING
+    revoking: Owned = NOTHING
+    classic: ClassicSide | None = None
+
+    def is_reconciled(self, epoch: int) -> bool:
+        """It has what the target of this epoch gives it."""
+        return self.epoch == epoch and self.state is MemberState.STABLE
+
+    def moved(self, state: MemberState, epoch: int, assigned: Owned, revoking: Owned) -> "Member":
+        """In another state, or further in the same."""
+        return evolve(
+            self,
+            state=state,
+            epoch=epoch,
+            previous_epoch=self.epoch,
+            assigned=assigned,
+            revoking=revoking,
+        )
+
+    def heard(self, asked: Heartbeat) -> "Member":
+        """With what a heartbeat says; itself where that is nothing new."""
+        changes: dict[str, Any] = {}
+        if asked.instance_id is not None and asked.instance_id != self.instance_id:
+            changes["instance_id"] = asked.instance_id
+        if asked.rack_id is not None and asked.rack_id != self.rack_id:
+            changes["rack_id"] = asked.rack_id
+        timeout = asked.rebalance_timeout_ms
+        if timeout not in (SAME, self.rebalance_timeout_ms):
+            changes["rebalance_timeout_ms"] = timeout
+        if asked.assignor is not None and asked.assignor != self.assignor:
+            changes["assignor"] = asked.assignor
+        if asked.topics is not None:
+            topics = tuple(sorted(set(asked.topics)))
+            if topics != self.topics:
+                changes["topics"] = topics
+        if asked.regex is not None and asked.regex != self.regex:
+            changes["regex"] = asked.regex
+        if asked.client_id != self.client_id:
+            changes["client_id"] = asked.client_id
+        if asked.client_host != self.client_host:
+            changes["client_host"] = asked.client_host
+        if self.classic is not None:
+            changes["classic"] = None
+        return evolve(self, **changes) if changes else self
+
+    # Replay
+
+    def described(self, value: ConsumerGroupMemberMetadataValue) -> "Member":
+        """As a record says what it wants and who it is."""
+        classic = value.classic_member_metadata
+        return evolve(
+            self,
+            instance_id=value.instance_id,
+            rack_id=value.rack_id,
+            client_id=value.client_id,
+            client_host=value.client_host,
+            topics=tuple(sorted(value.subscribed_topic_names)),
+            regex=value.subscribed_topic_regex or "",
+            rebalance_timeout_ms=value.rebalance_timeout_ms,
+            assignor=value.server_assignor,
+            classic=None
+            if classic is None
+            else ClassicSide(
+                classic.session_timeout_ms,
+                tuple(
+                    GroupProtocol(protocol.name, bytes(protocol.metadata))
+                    for protocol in classic.supported_protocols
+                ),
+            ),
+        )
+
+    def placed(self, value: ConsumerGroupCurrentMemberAssignmentValue) -> "Member":
+        """As a record says what it has."""
+        return evolve(
+            self,
+            epoch=value.member_epoch,
+            previous_epoch=value.previous_member_epoch,
+            state=MemberState(value.state),
+            assigned=_owned(value.assigned_partitions, value.member_epoch),
+            revoking=_owned(value.partitions_pending_revocation, value.member_epoch),
+        )
+
+    def left(self) -> "Member":
+        """It has nothing any more; the record that removes it follows."""
+        return evolve(
+            self,
+            epoch=LEAVE_EPOCH,
+            previous_epoch=LEAVE_EPOCH,
+            assigned=NOTHING,
+            revoking=NOTHING,
+        )
+
+    def renamed(self, member_id: str) -> Self:
+        """The same static member, come back under another id."""
+        return evolve(self, member_id=member_id, epoch=0, previous_epoch=0)
+
+
+def partitions_of(owned: Owned) -> Partitions:
+    """Without epochs."""
+    return {topic: frozenset(partitions) for topic, partitions in owned.items()}
+
+
+def since(partitions: Partitions, epoch: int) -> Owned:
+    """All of them given at this epoch."""
+    return {topic: dict.fromkeys(sorted(numbers), epoch) for topic, numbers in partitions.items()}
+
+
+def same_partitions(one: Owned, other: Owned) -> bool:
+    """Whatever their epochs."""
+    return one is other or (
+        one.keys() == other.keys()
+        and all(one[topic].keys() == other[topic].keys() for topic in one)
+    )
+
+
+def _owned(topics: Sequence[CurrentTopicPartitions], epoch: int) -> Owned:
+    """Records of before Kafka 4.3 have no epochs: then the member's own stands for them."""
+    found: dict[TopicId, Mapping[int, int]] = {}
+    for topic in topics:
+        epochs = topic.assignment_epochs
+        if epochs is None or len(epochs) != len(topic.partitions):
+            found[TopicId(topic.topic_id)] = dict.fromkeys(topic.partitions, max(epoch, 0))
+        else:
+            found[TopicId(topic.topic_id)] = dict(zip(topic.partitions, epochs, strict=True))
+    return found

@@ -1,0 +1,132 @@
+"""The steps that a member takes, in whatever protocol it speaks.
+
+It is let in; the group gets a new epoch, if there is to be one; the targets of that epoch are
+computed; the member goes on towards its own.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from attrs import frozen
+
+from trio_kafka.coordinators.groups.consumer import checks, records
+from trio_kafka.coordinators.groups.consumer.act import Act
+from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
+from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.coordinators.groups.consumer.reconcile import Goal, reconcile
+from trio_kafka.coordinators.groups.consumer.subscriptions import homogeneous
+from trio_kafka.coordinators.groups.consumer.targets import assign, existing, may_assign
+from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.steps import Steps
+
+_logger: Final = get_logger(__name__)
+
+
+def check_room(act: Act, member_id: str, instance_id: str | None) -> None:
+    """Raises KafkaError(GROUP_MAX_SIZE_REACHED) to whoever would be one too many."""
+    group, most = act.group, act.settings.consumer_max_size
+    if group.static_member(instance_id) is not None or member_id in group.by_id:
+        return
+    if len(group.by_id) >= most:
+        raise KafkaError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The consumer group has reached its maximum capacity of {most} members.",
+        )
+
+
+def static_member(
+    act: Act, instance_id: str, current: Member | None, member_id: str, *, is_classic: bool
+) -> Member:
+    """A static member joins: a new one, or one that takes the place of who had its instance id.
+
+    Raises KafkaError(UNRELEASED_INSTANCE_ID) while that one has not left.
+    """
+    group = act.group
+    _logger.info("member joins", group=group.group_id, member=member_id, instance=instance_id)
+    if current is None:
+        return group.by_id.get(member_id) or Member(member_id=member_id)
+    if not is_classic and current.classic is None:
+        checks.check_released(current, member_id, instance_id)
+    renamed = current.renamed(member_id)
+    target = group.targets.get(current.member_id, {})
+    act.write(
+        *records.no_member(group.group_id, current.member_id),
+        records.subscription(group.group_id, renamed),
+        records.target(group.group_id, member_id, target),
+        records.assignment(group.group_id, renamed),
+    )
+    return renamed
+
+
+@frozen
+class Plan:
+    """The group's epoch, as it will be, and whether all its members subscribe alike then."""
+
+    epoch: int
+    homogeneous: bool
+
+
+def look_at_topics(act: Act, before: Member, after: Member, *, bump: bool) -> Steps[Plan]:
+    """The group's next epoch, if there is to be one, or if its topics look different."""
+    group = act.group
+    if not bump and not group.needs_refresh(act.now_ms):
+        return Plan(group.epoch, group.is_homogeneous)
+    subscriptions = group.subscriptions
+    topics = subscriptions.topics_with(before, after)
+    regexes = subscriptions.regexes_with(before, after)
+    is_new = after.member_id not in group.by_id and group.static_member(after.instance_id) is None
+    alike = homogeneous(regexes, topics, len(group.by_id) + is_new)
+    metadata_hash = yield from act.metadata_hash(topics)
+    epoch = group.epoch
+    if bump or metadata_hash != group.metadata_hash:
+        epoch = act.bump(metadata_hash)
+    act.refreshed(epoch)
+    if group.has_subscription_metadata:
+        act.write(records.no_subscription_metadata(group.group_id))
+    return Plan(epoch, alike)
+
+
+@frozen
+class Target:
+    """What a member shall have, as of an epoch."""
+
+    epoch: int
+    partitions: Partitions
+
+
+def target_for(act: Act, plan: Plan, before: Member, after: Member) -> Steps[Target]:
+    """The target of the group's epoch; the last one where there is none of it yet."""
+    group = act.group
+    if group.assignment_epoch >= plan.epoch or not may_assign(act):
+        return Target(group.assignment_epoch, group.target_of(after))
+    partitions = yield from assign(act, plan.epoch, before, after, homogeneous=plan.homogeneous)
+    return Target(plan.epoch, partitions)
+
+
+def advance(
+    act: Act,
+    member: Member,
+    target: Target,
+    *,
+    resubscribed: bool,
+    owned: Sequence[OwnedTopic] | None,
+) -> Member:
+    """The member, a step further."""
+    if not resubscribed and member.is_reconciled(target.epoch):
+        return member
+    goal = Goal(
+        epoch=target.epoch,
+        partitions=target.partitions,
+        wanted=dict(existing(act, member)),
+        resubscribed=resubscribed,
+        is_free=act.group.is_free,
+        owned=owned,
+    )
+    reached = reconcile(member, goal)
+    if reached is not member:
+        act.write(records.assignment(act.group.group_id, reached))
+        if reached.classic is None:
+            act.follow(reached)
+    return reached

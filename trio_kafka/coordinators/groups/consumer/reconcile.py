@@ -1,0 +1,133 @@
+"""How a member comes to have what it shall have: one step at each heartbeat.
+
+It first gives back what it shall not have; while it owns any of that it stays in its epoch. Then it
+gets what is free, and waits for what others still own. So no partition is ever owned twice.
+Source: CurrentAssignmentBuilder of Apache Kafka 4.4.0.
+"""
+
+from collections.abc import Callable, Container, Mapping, Sequence
+
+from attrs import frozen
+
+from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
+from trio_kafka.coordinators.groups.consumer.member import NOTHING, Member, MemberState, Owned
+from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import TopicId
+
+_NONE: Mapping[int, int] = {}
+
+
+@frozen(kw_only=True)
+class Goal:
+    """Where a member is to get.
+
+    epoch, partitions: of the target. wanted: ids of the topics that it subscribes to and exist.
+    resubscribed: what it subscribes to has changed with this heartbeat.
+    is_free: whether nobody owns a partition. owned: what the member says it owns; None: not said.
+    """
+
+    epoch: int
+    partitions: Partitions
+    wanted: Container[TopicId]
+    resubscribed: bool
+    is_free: Callable[[TopicId, int], bool]
+    owned: Sequence[OwnedTopic] | None
+
+
+def reconcile(member: Member, goal: Goal) -> Member:
+    """The member after its next step; itself where there is none.
+
+    Raises KafkaError(FENCED_MEMBER_EPOCH) for one in a state that is not known here, unless it owns
+    nothing.
+    """
+    if not goal.resubscribed and member.is_reconciled(goal.epoch):
+        return member
+    match member.state:
+        case MemberState.STABLE:
+            stays = member.epoch == goal.epoch
+        case MemberState.UNREVOKED_PARTITIONS:
+            stays = _owns(goal.owned, member.revoking)
+        case MemberState.UNRELEASED_PARTITIONS:
+            stays = False
+        case _:
+            if goal.owned is None or goal.owned:
+                raise KafkaError(
+                    ErrorCode.FENCED_MEMBER_EPOCH,
+                    "The consumer group member is in a unknown state. "
+                    "The member must abandon all its partitions and rejoin.",
+                )
+            return _next(member, goal, goal.epoch)
+    if not stays:
+        return _next(member, goal, member.epoch)
+    return _only_wanted(member, goal) if goal.resubscribed else member
+
+
+def _next(member: Member, goal: Goal, epoch: int) -> Member:
+    """Compare all that it has with all that it shall have."""
+    keeps: dict[TopicId, Mapping[int, int]] = {}
+    returns: dict[TopicId, Mapping[int, int]] = {}
+    gets: dict[TopicId, list[int]] = {}
+    waits = False
+    for topic in {**goal.partitions, **member.assigned}:
+        # What it does not want any more it shall not have, whatever the target says.
+        shall = goal.partitions.get(topic, ()) if topic in goal.wanted else ()
+        has = member.assigned.get(topic, _NONE)
+        kept = {number: since for number, since in has.items() if number in shall}
+        if kept:
+            keeps[topic] = kept
+        if len(kept) < len(has):
+            returns[topic] = {number: since for number, since in has.items() if number not in kept}
+        if len(kept) < len(shall):
+            missing = [number for number in shall if number not in kept]
+            own = member.revoking.get(topic, _NONE)
+            free = [number for number in missing if number in own or goal.is_free(topic, number)]
+            waits = waits or len(free) < len(missing)
+            if free:
+                gets[topic] = free
+    if returns and _owns(goal.owned, returns):
+        revokes = member.moved(MemberState.UNREVOKED_PARTITIONS, epoch, keeps, returns)
+        return _unless_same(member, revokes)
+    for topic, numbers in gets.items():
+        keeps[topic] = {**keeps.get(topic, _NONE), **dict.fromkeys(numbers, goal.epoch)}
+    state = MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE
+    return _unless_same(member, member.moved(state, goal.epoch, keeps, NOTHING))
+
+
+def _only_wanted(member: Member, goal: Goal) -> Member:
+    """Without topics that it does not want; the target is not looked at."""
+    unwanted = {
+        topic: numbers for topic, numbers in member.assigned.items() if topic not in goal.wanted
+    }
+    if not unwanted:
+        return member
+    keeps = {topic: member.assigned[topic] for topic in member.assigned if topic not in unwanted}
+    returns: dict[TopicId, Mapping[int, int]] = dict(member.revoking)
+    for topic, numbers in unwanted.items():
+        returns[topic] = {**returns.get(topic, _NONE), **numbers}
+    if _owns(goal.owned, returns):
+        return member.moved(MemberState.UNREVOKED_PARTITIONS, member.epoch, keeps, returns)
+    return member.moved(member.state, member.epoch, keeps, member.revoking)
+
+
+def _owns(owned: Sequence[OwnedTopic] | None, partitions: Owned) -> bool:
+    """Whether it owns any of them, as far as known."""
+    if owned is None:
+        return True
+    return any(
+        number in partitions.get(TopicId(topic), _NONE)
+        for topic, numbers in owned
+        for number in numbers
+    )
+
+
+def _unless_same(before: Member, after: Member) -> Member:
+    """One that still waits for all that it waited for has not changed."""
+    same = (
+        before.state is after.state
+        and before.epoch == after.epoch
+        and before.previous_epoch == after.previous_epoch
+        and before.assigned == after.assigned
+        and before.revoking == after.revoking
+    )
+    return before if same else after

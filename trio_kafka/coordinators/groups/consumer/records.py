@@ -1,0 +1,174 @@
+"""Records of consumer groups, as they are stored. Source: GroupCoordinatorRecordHelpers."""
+
+from collections.abc import Iterable, Mapping
+
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
+from trio_kafka.coordinators.groups.consumer.member import Member, Owned
+from trio_kafka.protocol.stored.groups.consumer import (
+    ClassicMemberMetadata,
+    ClassicProtocol,
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+    CurrentTopicPartitions,
+    TargetTopicPartitions,
+)
+
+
+def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRecord:
+    """The group's epoch, and the hash of the topics that it was made for."""
+    return CoordinatorRecord(
+        ConsumerGroupMetadataKey(group_id),
+        ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash),
+    )
+
+
+def subscription(group_id: str, member: Member) -> CoordinatorRecord:
+    """What a member wants, and who it is."""
+    classic = member.classic
+    return CoordinatorRecord(
+        ConsumerGroupMemberMetadataKey(group_id, member.member_id),
+        ConsumerGroupMemberMetadataValue(
+            instance_id=member.instance_id,
+            rack_id=member.rack_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            subscribed_topic_names=list(member.topics),
+            subscribed_topic_regex=member.regex,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            server_assignor=member.assignor,
+            classic_member_metadata=None
+            if classic is None
+            else ClassicMemberMetadata(
+                session_timeout_ms=classic.session_timeout_ms,
+                supported_protocols=[
+                    ClassicProtocol(name=protocol.name, metadata=protocol.metadata)
+                    for protocol in classic.protocols
+                ],
+            ),
+        ),
+    )
+
+
+def target(group_id: str, member_id: str, partitions: Partitions) -> CoordinatorRecord:
+    """What a member shall have."""
+    return CoordinatorRecord(
+        ConsumerGroupTargetAssignmentMemberKey(group_id, member_id),
+        ConsumerGroupTargetAssignmentMemberValue(
+            [
+                TargetTopicPartitions(topic_id=topic, partitions=sorted(partitions[topic]))
+                for topic in sorted(partitions)
+            ]
+        ),
+    )
+
+
+def target_epoch(group_id: str, epoch: int, timestamp_ms: int) -> CoordinatorRecord:
+    """The epoch of the targets, and when they were computed; 0 lets the next ones come at once."""
+    return CoordinatorRecord(
+        ConsumerGroupTargetAssignmentMetadataKey(group_id),
+        ConsumerGroupTargetAssignmentMetadataValue(
+            assignment_epoch=epoch, assignment_timestamp=timestamp_ms
+        ),
+    )
+
+
+def assignment(group_id: str, member: Member) -> CoordinatorRecord:
+    """What a member has now."""
+    return CoordinatorRecord(
+        ConsumerGroupCurrentMemberAssignmentKey(group_id, member.member_id),
+        ConsumerGroupCurrentMemberAssignmentValue(
+            member_epoch=member.epoch,
+            previous_member_epoch=member.previous_epoch,
+            state=int(member.state),
+            assigned_partitions=_stored(member.assigned),
+            partitions_pending_revocation=_stored(member.revoking),
+        ),
+    )
+
+
+def _stored(owned: Owned) -> list[CurrentTopicPartitions]:
+    found = []
+    for topic in sorted(owned):
+        epochs = sorted(owned[topic].items())
+        found.append(
+            CurrentTopicPartitions(
+                topic_id=topic,
+                partitions=[partition for partition, _ in epochs],
+                assignment_epochs=[epoch for _, epoch in epochs],
+            )
+        )
+    return found
+
+
+def expression(
+    group_id: str, regex: str, topics: Iterable[str], version: int, timestamp_ms: int
+) -> CoordinatorRecord:
+    """The topics that a regular expression matched."""
+    return CoordinatorRecord(
+        ConsumerGroupRegularExpressionKey(group_id, regex),
+        ConsumerGroupRegularExpressionValue(
+            topics=sorted(topics), version=version, timestamp=timestamp_ms
+        ),
+    )
+
+
+def no_expression(group_id: str, regex: str) -> CoordinatorRecord:
+    """Nobody subscribes by it any more."""
+    return CoordinatorRecord(ConsumerGroupRegularExpressionKey(group_id, regex))
+
+
+def no_subscription_metadata(group_id: str) -> CoordinatorRecord:
+    """Brokers before 4.1 wrote down the topics of a group; their hash has taken its place."""
+    return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id))
+
+
+def no_member(group_id: str, member_id: str) -> list[CoordinatorRecord]:
+    """A member is gone. Replay wants this order."""
+    return [
+        CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id)),
+        CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)),
+        CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, member_id)),
+    ]
+
+
+def no_group(
+    group_id: str, member_ids: Iterable[str], regexes: Iterable[str]
+) -> list[CoordinatorRecord]:
+    """The group is gone, with all of its members. Replay wants this order."""
+    ids = list(member_ids)
+    return [
+        *(CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, one)) for one in ids),
+        *(CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, one)) for one in ids),
+        CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id)),
+        *(CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, one)) for one in ids),
+        *(no_expression(group_id, regex) for regex in regexes),
+        no_subscription_metadata(group_id),
+        CoordinatorRecord(ConsumerGroupMetadataKey(group_id)),
+    ]
+
+
+def whole_group(
+    group_id: str, members: Mapping[Member, Partitions], epoch: int, metadata_hash: int
+) -> list[CoordinatorRecord]:
+    """A group that did not exist, as it comes out of a classic one: members with their targets, all
+    of one epoch.
+    """
+    return [
+        *(subscription(group_id, member) for member in members),
+        group_epoch(group_id, epoch, metadata_hash),
+        *(target(group_id, member.member_id, shall) for member, shall in members.items()),
+        target_epoch(group_id, epoch, 0),
+        *(assignment(group_id, member) for member in members),
+    ]

@@ -1,0 +1,154 @@
+"""A classic group of consumers becomes a consumer group, while its members work (KIP-848).
+
+The first member that heartbeats does it: the others go on in the classic protocol, with what they
+have, and are moved over one by one. Source: convertToConsumerGroup, ConsumerGroup.fromClassicGroup.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.groups.classic.act import Act as ClassicAct
+from trio_kafka.coordinators.groups.classic.farewell import dismiss
+from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
+from trio_kafka.coordinators.groups.classic.member import Member as ClassicMember
+from trio_kafka.coordinators.groups.consumer import records
+from trio_kafka.coordinators.groups.consumer.act import Act
+from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
+from trio_kafka.coordinators.groups.consumer.embedded import (
+    assigned_partitions,
+    read_assignment,
+    read_subscription,
+)
+from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
+from trio_kafka.coordinators.groups.consumer.hashing import metadata_hash
+from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member, since
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.model import TopicId
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.steps import whole
+
+if TYPE_CHECKING:
+    from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
+
+UPGRADES: Final = frozenset({"upgrade", "bidirectional"})
+_logger: Final = get_logger(__name__)
+
+
+def upgrade(kind: "ConsumerGroups", classic: ClassicGroup, now_ms: int) -> Act:
+    """The group as it will be, with the records that make it; more follow in the same batch, and
+    `seal` at its end: until then the classic group is as it was.
+
+    Raises KafkaError(GROUP_ID_NOT_FOUND) where it cannot be.
+    """
+    _check(kind, classic)
+    try:
+        group = _consumer_group(kind, classic)
+    except DecodeError as error:
+        raise _refusal(classic, "the embedded consumer protocol is malformed") from error
+    act = kind.act(group, now_ms)
+    act.upgraded = classic
+    act.write(
+        *classic.tombstones(),
+        *records.whole_group(
+            group.group_id,
+            {member: group.targets[member.member_id] for member in group.by_id.values()},
+            group.epoch,
+            group.metadata_hash,
+        ),
+    )
+    return act
+
+
+def seal(act: Act) -> None:
+    """If a classic group was upgraded it ends: those who wait in it are told to join again."""
+    classic = act.upgraded
+    if classic is None:
+        return
+    phase, before, since_ms = classic.phase, classic.before, classic.since_ms
+    farewell = dismiss(classic, ErrorCode.REBALANCE_IN_PROGRESS, act.now_ms)
+    told = [ticket for ticket, _ in farewell.answers]
+    act.effects.join(farewell)
+
+    def refused(error: KafkaError, now_ms: int) -> Effects:
+        """It is classic still; whoever waited comes again."""
+        _logger.warning("group stays classic", group=classic.group_id, reason=str(error))
+        classic.phase, classic.before, classic.since_ms = phase, before, since_ms
+        later = ClassicAct(classic, act.settings, now_ms)
+        for member in classic.roster:
+            later.watch(member)
+        for ticket, answer in act.effects.answers:
+            later.effects.answer(ticket, answer if ticket in told else error)
+        return later.effects
+
+    act.effects.refused = refused
+    for member in classic.roster:
+        act.watch(member.member_id, member.session_timeout_ms)
+    _logger.info("classic group becomes a consumer group", group=classic.group_id)
+
+
+def _check(kind: "ConsumerGroups", classic: ClassicGroup) -> None:
+    settings = kind.settings_of(classic.group_id)
+    if settings.consumer_migration_policy not in UPGRADES:
+        raise _refusal(classic, "online upgrade is disabled")
+    if classic.protocol_type != CONSUMER:
+        raise _refusal(classic, "the group does not use the consumer embedded protocol")
+    if len(classic.roster) > settings.consumer_max_size:
+        raise _refusal(classic, "the group size exceeds the consumer group maximum size")
+
+
+def _refusal(classic: ClassicGroup, reason: str) -> KafkaError:
+    message = f"Cannot upgrade classic group {classic.group_id} to consumer group because {reason}."
+    _logger.info("group stays classic", group=classic.group_id, reason=reason)
+    return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, message)
+
+
+def _consumer_group(kind: "ConsumerGroups", classic: ClassicGroup) -> ConsumerGroup:
+    group = kind.new(classic.group_id)
+    group.epoch = group.assignment_epoch = classic.generation
+    taken: set[tuple[TopicId, int]] = set()
+    for one in classic.roster:
+        partitions = _given(kind, classic, one)
+        of_member = {(topic, number) for topic, numbers in partitions.items() for number in numbers}
+        if not taken.isdisjoint(of_member):
+            raise DecodeError(f"{one.member_id} was given what others have")
+        taken |= of_member
+        group.set_target(one.member_id, partitions)
+        group.put(_member(classic, one, partitions))
+    topics = group.subscriptions.topics
+    group.metadata_hash = whole(metadata_hash(topics, kind.image, kind.hashes))
+    return group
+
+
+def _given(kind: "ConsumerGroups", classic: ClassicGroup, member: ClassicMember) -> Partitions:
+    if not member.assignment:
+        return {}
+    assignment = read_assignment(member.assignment)
+    if assignment.user_data:
+        raise KafkaError(
+            ErrorCode.GROUP_ID_NOT_FOUND,
+            f"Cannot upgrade classic group {classic.group_id} to consumer group because an "
+            "unsupported custom assignor is in use. Please refer to the documentation or switch to "
+            "a default assignor before re-attempting the upgrade.",
+        )
+    return assigned_partitions(assignment, kind.image)
+
+
+def _member(classic: ClassicGroup, member: ClassicMember, partitions: Partitions) -> Member:
+    # A group whose first generation has not begun has chosen no protocol; consumers say the same
+    # in all of them.
+    protocol = classic.protocol_name or member.protocols[0].name
+    subscription = read_subscription(member.metadata(protocol))
+    return Member(
+        member_id=member.member_id,
+        epoch=classic.generation,
+        previous_epoch=classic.generation,
+        instance_id=member.instance_id,
+        rack_id=subscription.rack_id or None,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topics=tuple(sorted(set(subscription.topics))),
+        assigned=since(partitions, classic.generation),
+        classic=ClassicSide(member.session_timeout_ms, member.protocols),
+    )
