@@ -4,8 +4,9 @@ Bytes have been validated before (CRC, counts, times); here stand the rules of t
 Source: max.message.bytes, segment.bytes; KIP-98.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, NamedTuple
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.config import LogConfig
@@ -31,6 +32,12 @@ class Appended(NamedTuple):
     append_time_ms: int
     start_offset: int
     duplicate: bool = False
+
+
+# Without the function that a NamedTuple is made by: a produce makes one for each partition.
+new_appended: Final[Callable[[tuple[int, int, int, int, bool]], Appended]] = partial(
+    tuple.__new__, Appended
+)
 
 
 def check_sizes(size: int, headers: Sequence[BatchHeader], config: LogConfig) -> None:

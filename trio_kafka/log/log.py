@@ -13,7 +13,7 @@ import trio
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.log.append import Appended, check_producers, check_sizes
+from trio_kafka.log.append import Appended, check_producers, check_sizes, new_appended
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durable import Unsynced
 from trio_kafka.log.epochs import LeaderEpochs
@@ -216,7 +216,8 @@ class Log:
                 stamp_append_time(records, position, header, now_ms)
             offset += header.last_offset_delta + 1
             position += header.length + 12
-        return Appended(first, offset - 1, now_ms if append_time else _NO_TIME, self.start_offset)
+        stamped_ms = now_ms if append_time else _NO_TIME
+        return new_appended((first, offset - 1, stamped_ms, self.start_offset, False))
 
     def append_as_follower(self, records: memoryview, headers: Sequence[BatchHeader]) -> None:
         """Write batches as they are: offsets and epochs are the leader's.

@@ -35,32 +35,37 @@ def failing(number):
     return call
 
 
-def short_then(call, taken):
-    """pwritev that takes a part the first time."""
-
-    def pwritev(fd, buffers, position):
-        return call(fd, b"".join(buffers)[:taken], position)
-
-    return pwritev
+ONE_OR_MORE = pytest.mark.parametrize("buffers", [[b"abcdef"], [b"abc", b"def"]])
 
 
-def test_a_short_write_is_completed(file, monkeypatch):
-    monkeypatch.setattr(file_module, "_pwritev", short_then(os.pwrite, 2))
+def write_short(monkeypatch, taken=2):
+    """The first call takes so many bytes, whichever it is."""
+    write = os.pwrite
+    monkeypatch.setattr(file_module, "_pwrite", lambda fd, data, at: write(fd, data[:taken], at))
+    monkeypatch.setattr(
+        file_module, "_pwritev", lambda fd, some, at: write(fd, b"".join(some)[:taken], at)
+    )
 
-    assert file.append([b"abc", b"def"]) == 0
+
+@ONE_OR_MORE
+def test_a_short_write_is_completed(file, monkeypatch, buffers):
+    write_short(monkeypatch)
+
+    assert file.append(buffers) == 0
 
     buffer = bytearray(10)
     assert file.try_read(0, buffer) == 6
     assert buffer[:6] == b"abcdef"
 
 
-def test_an_append_that_fails_half_way_is_taken_back(file, monkeypatch, tmp_path):
+@ONE_OR_MORE
+def test_an_append_that_fails_half_way_is_taken_back(file, monkeypatch, tmp_path, buffers):
     file.append([b"before"])
-    monkeypatch.setattr(file_module, "_pwritev", short_then(os.pwrite, 2))
+    write_short(monkeypatch)
     monkeypatch.setattr(os, "pwrite", failing(errno.ENOSPC))
 
     with pytest.raises(OSError, match="No space"):
-        file.append([b"abc", b"def"])
+        file.append(buffers)
     monkeypatch.undo()
 
     assert file.size == 6
@@ -69,7 +74,7 @@ def test_an_append_that_fails_half_way_is_taken_back(file, monkeypatch, tmp_path
 
 
 async def test_an_append_that_cannot_be_taken_back_breaks_the_file_for_good(file, monkeypatch):
-    monkeypatch.setattr(file_module, "_pwritev", failing(errno.EIO))
+    monkeypatch.setattr(file_module, "_pwrite", failing(errno.EIO))
     monkeypatch.setattr(os, "ftruncate", failing(errno.EIO))
     with pytest.raises(OSError):
         file.append([b"abc"])

@@ -19,6 +19,7 @@ from trio_kafka.world.recent import RecentBytes
 _IOV_MAX: Final = 1024
 _NOWAIT: Final = os.RWF_NOWAIT
 _preadv: Final = os.preadv
+_pwrite: Final = os.pwrite
 _pwritev: Final = os.pwritev
 
 
@@ -71,13 +72,15 @@ class RealFile:
 
     def _append(self, buffers: Sequence[Buffer]) -> int:
         position = self.size
-        want = sum(map(len, buffers))
         try:
-            if (
-                len(buffers) > _IOV_MAX
-                or (written := _pwritev(self._fd, buffers, position)) != want
-            ):
-                written = 0 if len(buffers) > _IOV_MAX else written
+            if len(buffers) == 1:  # nearly always
+                want = len(buffers[0])
+                written = _pwrite(self._fd, buffers[0], position)
+            else:
+                want = sum(map(len, buffers))
+                fit = len(buffers) <= _IOV_MAX
+                written = _pwritev(self._fd, buffers, position) if fit else 0
+            if written != want:
                 # The disk is filling, or too many buffers: one copy, then success or the reason.
                 self._write_rest(memoryview(b"".join(buffers)), position, written)
         except OSError as error:
