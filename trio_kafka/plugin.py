@@ -23,6 +23,18 @@ from trio_kafka.controller.policies import ConfigsToAlter, TopicToCreate
 from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
 from trio_kafka.controller.quotas import QuotaChange
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
+from trio_kafka.coordinators.groups.classic.values import (
+    Beating,
+    Described,
+    DescribedMember,
+    GroupProtocol,
+    Joined,
+    Joining,
+    Leaving,
+    Synced,
+    Syncing,
+)
+from trio_kafka.coordinators.groups.clients import client_host
 from trio_kafka.coordinators.groups.commits import (
     AskedTopic,
     Commit,
@@ -31,6 +43,7 @@ from trio_kafka.coordinators.groups.commits import (
     PartitionOffset,
     TopicOffsets,
 )
+from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.hosting.context import PluginContext
 from trio_kafka.hosting.declared import Plugin, plugin
@@ -83,10 +96,10 @@ from trio_kafka.requests.context import Context
 from trio_kafka.requests.kept import Kept
 from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
-from trio_kafka.requests.replies import Encoded
+from trio_kafka.requests.replies import Encoded, encoded_in_steps
 from trio_kafka.requests.seen import Seen, Which, look
-from trio_kafka.requests.slices import in_slices, lazily, to_bytes_in_steps
-from trio_kafka.security.operations import OF_CLUSTER, OF_TOPIC
+from trio_kafka.requests.slices import in_slices, lazily
+from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC
 from trio_kafka.steps import Steps, sorted_in_steps
 
 __all__ = [
@@ -95,17 +108,21 @@ __all__ = [
     "NO_ANSWER",
     "NO_NODE",
     "OF_CLUSTER",
+    "OF_GROUP",
     "OF_TOPIC",
     "ZERO_TOPIC_ID",
     "ActiveProducer",
     "Appended",
     "AskedTopic",
+    "Beating",
     "Charges",
     "Commit",
     "ConfigsToAlter",
     "Context",
     "CreatedTopic",
     "Delayed",
+    "Described",
+    "DescribedMember",
     "Encoded",
     "Endpoint",
     "ErrorCode",
@@ -117,10 +134,16 @@ __all__ = [
     "FetchOffsets",
     "FetchedTopic",
     "Figure",
+    "GroupFilter",
+    "GroupProtocol",
     "Isolation",
+    "Joined",
+    "Joining",
     "KafkaError",
     "Kept",
     "Kind",
+    "Leaving",
+    "ListedGroup",
     "ListedOffset",
     "MetadataImage",
     "MetricsReporter",
@@ -153,6 +176,8 @@ __all__ = [
     "SessionPartition",
     "Stamps",
     "Steps",
+    "Synced",
+    "Syncing",
     "TopicId",
     "TopicImage",
     "TopicOffsets",
@@ -169,10 +194,12 @@ __all__ = [
     "check_broker",
     "check_time_is_known",
     "check_topic_name",
+    "client_host",
     "describe_broker",
     "describe_broker_defaults",
     "describe_topic",
     "double",
+    "encoded_in_steps",
     "endpoint_on",
     "endpoints_on",
     "epoch_end",
@@ -196,5 +223,4 @@ __all__ = [
     "string",
     "texts",
     "to_bytes",
-    "to_bytes_in_steps",
 ]

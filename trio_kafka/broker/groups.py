@@ -26,6 +26,7 @@ def make_groups(
         replicas=replicas,
         timers=timers,
         clock=site.world.clock,
+        random_bytes=site.world.random_bytes,
         buffer=site.config.offsets_load_buffer_size,
         codec=Codec(site.config.offsets_topic_compression_codec),
     )

@@ -51,12 +51,15 @@ M = TypeVar("M", bound=ShardMachine)
 
 @frozen(kw_only=True)
 class Ground:
-    """What shards stand on. buffer: bytes that are read at once; codec: of what is written."""
+    """What shards stand on. buffer: bytes that are read at once; codec: of what is written;
+    random_bytes: chance, for ids.
+    """
 
     broker: NodeId
     replicas: ReplicaManager
     timers: Timers
     clock: Clock
+    random_bytes: Callable[[int], bytes]
     buffer: int
     codec: Codec = Codec.NONE
 

@@ -39,7 +39,7 @@ def bits(operations: Iterable[Operation]) -> int:
 
 # Nobody was asked, which is the default of the fields.
 NOT_ASKED: Final = -(2**31)
-# All that a topic, or a cluster, can be asked for: what everybody may where nothing is guarded.
+# All that each of them can be asked for: what everybody may where nothing is guarded.
 OF_TOPIC: Final = bits(
     (
         Operation.READ,
@@ -47,6 +47,15 @@ OF_TOPIC: Final = bits(
         Operation.CREATE,
         Operation.DELETE,
         Operation.ALTER,
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+    )
+)
+OF_GROUP: Final = bits(
+    (
+        Operation.READ,
+        Operation.DELETE,
         Operation.DESCRIBE,
         Operation.DESCRIBE_CONFIGS,
         Operation.ALTER_CONFIGS,

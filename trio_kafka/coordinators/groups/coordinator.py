@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import inf
 from typing import Any, Final, NoReturn, TypeVar
+from uuid import UUID
 
 import trio
 
@@ -16,8 +17,11 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups import commits
 from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.classic.service import ClassicService
+from trio_kafka.coordinators.groups.deleting import delete_group
 from trio_kafka.coordinators.groups.group import Event
 from trio_kafka.coordinators.groups.groups import Groups, MakeKind
+from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup, list_groups
 from trio_kafka.coordinators.groups.placing import partition_of
 from trio_kafka.coordinators.groups.settings import (
     GroupSettings,
@@ -34,6 +38,7 @@ from trio_kafka.metadata.image import MetadataImage, ResourceType
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.purgatory import Purgatory
+from trio_kafka.steps import Steps
 
 T = TypeVar("T")
 KINDS: Final[Sequence[MakeKind]] = (ClassicGroups,)
@@ -42,7 +47,9 @@ COMMITS: Final = "OffsetCommit"
 
 
 class GroupCoordinator:
-    """runtime: the shards. settings: of groups that have none of their own."""
+    """runtime: the shards. settings: of groups that have none of their own. classic: what members
+    of the classic protocol ask.
+    """
 
     def __init__(
         self, config: BrokerConfig, ground: Ground, node: Node, want_topic: Callable[[], None]
@@ -51,11 +58,15 @@ class GroupCoordinator:
         self.settings = group_settings(config)
         self.own_settings: dict[str, GroupSettings] = {}
         self._config = config
-        self._timers = ground.timers
+        self._ground = ground
         self._want_topic = want_topic
         self._node = node.add("group-coordinator", "part", self._figures)
         self._purgatories: dict[str, Purgatory] = {}
+        self.classic = ClassicService(self, self._timeout_s)
         self.runtime = ShardRuntime(CONSUMER_OFFSETS, self._groups, ground, self._node)
+
+    def _timeout_s(self) -> float:
+        return self._config.offsets_commit_timeout_ms / 1000
 
     def _groups(self) -> Groups:
         return Groups(
@@ -143,7 +154,7 @@ class GroupCoordinator:
     def _purgatory(self, name: str) -> Purgatory:
         found = self._purgatories.get(name)
         if found is None:
-            found = self._purgatories[name] = Purgatory(name, self._timers, self._node)
+            found = self._purgatories[name] = Purgatory(name, self._ground.timers, self._node)
         return found
 
     # Offsets
@@ -151,7 +162,7 @@ class GroupCoordinator:
     def commit(self, asked: commits.Commit, make: Callable[[list[int]], T]) -> Any:
         """Store offsets: see `commits.commit`; as `submit`."""
         event = partial(_commit, asked)
-        timeout_s = self._config.offsets_commit_timeout_ms / 1000
+        timeout_s = self._timeout_s()
         return self.submit(COMMITS, asked.group_id, event, make, timeout_s=timeout_s)
 
     def fetch(
@@ -161,7 +172,7 @@ class GroupCoordinator:
     ) -> Any:
         """Offsets of several groups: see `commits.fetch`; as `submit_many`."""
         events: list[tuple[str, Event]] = [(one.group_id, partial(_fetch, one)) for one in asked]
-        timeout_s = self._config.offsets_commit_timeout_ms / 1000
+        timeout_s = self._timeout_s()
         return self.submit_many(LOOKUPS, events, make, timeout_s=timeout_s)
 
     def delete_offsets(
@@ -172,8 +183,30 @@ class GroupCoordinator:
     ) -> Any:
         """Forget offsets: see `commits.delete`; as `submit`."""
         event = partial(_delete, group_id, topics)
-        timeout_s = self._config.offsets_commit_timeout_ms / 1000
+        timeout_s = self._timeout_s()
         return self.submit(COMMITS, group_id, event, make, timeout_s=timeout_s)
+
+    # Groups
+
+    def new_id(self) -> str:
+        """What a new member's id ends in: a UUID."""
+        return str(UUID(bytes=self._ground.random_bytes(16), version=4))
+
+    def list_groups(
+        self, wanted: GroupFilter, make: Callable[[list[list[ListedGroup] | KafkaError]], T]
+    ) -> Any:
+        """Those of all shards here, shard by shard: see `listing.list_groups`."""
+        event = partial(_list, wanted)
+        return self.submit_everywhere("ListGroups", event, make, timeout_s=self._timeout_s())
+
+    def delete_groups(
+        self, group_ids: Sequence[str], make: Callable[[list[KafkaError | None]], T]
+    ) -> Any:
+        """See `deleting.delete_group`; as `submit_many`."""
+        events: list[tuple[str, Event]] = [
+            (name, partial(_delete_group, name)) for name in group_ids
+        ]
+        return self.submit_many("DeleteGroups", events, make, timeout_s=self._timeout_s())
 
     # Life
 
@@ -234,6 +267,14 @@ def _commit(asked: commits.Commit, groups: Groups, ticket: Any, now_ms: int) -> 
 
 def _fetch(asked: commits.FetchOffsets, groups: Groups, ticket: Any, now_ms: int) -> Effects:
     return commits.fetch(groups, asked, ticket, now_ms)
+
+
+def _list(wanted: GroupFilter, groups: Groups, ticket: Any, now_ms: int) -> Steps[Effects]:
+    return list_groups(groups, wanted, ticket, now_ms)
+
+
+def _delete_group(group_id: str, groups: Groups, ticket: Any, now_ms: int) -> Effects:
+    return delete_group(groups, group_id, ticket, now_ms)
 
 
 def _delete(

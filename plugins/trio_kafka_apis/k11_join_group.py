@@ -1,0 +1,81 @@
+"""JoinGroup (key 11): become a member of a classic group, or stay one.
+
+Waits, parked, until all members have joined and the next generation begins; nobody else's request
+is held up. From version 4 on a new member is first given an id to come back with
+(MEMBER_ID_REQUIRED). The leader alone is told the members. Before version 1 a rebalance lasts as
+long as a session at most. Source: KIP-62, KIP-345, KIP-394, KIP-800, KIP-814.
+"""
+
+from typing import Any, Final
+
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    GroupProtocol,
+    Joined,
+    Joining,
+    KafkaError,
+    api,
+    client_host,
+)
+from trio_kafka.protocol.messages.k11_join_group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+)
+
+REBALANCE_TIMEOUT_SINCE: Final = 1
+ID_FIRST_SINCE: Final = 4  # KIP-394
+NULL_PROTOCOL_SINCE: Final = 7
+SKIPS_SINCE: Final = 9  # KIP-814
+NO_GENERATION: Final = -1
+
+
+def say_error(_: JoinGroupRequest, code: ErrorCode, message: str | None) -> JoinGroupResponse:
+    """Of no generation, and no leader."""
+    del message
+    return JoinGroupResponse(error_code=code, protocol_name="")
+
+
+@api(JoinGroupRequest, error=say_error)
+def join_group(request: JoinGroupRequest, context: Context) -> Any:
+    version = context.version
+    rebalance_ms = request.rebalance_timeout_ms
+    if version < REBALANCE_TIMEOUT_SINCE:
+        rebalance_ms = request.session_timeout_ms
+    joining = Joining(
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        client_id=context.client_id,
+        client_host=client_host(context.peer),
+        session_timeout_ms=request.session_timeout_ms,
+        rebalance_timeout_ms=rebalance_ms,
+        protocol_type=request.protocol_type,
+        protocols=tuple(GroupProtocol(one.name, bytes(one.metadata)) for one in request.protocols),
+        reason=request.reason,
+        fresh=context.groups.new_id(),
+        asks_for_id=version >= ID_FIRST_SINCE,
+        skips_assignment=version >= SKIPS_SINCE,
+    )
+    return context.groups.classic.join(
+        request.group_id, joining, lambda answer: _response(answer, version)
+    )
+
+
+def _response(answer: Joined | KafkaError, version: int) -> JoinGroupResponse:
+    nameless = None if version >= NULL_PROTOCOL_SINCE else ""
+    if isinstance(answer, KafkaError):
+        return JoinGroupResponse(error_code=answer.code, protocol_name=nameless)
+    return JoinGroupResponse(
+        error_code=answer.error,
+        generation_id=answer.generation,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name or nameless,
+        leader=answer.leader,
+        skip_assignment=answer.skip_assignment,
+        member_id=answer.member_id,
+        members=[
+            JoinGroupResponseMember(one.member_id, one.instance_id, one.metadata)
+            for one in answer.members
+        ],
+    )

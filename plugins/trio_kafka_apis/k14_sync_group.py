@@ -1,0 +1,38 @@
+"""SyncGroup (key 14): the leader brings the assignments of a generation, each member gets its own.
+
+Waits, parked, for the leader, and until the generation is committed. From version 5 on a member
+says which protocol it takes to be chosen. Source: KIP-559.
+"""
+
+from typing import Any, Final
+
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, Synced, Syncing, api
+from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
+
+PROTOCOL_SINCE: Final = 5
+
+
+@api(SyncGroupRequest)
+def sync_group(request: SyncGroupRequest, context: Context) -> Any:
+    unsaid = request.protocol_type is None or request.protocol_name is None
+    if context.version >= PROTOCOL_SINCE and unsaid:
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    syncing = Syncing(
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        generation=request.generation_id,
+        protocol_type=request.protocol_type,
+        protocol_name=request.protocol_name,
+        assignments={one.member_id: bytes(one.assignment) for one in request.assignments},
+    )
+    return context.groups.classic.sync(request.group_id, syncing, _response)
+
+
+def _response(answer: Synced | KafkaError) -> SyncGroupResponse:
+    if isinstance(answer, KafkaError):
+        return SyncGroupResponse(error_code=answer.code)
+    return SyncGroupResponse(
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name,
+        assignment=answer.assignment,
+    )

@@ -1,0 +1,83 @@
+"""DescribeGroups (key 15): state and members of classic groups.
+
+Waits only where something of a group is not committed yet. A group that is not there is Dead;
+from version 6 on that is an error as well. Consumer groups are described by ConsumerGroupDescribe.
+Source: KIP-430 (authorised operations), KIP-1043.
+"""
+
+from typing import Any, Final
+
+from trio_kafka.plugin import (
+    OF_GROUP,
+    Context,
+    Described,
+    ErrorCode,
+    KafkaError,
+    api,
+    lazily,
+)
+from trio_kafka.protocol.messages.k15_describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+OPERATIONS_SINCE: Final = 3
+NOT_FOUND_SINCE: Final = 6
+DEAD: Final = "Dead"
+
+
+def say_error(
+    request: DescribeGroupsRequest, code: ErrorCode, message: str | None
+) -> DescribeGroupsResponse:
+    """The error for every group."""
+    del message
+    return DescribeGroupsResponse(
+        groups=[DescribedGroup(error_code=code, group_id=name) for name in request.groups]
+    )
+
+
+@api(DescribeGroupsRequest, error=say_error)
+def describe_groups(request: DescribeGroupsRequest, context: Context) -> Any:
+    names, version = list(request.groups), context.version
+    operations = request.include_authorized_operations and version >= OPERATIONS_SINCE
+
+    def answer(found: list[Described | KafkaError]) -> DescribeGroupsResponse:
+        response = DescribeGroupsResponse()
+        for name, one in zip(names, found, strict=True):
+            row = _row(name, one, version)
+            if operations and not row.error_code:
+                row.authorized_operations = OF_GROUP
+            response.groups.append(row)
+        return response
+
+    return context.groups.classic.describe(names, answer)
+
+
+def _row(name: str, found: Described | KafkaError, version: int) -> DescribedGroup:
+    if isinstance(found, Described):
+        return DescribedGroup(
+            group_id=name,
+            group_state=found.state,
+            protocol_type=found.protocol_type,
+            protocol_data=found.protocol_name,
+            members=lazily(
+                found.members,
+                lambda one: DescribedGroupMember(
+                    member_id=one.member_id,
+                    group_instance_id=one.instance_id,
+                    client_id=one.client_id,
+                    client_host=one.client_host,
+                    member_metadata=one.metadata,
+                    member_assignment=one.assignment,
+                ),
+            ),
+        )
+    if found.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+        return DescribedGroup(error_code=found.code, group_id=name)
+    if version < NOT_FOUND_SINCE:
+        return DescribedGroup(group_id=name, group_state=DEAD)
+    return DescribedGroup(
+        error_code=found.code, error_message=found.message, group_id=name, group_state=DEAD
+    )

@@ -1,0 +1,143 @@
+"""The classic protocol as handlers reach it: `context.groups.classic`.
+
+Each verb has the group's shard take an event, and gives what `make` makes of the answer, or a
+Delayed. An error is an answer as well, for the answers of this protocol say errors in ways of their
+own: `make` gets it.
+"""
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any, Protocol, TypeVar
+
+from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.groups.classic import describing, requests
+from trio_kafka.coordinators.groups.classic.values import (
+    Beating,
+    Described,
+    Joined,
+    Joining,
+    Leaving,
+    Synced,
+    Syncing,
+)
+from trio_kafka.coordinators.groups.group import Event
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.steps import Steps
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+class Submits(Protocol):
+    """Who has shards take events: the group coordinator."""
+
+    settings: GroupSettings
+
+    def submit(
+        self,
+        wait: str,
+        group_id: str,
+        event: Event,
+        make: Callable[[Any], T],
+        *,
+        timeout_s: float = inf,
+    ) -> Any: ...
+
+    def submit_many(
+        self,
+        wait: str,
+        events: Sequence[tuple[str, Event]],
+        make: Callable[[list[Any]], T],
+        *,
+        timeout_s: float = inf,
+    ) -> Any: ...
+
+
+class ClassicService:
+    """timeout_s: how long the log may take for what does not wait for other members."""
+
+    def __init__(self, groups: Submits, timeout_s: Callable[[], float]) -> None:
+        self._groups = groups
+        self._timeout_s = timeout_s
+
+    def join(
+        self, group_id: str, joining: Joining, make: Callable[[Joined | KafkaError], T]
+    ) -> Any:
+        """See `requests.join`. Waits for the other members: their sessions and rebalance timeouts
+        bound it.
+        """
+        settings = self._groups.settings
+        low, high = settings.min_session_timeout_ms, settings.max_session_timeout_ms
+        if not group_id:
+            return make(Joined(member_id=joining.member_id, error=ErrorCode.INVALID_GROUP_ID))
+        if not low <= joining.session_timeout_ms <= high:
+            error = ErrorCode.INVALID_SESSION_TIMEOUT
+            return make(Joined(member_id=joining.member_id, error=error))
+        event = _event(requests.join, group_id, joining)
+        return self._submit("JoinGroup", group_id, event, make, inf)
+
+    def sync(
+        self, group_id: str, syncing: Syncing, make: Callable[[Synced | KafkaError], T]
+    ) -> Any:
+        """See `requests.sync`. Waits for the leader: the rebalance timeout bounds it."""
+        event = _event(requests.sync, group_id, syncing)
+        return self._submit("SyncGroup", group_id, event, make, inf)
+
+    def heartbeat(
+        self, group_id: str, beating: Beating, make: Callable[[KafkaError | None], T]
+    ) -> Any:
+        """See `requests.heartbeat`. Of an answer that has to wait an error is raised, not made."""
+        event = _event(requests.heartbeat, group_id, beating)
+        try:
+            if not group_id:
+                raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+            timeout_s = self._timeout_s()
+            return self._groups.submit("Heartbeat", group_id, event, make, timeout_s=timeout_s)
+        except KafkaError as error:
+            return make(error)
+
+    def leave(
+        self,
+        group_id: str,
+        members: Sequence[Leaving],
+        make: Callable[[list[ErrorCode] | KafkaError], T],
+    ) -> Any:
+        """See `requests.leave`."""
+        event = _event(requests.leave, group_id, members)
+        return self._submit("LeaveGroup", group_id, event, make, self._timeout_s())
+
+    def describe(
+        self, group_ids: Sequence[str], make: Callable[[list[Described | KafkaError]], T]
+    ) -> Any:
+        """See `describing.describe`; of many groups, in their order."""
+        events: list[tuple[str, Event]] = [
+            (group_id, _describe(group_id)) for group_id in group_ids
+        ]
+        timeout_s = self._timeout_s()
+        return self._groups.submit_many("DescribeGroups", events, make, timeout_s=timeout_s)
+
+    def _submit(
+        self,
+        wait: str,
+        group_id: str,
+        event: Event,
+        make: Callable[[Any], T],
+        timeout_s: float,
+    ) -> Any:
+        if not group_id:
+            return make(KafkaError(ErrorCode.INVALID_GROUP_ID))
+        return self._groups.submit_many(
+            wait, [(group_id, event)], lambda answers: make(answers[0]), timeout_s=timeout_s
+        )
+
+
+def _describe(group_id: str) -> Event:
+    return lambda groups, ticket, now_ms: describing.describe(groups, group_id, ticket, now_ms)
+
+
+def _event(
+    call: Callable[[Groups, str, A, Ticket, int], Effects | Steps[Effects]], group_id: str, asked: A
+) -> Event:
+    return lambda groups, ticket, now_ms: call(groups, group_id, asked, ticket, now_ms)
