@@ -2,8 +2,9 @@
 
 Never waits. Version 0 knows of subscriptions to clients' metrics alone; version 1 has the type in
 each item, and is asked for types, none of them meaning all. A type that nobody knows is
-UNSUPPORTED_VERSION. Brokers are those that serve on the listener that is asked. Nothing has
-settings of the types CLIENT_METRICS and GROUP yet. Source: KIP-1000, KIP-1142.
+UNSUPPORTED_VERSION. Brokers are those that serve on the listener that is asked, groups those that
+have settings of their own. Nothing has settings of the type CLIENT_METRICS yet.
+Source: KIP-1000, KIP-1142.
 """
 
 from collections.abc import Iterator
@@ -57,5 +58,9 @@ def _names(kind: ResourceType, context: Context) -> Iterator[str]:
             for broker in endpoints_on(image, context.listener):
                 if not broker.fenced:
                     yield str(broker.node)
+        case ResourceType.GROUP:
+            for known, name in image.configs:
+                if known == ResourceType.GROUP:
+                    yield name
         case _:
             return

@@ -142,7 +142,13 @@ async def test_every_level_of_precedence_is_told_and_obeyed(autojump_clock: Mock
         (0, "t", [(RETENTION, SET, "1")], REQUEST),
         (-1, "t", [], REQUEST),
         (METRICS, "m", [("interval.ms", SET, "1000")], REQUEST),
-        (GROUP, "g", [("consumer.session.timeout.ms", SET, "50000")], REQUEST),
+        # Groups.
+        (GROUP, "", [("consumer.session.timeout.ms", SET, "50000")], REQUEST),
+        (GROUP, "g", [("session.timeout.ms", SET, "50000")], CONFIG),
+        (GROUP, "g", [("consumer.session.timeout.ms", SET, "x")], CONFIG),
+        (GROUP, "g", [("consumer.session.timeout.ms", SET, "44999")], CONFIG),
+        (GROUP, "g", [("consumer.session.timeout.ms", SET, "60001")], CONFIG),
+        (GROUP, "g", [("consumer.session.timeout.ms", APPEND, "1")], CONFIG),
         # Topics.
         (TOPIC, "unknown", [(RETENTION, SET, "1")], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (TOPIC, "unknown", [], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
@@ -516,3 +522,24 @@ async def test_settings_go_with_their_topic(autojump_clock: MockClock) -> None:
         image: MetadataImage = served.broker.metadata.image
         assert image.config(TOPIC, "t") == {}
         assert await value(served, TOPIC, "t", RETENTION) == ("604800000", DEFAULT)
+
+
+async def test_a_group_has_settings_of_its_own_also_before_it_is_there(
+    autojump_clock: MockClock,
+) -> None:
+    name = "consumer.session.timeout.ms"
+    async with broker() as served:
+        await alter(served, GROUP, "g", (name, SET, "50000"))
+        row = (await described(served, GROUP, "g", name))[name]
+        assert (row.value, row.config_source) == ("50000", 8)
+        assert [(one.name, one.value, one.source) for one in row.synonyms] == [
+            (name, "50000", 8),
+            (f"group.{name}", "45000", DEFAULT),
+        ]
+        coordinator = served.broker.groups
+        assert coordinator.own_settings["g"].consumer_session_timeout_ms == 50000
+
+        await alter(served, GROUP, "g", (name, DELETE, None))
+        row = (await described(served, GROUP, "g", name))[name]
+        assert (row.value, row.config_source) == ("45000", DEFAULT)
+        assert coordinator.own_settings == {}

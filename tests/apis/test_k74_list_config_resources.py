@@ -4,7 +4,7 @@ import attrs
 import pytest
 from trio.testing import MockClock
 
-from tests.apis.configs import BROKER, GROUP, LOGGER, METRICS, TOPIC
+from tests.apis.configs import BROKER, GROUP, LOGGER, METRICS, SET, TOPIC, alter
 from tests.apis.kit import TWO_LISTENERS, broker, lead_elsewhere
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import NodeId
@@ -43,7 +43,7 @@ async def test_no_type_is_every_type(autojump_clock: MockClock) -> None:
         ([BROKER], [(BROKER, "1")]),
         ([LOGGER], [(LOGGER, "1")]),
         ([METRICS], []),
-        ([GROUP], []),
+        ([GROUP], [(GROUP, "g")]),
         ([TOPIC, BROKER, TOPIC], [(BROKER, "1"), (TOPIC, "t")]),
     ],
 )
@@ -52,6 +52,7 @@ async def test_types_are_told_that_are_asked_for(
 ) -> None:
     async with broker() as served:
         await served.create_topic("t")
+        await alter(served, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000"))
         answer = await served.ask(ListConfigResourcesRequest(list(types)), 1)
 
     assert listed(answer) == found

@@ -9,7 +9,8 @@ from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TopicConfig
 
 BROKER, TOPIC = settings_of(BrokerConfig), settings_of(TopicConfig)
-# Obeyed by the configuration itself: they make its listeners and directories, or refuse the start.
+# Obeyed by the configuration itself: they make its listeners and directories, refuse
+# the start, or bound the settings of groups.
 BY_CONFIG = {
     "advertised.listeners",
     "broker.id",
@@ -18,6 +19,12 @@ BY_CONFIG = {
     "controller.listener.names",
     "controller.quorum.bootstrap.servers",
     "controller.quorum.voters",
+    "group.consumer.max.assignment.interval.ms",
+    "group.consumer.max.heartbeat.interval.ms",
+    "group.consumer.max.session.timeout.ms",
+    "group.consumer.min.assignment.interval.ms",
+    "group.consumer.min.heartbeat.interval.ms",
+    "group.consumer.min.session.timeout.ms",
     "inter.broker.listener.name",
     "listener.security.protocol.map",
     "listeners",

@@ -6,6 +6,7 @@ from typing import Final
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.changes import check_broker_change
 from trio_kafka.config.dynamic import Layers, default_list, is_list
+from trio_kafka.config.group import default_group_list, validate_group_configs
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import (
     TOPIC_SETTINGS,
@@ -50,6 +51,8 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
     ) -> None:
         if kind is ResourceType.TOPIC:
             validate_topic_configs(values, effective.of(image))
+        elif kind is ResourceType.GROUP:
+            validate_group_configs(values, effective.usable(image))
         else:
             me = image.brokers.get(NodeId(config.node_id))
             told = [endpoint.name for endpoint in me.endpoints] if me is not None else []
@@ -57,6 +60,8 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
             _check_broker_change(layers, values, per_broker=bool(name), registered=told)
 
     def lists(kind: ResourceType, name: str) -> str | None:
+        if kind is ResourceType.GROUP:
+            return default_group_list(name)
         of_topic = kind is ResourceType.TOPIC
         if not is_list(name, topic=of_topic):
             return None

@@ -15,10 +15,12 @@ from trio_kafka.config.dynamic import (
     Source,
     Synonym,
     broker_synonyms,
+    own_synonyms,
     topic_synonyms,
     update_of,
     value_of,
 )
+from trio_kafka.config.group import GROUP_SETTINGS, group_values, is_group_setting
 from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_config
 from trio_kafka.config.values import Kind, Value
@@ -62,6 +64,28 @@ def describe_topic(
     return [
         _topic_row(setting, given, getattr(config, setting.field), broker)
         for _, setting in _chosen(TOPIC_SETTINGS, names, given)
+    ]
+
+
+def describe_group(
+    given: Mapping[str, str], broker: Layers, names: Iterable[str] | None = None
+) -> list[Row]:
+    """Rows of a group: those named, or all but the internal ones that were not given.
+
+    given: the settings that the group itself has; what cannot be read counts as not given.
+    """
+    broker, _ = broker.usable()
+    values = group_values(given, broker)
+    own = {name: text for name, text in given.items() if is_group_setting(name, text)}
+    return [
+        _row(
+            setting.name,
+            setting,
+            setting.show(values[setting.name]),
+            own_synonyms(setting, own, broker, Source.GROUP),
+            read_only=False,
+        )
+        for _, setting in _chosen(GROUP_SETTINGS, names, own)
     ]
 
 

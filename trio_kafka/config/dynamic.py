@@ -133,12 +133,18 @@ def topic_synonyms(name: str, given: Mapping[str, str], layers: Layers) -> tuple
     Behind the topic's own value comes what the broker setting has that Kafka names first:
     for `retention.ms` that is `log.retention.ms`, with its synonyms where it is set itself.
     """
-    setting = TOPIC_SETTINGS[name]
+    return own_synonyms(TOPIC_SETTINGS[name], given, layers, Source.TOPIC)
+
+
+def own_synonyms(
+    setting: Setting, given: Mapping[str, str], layers: Layers, source: Source
+) -> tuple[Synonym, ...]:
+    """The same of a setting of any resource that lies over the broker's; `source`: its own."""
     below = broker_synonyms(setting.server[0][0], layers) if setting.server else ()
-    if name not in given:
+    if setting.name not in given:
         return below
-    shown = setting.show(setting.parse(given[name]))
-    return (Synonym(name, shown, Source.TOPIC), *below)
+    shown = setting.show(setting.parse(given[setting.name]))
+    return (Synonym(setting.name, shown, source), *below)
 
 
 def _found(name: str, own: Setting, layers: Layers) -> Iterator[Synonym]:

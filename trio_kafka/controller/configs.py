@@ -170,6 +170,9 @@ def check_name(resource: ConfigResource) -> None:
     elif kind == ResourceType.BROKER:
         if name and not (name.isascii() and name.isdecimal()):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name!r} is no id of a broker")
+    elif kind == ResourceType.GROUP:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "groups have no settings in common")
     else:
         found = f"settings of type {ResourceType(kind).name} are not served yet"
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)

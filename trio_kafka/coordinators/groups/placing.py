@@ -1,5 +1,7 @@
 """Which partition of `__consumer_offsets` a group's records stand in."""
 
+from functools import lru_cache
+
 _UINT32 = 0xFFFFFFFF
 _SIGN = 0x80000000
 _SMALLEST = -0x80000000
@@ -14,6 +16,7 @@ def java_hash(text: str) -> int:
     return value - (value & _SIGN) * 2
 
 
+@lru_cache(maxsize=4096)
 def partition_of(group_id: str, count: int) -> int:
     """Of `count` partitions. The one int without an absolute value counts as 0."""
     value = java_hash(group_id)

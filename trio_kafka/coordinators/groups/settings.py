@@ -1,16 +1,21 @@
 """What groups obey: the broker's settings, with those of the GROUP resource over them."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from attrs import evolve, frozen
 
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.dynamic import Layers
+from trio_kafka.config.group import group_values
 from trio_kafka.config.values import MAX_INT
 
 _MINUTE_MS: Final = 60_000
-_NUMBER: Final = re.compile(r"-?[0-9]+")
+_OBEYED: Final = (
+    "consumer.session.timeout.ms",
+    "consumer.heartbeat.interval.ms",
+    "consumer.assignment.interval.ms",
+)
 
 
 @frozen(kw_only=True)
@@ -72,23 +77,6 @@ def own_group_settings(
     What cannot be read counts as not set; what lies outside of the broker's bounds, which may be
     others by now, counts as the nearest that does not.
     """
-    bounds = {
-        "consumer.session.timeout.ms": (
-            config.group_consumer_min_session_timeout_ms,
-            config.group_consumer_max_session_timeout_ms,
-        ),
-        "consumer.heartbeat.interval.ms": (
-            config.group_consumer_min_heartbeat_interval_ms,
-            config.group_consumer_max_heartbeat_interval_ms,
-        ),
-        "consumer.assignment.interval.ms": (
-            config.group_consumer_min_assignment_interval_ms,
-            config.group_consumer_max_assignment_interval_ms,
-        ),
-    }
-    found: dict[str, Any] = {}
-    for name, (low, high) in bounds.items():
-        text = own.get(name)
-        if text is not None and _NUMBER.fullmatch(text):
-            found[name.replace(".", "_")] = min(max(int(text), low), high)
-    return evolve(common, **found) if found else common
+    values = group_values(own, Layers(config=config))
+    found: dict[str, Any] = {name.replace(".", "_"): values[name] for name in _OBEYED}
+    return evolve(common, **found)

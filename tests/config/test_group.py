@@ -1,0 +1,99 @@
+"""Settings of groups: those of Kafka, over the broker's, within the broker's bounds."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from trio_kafka.config.dynamic import Layers
+from trio_kafka.config.group import (
+    GROUP_SETTINGS,
+    default_group_list,
+    group_values,
+    validate_group_configs,
+)
+from trio_kafka.config.load import broker_config
+from trio_kafka.errors import ErrorCode, KafkaError
+
+FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
+GROUP = {row["name"]: row for row in FACTS["group"]}
+SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
+
+
+def layers(**settings: str) -> Layers:
+    given = {name.replace("_", "."): text for name, text in settings.items()}
+    return Layers(config=broker_config(given))
+
+
+def test_the_settings_are_those_of_kafka() -> None:
+    assert sorted(GROUP_SETTINGS) == sorted(GROUP)
+
+
+@pytest.mark.parametrize("name", sorted(GROUP))
+def test_a_setting_is_what_kafka_says(name: str) -> None:
+    setting, fact = GROUP_SETTINGS[name], GROUP[name]
+
+    assert setting.kind.name.lower() == fact["type"]
+    assert setting.show(setting.default) == fact["default"]
+    assert setting.internal == fact.get("internal", False)
+    assert [one for one, _ in setting.server] == ([fact["server"]] if "server" in fact else [])
+    if setting.low is not None:
+        assert fact["valid"] == f"[{setting.low},...]"
+    assert setting.doc.endswith(".")
+
+
+def test_what_a_group_does_not_say_the_broker_says() -> None:
+    broker = layers(group_consumer_session_timeout_ms="50000")
+
+    values = group_values({HEARTBEAT: "6000"}, broker)
+
+    assert (values[SESSION], values[HEARTBEAT]) == (50000, 6000)
+    assert values["share.session.timeout.ms"] == 45000
+
+
+def test_what_lies_outside_of_the_brokers_bounds_counts_as_the_nearest_that_does_not() -> None:
+    given = {SESSION: "70000", HEARTBEAT: "10"}
+
+    values = group_values(given, layers())
+
+    assert (values[SESSION], values[HEARTBEAT]) == (60000, 5000)
+
+
+def test_what_cannot_be_read_counts_as_not_given() -> None:
+    assert group_values({SESSION: "x", "no.such": "1"}, layers())[SESSION] == 45000
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"no.such": "1"}, "no.such: is no setting of groups"),
+        ({SESSION: "44999"}, "greater than or equal to group.consumer.min.session.timeout.ms"),
+        ({SESSION: "60001"}, "less than or equal to group.consumer.max.session.timeout.ms"),
+        ({HEARTBEAT: "15001"}, "group.consumer.max.heartbeat.interval.ms: 15000"),
+        ({"share.delivery.count.limit": "11"}, "group.share.max.delivery.count.limit"),
+        ({"streams.num.standby.replicas": "3"}, "group.streams.max.standby.replicas"),
+        ({"share.auto.offset.reset": "soon"}, "none of latest"),
+    ],
+)
+def test_what_cannot_be_is_refused(given: dict[str, str], reason: str) -> None:
+    with pytest.raises(KafkaError, match=reason) as error:
+        validate_group_configs(given, layers())
+
+    assert error.value.code is ErrorCode.INVALID_CONFIG
+
+
+def test_a_session_is_longer_than_the_pause_between_two_heartbeats() -> None:
+    broker = layers(
+        group_consumer_min_session_timeout_ms="5000",
+        group_consumer_session_timeout_ms="6000",
+    )
+
+    validate_group_configs({HEARTBEAT: "5999"}, broker)
+    with pytest.raises(KafkaError, match="must be greater than consumer"):
+        validate_group_configs({HEARTBEAT: "6000"}, broker)
+
+
+def test_only_lists_can_be_appended_to() -> None:
+    assert default_group_list("streams.rack.aware.assignment.tags") == ""
+    assert default_group_list(SESSION) is None
+    assert default_group_list("no.such") is None
