@@ -7,6 +7,7 @@ from trio_kafka.config.describe import (
     Row,
     describe_broker,
     describe_broker_defaults,
+    describe_group,
     describe_topic,
 )
 from trio_kafka.config.setting import (
@@ -43,6 +44,20 @@ from trio_kafka.coordinators.groups.commits import (
     PartitionOffset,
     TopicOffsets,
 )
+from trio_kafka.coordinators.groups.consumer.assignors.spec import (
+    Assignor,
+    AssignorError,
+    GroupAssignment,
+    GroupSpec,
+    MemberSpec,
+)
+from trio_kafka.coordinators.groups.consumer.values import DescribedGroup as DescribedConsumerGroup
+from trio_kafka.coordinators.groups.consumer.values import (
+    DescribedTopic,
+    HeartbeatAnswer,
+    OwnedTopic,
+)
+from trio_kafka.coordinators.groups.consumer.values import Heartbeat as GroupHeartbeat
 from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.hosting.context import PluginContext
@@ -114,6 +129,8 @@ __all__ = [
     "ActiveProducer",
     "Appended",
     "AskedTopic",
+    "Assignor",
+    "AssignorError",
     "Beating",
     "Charges",
     "Commit",
@@ -122,7 +139,9 @@ __all__ = [
     "CreatedTopic",
     "Delayed",
     "Described",
+    "DescribedConsumerGroup",
     "DescribedMember",
+    "DescribedTopic",
     "Encoded",
     "Endpoint",
     "ErrorCode",
@@ -134,8 +153,12 @@ __all__ = [
     "FetchOffsets",
     "FetchedTopic",
     "Figure",
+    "GroupAssignment",
     "GroupFilter",
+    "GroupHeartbeat",
     "GroupProtocol",
+    "GroupSpec",
+    "HeartbeatAnswer",
     "Isolation",
     "Joined",
     "Joining",
@@ -145,6 +168,7 @@ __all__ = [
     "Leaving",
     "ListedGroup",
     "ListedOffset",
+    "MemberSpec",
     "MetadataImage",
     "MetricsReporter",
     "Mount",
@@ -154,6 +178,7 @@ __all__ = [
     "NodeEndpoint",
     "NodeId",
     "OnlineDirectories",
+    "OwnedTopic",
     "PartitionOffset",
     "PartitionRead",
     "PartitionState",
@@ -197,6 +222,7 @@ __all__ = [
     "client_host",
     "describe_broker",
     "describe_broker_defaults",
+    "describe_group",
     "describe_topic",
     "double",
     "encoded_in_steps",

@@ -37,6 +37,8 @@ LISTED: Final = (
     (57, "UpdateFeatures", 0, 2, "k57_update_features"),
     (60, "DescribeCluster", 0, 2, "k60_describe_cluster"),
     (61, "DescribeProducers", 0, 0, "k61_describe_producers"),
+    (68, "ConsumerGroupHeartbeat", 0, 1, "k68_consumer_group_heartbeat"),
+    (69, "ConsumerGroupDescribe", 0, 1, "k69_consumer_group_describe"),
     (74, "ListConfigResources", 0, 1, "k74_list_config_resources"),
     (75, "DescribeTopicPartitions", 0, 0, "k75_describe_topic_partitions"),
     (10001, "DescribeTree", 0, 0, "k10001_describe_tree"),

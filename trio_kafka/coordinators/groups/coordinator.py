@@ -18,9 +18,10 @@ from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups import commits
 from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.classic.service import ClassicService
+from trio_kafka.coordinators.groups.consumer.service import ConsumerService
 from trio_kafka.coordinators.groups.deleting import delete_group
 from trio_kafka.coordinators.groups.group import Event
-from trio_kafka.coordinators.groups.groups import Groups, MakeKind
+from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup, list_groups
 from trio_kafka.coordinators.groups.placing import partition_of
 from trio_kafka.coordinators.groups.settings import (
@@ -41,14 +42,13 @@ from trio_kafka.purgatory import Purgatory
 from trio_kafka.steps import Steps
 
 T = TypeVar("T")
-KINDS: Final[Sequence[MakeKind]] = (ClassicGroups,)
 LOOKUPS: Final = "OffsetFetch"
 COMMITS: Final = "OffsetCommit"
 
 
 class GroupCoordinator:
-    """runtime: the shards. settings: of groups that have none of their own. classic: what members
-    of the classic protocol ask.
+    """runtime: the shards. settings: of groups that have none of their own. classic, consumer:
+    what members of the two protocols ask.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class GroupCoordinator:
         self._node = node.add("group-coordinator", "part", self._figures)
         self._purgatories: dict[str, Purgatory] = {}
         self.classic = ClassicService(self, self._timeout_s)
+        self.consumer = ConsumerService(self, self._timeout_s, ground.random_bytes)
         self.runtime = ShardRuntime(CONSUMER_OFFSETS, self._groups, ground, self._node)
 
     def _timeout_s(self) -> float:
@@ -70,7 +71,10 @@ class GroupCoordinator:
 
     def _groups(self) -> Groups:
         return Groups(
-            KINDS, simple=simple_group, settings=self.settings, own_settings=self.own_settings
+            (ClassicGroups, self.consumer.kind),
+            simple=simple_group,
+            settings=self.settings,
+            own_settings=self.own_settings,
         )
 
     # Where groups are

@@ -3,10 +3,7 @@
 from typing import Any
 
 from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
-from trio_kafka.coordinators.groups.consumer.assignors.registry import (
-    Assignors,
-    builtin_assignors,
-)
+from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.heartbeat import heartbeat
 from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
@@ -51,7 +48,7 @@ class Scene:
         if at_once:
             settings.setdefault("consumer_assignment_interval_ms", 0)
         self.settings = GroupSettings(**settings)
-        self.assignors: Assignors = builtin_assignors(self.settings.consumer_assignors)
+        self.assignors = Assignors(self.settings.consumer_assignors)
         self.image = MetadataImage()
         self.epochs: dict[str, int] = {}
         self.owned: dict[str, dict[TopicId, frozenset[int]]] = {}
@@ -75,16 +72,17 @@ class Scene:
             known = self.image.topics.get(name)
             if known is None:
                 records.append(TopicRecord(name=name, topic_id=topic_id(name)))
-            for number in range(0 if known is None else len(known.partitions), size):
-                records.append(
-                    PartitionRecord(
-                        partition_id=number,
-                        topic_id=topic_id(name),
-                        replicas=[1],
-                        isr=[1],
-                        leader=1,
-                    )
+            begin = 0 if known is None else len(known.partitions)
+            records += [
+                PartitionRecord(
+                    partition_id=number,
+                    topic_id=topic_id(name),
+                    replicas=[1],
+                    isr=[1],
+                    leader=1,
                 )
+                for number in range(begin, size)
+            ]
         self.change(records)
 
     def delete(self, *names: str) -> None:

@@ -43,14 +43,13 @@ _logger: Final = get_logger(__name__)
 def heartbeat(
     groups: Groups, asked: Heartbeat, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
-    """Answer: HeartbeatAnswer.
+    """Answer: HeartbeatAnswer. The request has been through `checks.check_heartbeat`.
 
-    Raises KafkaError: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, GROUP_ID_NOT_FOUND,
-    GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID,
-    UNRELEASED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION, UNKNOWN_SERVER_ERROR.
+    Raises KafkaError: GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
+    FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION,
+    UNKNOWN_SERVER_ERROR.
     """
     kind = ConsumerGroups.of(groups)
-    checks.check_heartbeat(asked, kind.assignors.names)
     if asked.epoch < JOIN_EPOCH:
         return leave(kind.act(kind.existing(asked.group_id), now_ms), asked, ticket)
     if asked.epoch == JOIN_EPOCH:

@@ -11,10 +11,7 @@ from trio_kafka.coordinators.effects import Effects, TimerKey
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer import expressions
 from trio_kafka.coordinators.groups.consumer.act import JOIN, REBALANCE, REGEX, SESSION, SYNC, Act
-from trio_kafka.coordinators.groups.consumer.assignors.registry import (
-    Assignors,
-    builtin_assignors,
-)
+from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.door import Door
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.leaving import fence
@@ -45,7 +42,7 @@ class ConsumerGroups:
 
     def __init__(self, groups: Groups, assignors: Assignors | None = None) -> None:
         self.groups = groups
-        self.assignors = assignors or builtin_assignors()
+        self.assignors = assignors or Assignors()
         self.hashes: dict[str, int] = {}
         self.readers: dict[str, dict[str, None]] = {}
         self.new_topics_version = groups.image.offset

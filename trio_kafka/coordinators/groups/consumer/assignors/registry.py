@@ -1,32 +1,40 @@
 """The assignors that members can ask for: those of the broker, and those of plugins."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
-
-from attrs import define, field
 
 from trio_kafka.coordinators.groups.consumer.assignors.range import RangeAssignor
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
 from trio_kafka.coordinators.groups.consumer.assignors.uniform import UniformAssignor
+from trio_kafka.introspect.log import get_logger
 
-BUILTIN: Final[tuple[Assignor, ...]] = (UniformAssignor(), RangeAssignor())
+UNIFORM: Final[Assignor] = UniformAssignor()
+BUILTIN: Final[tuple[Assignor, ...]] = (UNIFORM, RangeAssignor())
 # What `group.consumer.assignors` may call them too: Kafka's classes.
 _CLASSES: Final = {
     "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
     "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
 }
+_logger: Final = get_logger(__name__)
 
 
-@define(eq=False)
 class Assignors:
     """By name, in order of preference: the first one is the default, and wins where members ask for
     several equally often.
     """
 
-    _by_name: dict[str, Assignor] = field(factory=dict)
+    def __init__(self, wanted: Iterable[str] = ("uniform", "range")) -> None:
+        """wanted: `group.consumer.assignors`: those that are built in, and in what order plugins'
+        count; these come when their plugins do, others of them at the end.
+        """
+        self._order = [_CLASSES.get(name, name) for name in wanted]
+        self._plugged: dict[str, Assignor] = {}
+        self._by_name: Mapping[str, Assignor] = {}
+        self._arrange()
 
     @property
     def names(self) -> Sequence[str]:
+        """What members may ask for."""
         return tuple(self._by_name)
 
     @property
@@ -39,27 +47,27 @@ class Assignors:
 
     def add(self, assignor: Assignor) -> None:
         """Members can ask for it from now on. Raises ValueError for a name that is taken."""
-        if assignor.name in self._by_name:
+        if assignor.name in self._plugged or assignor.name in {one.name for one in BUILTIN}:
             raise ValueError(f"there is an assignor {assignor.name} already")
-        self._by_name[assignor.name] = assignor
+        self._plugged[assignor.name] = assignor
+        self._arrange()
 
     def remove(self, assignor: Assignor) -> None:
-        """Members can no longer ask for it; those that did get the default."""
-        del self._by_name[assignor.name]
+        """Members can no longer ask for it; those that did get the default. Idempotent."""
+        if self._plugged.get(assignor.name) is assignor:
+            del self._plugged[assignor.name]
+            self._arrange()
 
-    def preferred(self, counts: dict[str, int]) -> str:
+    def preferred(self, counts: Mapping[str, int]) -> str:
         """The one that most members ask for; the default where nobody asks."""
-        names = [name for name in self._by_name if name in counts]
+        names = [name for name in self._by_name if name in counts] if counts else ()
         return max(names, key=lambda name: counts[name]) if names else self.default
 
-
-def builtin_assignors(names: Iterable[str] = ("uniform", "range")) -> Assignors:
-    """As `group.consumer.assignors` lists them. Raises ValueError for one that is not built in."""
-    by_name = {assignor.name: assignor for assignor in BUILTIN}
-    found = Assignors()
-    for name in names:
-        assignor = by_name.get(_CLASSES.get(name, name))
-        if assignor is None:
-            raise ValueError(f"no assignor {name}: want {' or '.join(by_name)}")
-        found.add(assignor)
-    return found
+    def _arrange(self) -> None:
+        known = {one.name: one for one in BUILTIN} | self._plugged
+        found = {name: known[name] for name in self._order if name in known}
+        found.update((name, one) for name, one in self._plugged.items() if name not in found)
+        missing = [name for name in self._order if name not in known]
+        if missing:
+            _logger.info("assignors that no plugin has brought yet", names=missing)
+        self._by_name = found or {UNIFORM.name: UNIFORM}

@@ -1,0 +1,149 @@
+"""ConsumerGroupHeartbeat: members join over the wire, and the errors that its request can have."""
+
+from typing import Any
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.kit import broker, stable
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
+
+GROUP = "g"
+VERSIONS = stable(ConsumerGroupHeartbeatRequest)
+
+
+def joining(version: int, **said: Any) -> ConsumerGroupHeartbeatRequest:
+    given: dict[str, Any] = {
+        "group_id": GROUP,
+        "member_id": "m" if version else "",
+        "member_epoch": 0,
+        "rebalance_timeout_ms": 10_000,
+        "subscribed_topic_names": ["a"],
+        "topic_partitions": [],
+    }
+    return ConsumerGroupHeartbeatRequest(**given | said)
+
+
+async def beat(
+    served: ServedBroker, request: ConsumerGroupHeartbeatRequest, version: int = 1
+) -> ConsumerGroupHeartbeatResponse:
+    answer: ConsumerGroupHeartbeatResponse = await served.ask(request, version)
+    return answer
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_who_joins_is_told_what_to_read_and_leaves(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("a", 3)
+        await served.serve_groups(GROUP)
+
+        joined = await beat(served, joining(version), version)
+
+        assert (joined.error_code, joined.member_epoch) == (0, 2)
+        assert joined.member_id == "m" if version else len(joined.member_id or "") == 22
+        assert joined.heartbeat_interval_ms == 5000
+        assert joined.assignment is not None
+        assert joined.assignment.topic_partitions == [TopicPartitions(topic_id, [0, 1, 2])]
+        live = ConsumerGroupHeartbeatRequest(GROUP, joined.member_id or "", 2)
+        lives = await beat(served, live, version)
+        assert (lives.error_code, lives.member_epoch, lives.assignment) == (0, 2, None)
+        gone = await beat(
+            served, ConsumerGroupHeartbeatRequest(GROUP, joined.member_id or "", -1), version
+        )
+        assert (gone.error_code, gone.member_epoch) == (0, -1)
+        unknown = await beat(served, live, version)
+        assert unknown.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+        assert unknown.error_message == f"Member {joined.member_id} is not a member of group g."
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "message"),
+    [
+        ({"member_id": ""}, ErrorCode.INVALID_REQUEST, "MemberId can't be empty."),
+        ({"group_id": " "}, ErrorCode.INVALID_REQUEST, "GroupId can't be empty."),
+        ({"instance_id": ""}, ErrorCode.INVALID_REQUEST, "InstanceId can't be empty."),
+        ({"rack_id": ""}, ErrorCode.INVALID_REQUEST, "RackId can't be empty."),
+        (
+            {"rebalance_timeout_ms": -1},
+            ErrorCode.INVALID_REQUEST,
+            "RebalanceTimeoutMs must be provided in first request.",
+        ),
+        (
+            {"topic_partitions": None},
+            ErrorCode.INVALID_REQUEST,
+            "TopicPartitions must be empty when (re-)joining.",
+        ),
+        (
+            {"topic_partitions": [TopicPartitions(bytes(16), [1])]},
+            ErrorCode.INVALID_REQUEST,
+            "TopicPartitions must be empty when (re-)joining.",
+        ),
+        (
+            {"subscribed_topic_names": None},
+            ErrorCode.INVALID_REQUEST,
+            "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when "
+            "(re-)joining.",
+        ),
+        ({"member_epoch": -2}, ErrorCode.INVALID_REQUEST, "InstanceId can't be null."),
+        ({"member_epoch": -3}, ErrorCode.INVALID_REQUEST, "MemberEpoch is invalid."),
+        (
+            {"server_assignor": "best"},
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            "ServerAssignor best is not supported. Supported assignors: uniform, range.",
+        ),
+        (
+            {"subscribed_topic_names": None, "subscribed_topic_regex": "("},
+            ErrorCode.INVALID_REGULAR_EXPRESSION,
+            "SubscribedTopicRegex `(` is not a valid regular expression: missing ): (.",
+        ),
+        ({"member_epoch": 5}, ErrorCode.GROUP_ID_NOT_FOUND, "Consumer group g not found."),
+        ({"member_epoch": -1}, ErrorCode.GROUP_ID_NOT_FOUND, "Group g not found."),
+    ],
+    ids=str,
+)
+async def test_what_is_wrong_is_said_as_kafka_says_it(
+    autojump_clock: MockClock, said: dict[str, Any], code: ErrorCode, message: str
+) -> None:
+    async with broker() as served:
+        await served.serve_groups(GROUP, " ")
+
+        answer = await beat(served, joining(1, **said))
+
+        assert answer.error_code == code
+        assert answer.error_message == message
+
+
+async def test_groups_can_be_turned_off(autojump_clock: MockClock) -> None:
+    settings = {"group.coordinator.rebalance.protocols": "classic"}
+    async with broker(settings) as served:
+        await served.serve_groups(GROUP)
+
+        answer = await beat(served, joining(1))
+
+        assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+async def test_a_group_is_there_after_a_restart(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with served_broker(world) as served:
+        await served.create_topic("a", 2)
+        await served.serve_groups(GROUP)
+        await beat(served, joining(1))
+
+    async with served_broker(world) as served:
+        await served.serve_groups(GROUP)
+        says_all = joining(1, member_epoch=2)
+        again = await beat(served, says_all)
+
+        assert (again.error_code, again.member_epoch) == (0, 2)
+        assert again.assignment is not None  # it says all, so it is told all
+        assert [topic.partitions for topic in again.assignment.topic_partitions] == [[0, 1]]

@@ -1,0 +1,52 @@
+"""ConsumerGroupDescribe: groups as tools see them."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.kit import broker, stable
+from tests.apis.test_k68_consumer_group_heartbeat import GROUP, beat, joining
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k69_consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    TopicPartitions,
+)
+from trio_kafka.security.operations import NOT_ASKED, OF_GROUP
+
+VERSIONS = stable(ConsumerGroupDescribeRequest)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_group_is_told_with_its_members(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("a", 2)
+        await served.serve_groups(GROUP, "other", "")
+        await beat(served, joining(1, rack_id="r", instance_id="i", server_assignor="range"))
+
+        answer = await served.ask(ConsumerGroupDescribeRequest([GROUP, "other", ""], True), version)
+
+        group, missing, nameless = answer.groups
+        assert (group.error_code, group.group_id, group.group_state) == (0, GROUP, "Stable")
+        assert (group.group_epoch, group.assignment_epoch) == (2, 2)
+        assert (group.assignor_name, group.authorized_operations) == ("range", OF_GROUP)
+        (member,) = group.members
+        assert (member.member_id, member.instance_id, member.rack_id) == ("m", "i", "r")
+        assert (member.member_epoch, member.client_host[0]) == (2, "/")
+        assert (member.subscribed_topic_names, member.subscribed_topic_regex) == (["a"], "")
+        told = [TopicPartitions(topic_id, "a", [0, 1])]
+        assert member.assignment.topic_partitions == told
+        assert member.target_assignment.topic_partitions == told
+        assert member.member_type == (1 if version else -1)
+        assert missing.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+        assert missing.error_message == "Group other not found."
+        assert missing.authorized_operations == NOT_ASKED
+        assert nameless.error_code == ErrorCode.INVALID_GROUP_ID
+
+
+async def test_where_there_are_no_consumer_groups_each_is_told_so(
+    autojump_clock: MockClock,
+) -> None:
+    settings = {"group.coordinator.rebalance.protocols": "classic"}
+    async with broker(settings) as served:
+        answer = await served.ask(ConsumerGroupDescribeRequest([GROUP]))
+
+        assert [one.error_code for one in answer.groups] == [ErrorCode.UNSUPPORTED_VERSION]

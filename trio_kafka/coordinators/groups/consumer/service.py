@@ -1,0 +1,108 @@
+"""What handlers ask of consumer groups: `context.groups.consumer`."""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from attrs import evolve
+
+from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.groups.consumer import checks
+from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
+from trio_kafka.coordinators.groups.consumer.describing import describe
+from trio_kafka.coordinators.groups.consumer.heartbeat import heartbeat
+from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
+from trio_kafka.coordinators.groups.consumer.values import (
+    DescribedGroup,
+    Heartbeat,
+    HeartbeatAnswer,
+)
+from trio_kafka.coordinators.groups.group import Event
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.steps import Steps
+
+if TYPE_CHECKING:
+    from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+
+T = TypeVar("T")
+HEARTBEAT: Final = "ConsumerGroupHeartbeat"
+DESCRIBE: Final = "ConsumerGroupDescribe"
+_FEATURE: Final = "group.version"
+_PROTOCOL: Final = "consumer"
+
+
+class ConsumerService:
+    """assignors: that members can ask for; plugins may bring some."""
+
+    def __init__(
+        self,
+        coordinator: "GroupCoordinator",
+        timeout_s: Callable[[], float],
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        """random_bytes: for ids of members that have none."""
+        self.assignors = Assignors(coordinator.settings.consumer_assignors)
+        self._coordinator = coordinator
+        self._timeout_s = timeout_s
+        self._random_bytes = random_bytes
+
+    def kind(self, groups: Groups) -> ConsumerGroups:
+        """The consumer groups of one shard."""
+        return ConsumerGroups(groups, self.assignors)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the cluster has consumer groups: `group.version`, and
+        `group.coordinator.rebalance.protocols`.
+        """
+        coordinator = self._coordinator
+        return (
+            _PROTOCOL in coordinator.settings.protocols
+            and coordinator.runtime.image.features.get(_FEATURE, 0) >= 1
+        )
+
+    def heartbeat(self, asked: Heartbeat, make: Callable[[HeartbeatAnswer], T]) -> Any:
+        """See `heartbeat.heartbeat`; as `GroupCoordinator.submit`.
+
+        Raises KafkaError(UNSUPPORTED_VERSION) too, and first what is wrong with the request.
+        """
+        if not self.is_served:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        checks.check_heartbeat(asked, self.assignors.names)
+        if not asked.member_id:
+            asked = evolve(asked, fresh=_as_text(self._random_bytes(16)))
+        return self._coordinator.submit(
+            HEARTBEAT, asked.group_id, partial(_heartbeat, asked), make, timeout_s=self._timeout_s()
+        )
+
+    def describe(
+        self,
+        group_ids: Sequence[str],
+        make: Callable[[list[DescribedGroup | KafkaError]], T],
+    ) -> Any:
+        """See `describing.describe`; as `GroupCoordinator.submit_many`. An empty id has its own
+        error: INVALID_GROUP_ID.
+        """
+        if not self.is_served:
+            return make([KafkaError(ErrorCode.UNSUPPORTED_VERSION) for _ in group_ids])
+        events: list[tuple[str, Event]] = [(one, partial(_describe, one)) for one in group_ids]
+        return self._coordinator.submit_many(DESCRIBE, events, make, timeout_s=self._timeout_s())
+
+
+def _as_text(raw: bytes) -> str:
+    """An id as Kafka writes it: 22 characters."""
+    return urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def _heartbeat(
+    asked: Heartbeat, groups: Groups, ticket: Any, now_ms: int
+) -> Effects | Steps[Effects]:
+    return heartbeat(groups, asked, ticket, now_ms)
+
+
+def _describe(group_id: str, groups: Groups, ticket: Any, now_ms: int) -> Steps[Effects]:
+    if not group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    return describe(groups, group_id, ticket, now_ms)
