@@ -755,3 +755,11 @@ class TestSlowDirectory:
         parts = await self.stop(5.0)
 
         assert codes(parts) == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 4
+
+
+async def test_what_the_broker_alone_writes_to_nobody_else_does(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.serve_groups("g")
+        part = await produce(served, "__consumer_offsets", batch(b"v"))
+
+        assert part.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION

@@ -10,6 +10,7 @@ from typing import Final
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
 from trio_kafka.log.log import Log
+from trio_kafka.metadata.names import is_internal
 from trio_kafka.records.header import (
     LENGTH_END,
     TRANSACTIONAL,
@@ -39,8 +40,8 @@ def append(
     records: writable, changed in place, free when this returns: what is queued is copied. zstd: the
     request's version may carry it. Raises KafkaError: as `Partition.local_log`, `check_produce`,
     `Refinement.whole` and `Log.append_as_leader`, NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT where the
-    queue is full, and INVALID_TXN_STATE for a transaction's batch: nobody would end it. Nothing was
-    appended then.
+    queue is full, INVALID_TOPIC_EXCEPTION for a topic that the broker alone writes to, and
+    INVALID_TXN_STATE for a transaction's batch: nobody would end it. Nothing was appended then.
     """
     partition.traffic.produces += 1
     log = partition.leading or partition.local_log()
@@ -74,6 +75,9 @@ def _append_refined(
     acks: int,
 ) -> Appended | Queued:
     """A batch that is not stored unseen; a large one joins the queue."""
+    if is_internal(partition.at.topic):
+        found = f"Cannot append to internal topic {partition.at.topic}"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
     refined = work.at_once(batch, header)
     if refined is None:
         queued = partition.join_queue(partition, batch, [header], acks == ACKS_ALL, work)

@@ -23,6 +23,7 @@ from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.manager import LogManager
 from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
 from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType, TopicImage
+from trio_kafka.metadata.names import is_internal
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.replication.append import ACKS_ALL
@@ -340,7 +341,9 @@ class ReplicaManager:
 
     def _made(self, image: MetadataImage, topic: str) -> "_Made":
         config = self._settings_of(image, topic)
-        settings = partition_settings(config, full_validation=self._full_validation)
+        # What clients write to an internal topic is looked at, and refused.
+        full = self._full_validation or is_internal(topic)
+        settings = partition_settings(config, full_validation=full)
         return _Made(partition=settings, log=log_config(config))
 
     # Partitions

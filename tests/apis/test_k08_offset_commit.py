@@ -1,0 +1,135 @@
+"""OffsetCommit: what is stored, by name and by id, and what is refused for its partition alone."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.kit import broker, delete_topic, stable
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k08_offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from trio_kafka.testing.broker import ServedBroker
+
+IDS_SINCE = 10
+
+
+def commits(*parts: OffsetCommitRequestPartition, topic: str = "t", topic_id: bytes = bytes(16)):
+    return OffsetCommitRequestTopic(topic, topic_id, list(parts))
+
+
+def part(number: int, offset: int = 7, metadata: str | None = "m") -> OffsetCommitRequestPartition:
+    return OffsetCommitRequestPartition(number, offset, -1, metadata)
+
+
+def codes(answer: OffsetCommitResponse) -> list[list[tuple[int, int]]]:
+    return [
+        [(one.partition_index, one.error_code) for one in topic.partitions]
+        for topic in answer.topics
+    ]
+
+
+def stored(served: ServedBroker, group: str, topic: str, partition: int) -> int | None:
+    offsets = served.broker.groups.shard_of(group).machine.offsets
+    value = offsets.get(group, topic, partition)
+    return None if value is None else value.offset
+
+
+@pytest.mark.parametrize("version", stable(OffsetCommitRequest))
+async def test_offsets_are_stored_with_the_id_of_their_topic(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t", 2)
+        await served.serve_groups("g")
+        request = OffsetCommitRequest("g", topics=[commits(part(1), topic_id=topic_id)])
+        answer = await served.ask(request, version)
+
+        assert codes(answer) == [[(1, 0)]]
+        if version >= IDS_SINCE:
+            assert answer.topics[0].topic_id == topic_id
+        else:
+            assert answer.topics[0].name == "t"
+        value = served.broker.groups.shard_of("g").machine.offsets.get("g", "t", 1)
+        assert value is not None
+        assert (value.offset, value.metadata) == (7, "m")
+        assert value.topic_id == topic_id
+
+
+async def test_what_does_not_exist_is_refused_and_the_rest_is_stored(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 2)
+        await served.serve_groups("g")
+        long = part(1, metadata="x" * 4097)
+        request = OffsetCommitRequest(
+            "g", topics=[commits(part(5), part(0), long), commits(part(0), topic="none")]
+        )
+        answer = await served.ask(request, 9)
+
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert codes(answer) == [
+            [(5, unknown), (0, 0), (1, ErrorCode.OFFSET_METADATA_TOO_LARGE)],
+            [(0, unknown)],
+        ]
+        assert stored(served, "g", "t", 0) == 7
+        assert stored(served, "g", "t", 1) is None
+
+
+async def test_an_id_that_nobody_knows_is_told_so(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.serve_groups("g")
+        request = OffsetCommitRequest("g", topics=[commits(part(0), topic_id=b"?" * 16)])
+
+        answer = await served.ask(request, 10)
+
+        assert codes(answer) == [[(0, ErrorCode.UNKNOWN_TOPIC_ID)]]
+
+
+async def test_who_claims_to_be_a_member_of_no_group_is_refused_for_each_partition(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 2)
+        await served.serve_groups("g")
+        for version, code in (
+            (8, ErrorCode.ILLEGAL_GENERATION),
+            (9, ErrorCode.GROUP_ID_NOT_FOUND),
+        ):
+            request = OffsetCommitRequest("g", 3, "m", topics=[commits(part(0), part(1))])
+            answer = await served.ask(request, version)
+
+            assert codes(answer) == [[(0, code), (1, code)]]
+
+
+async def test_before_there_is_a_coordinator_clients_look_for_one(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        answer = await served.ask(OffsetCommitRequest("g", topics=[commits(part(0))]), 9)
+
+        assert codes(answer) == [[(0, ErrorCode.NOT_COORDINATOR)]]
+        await served.serve_groups("g")  # it is made because somebody asked
+
+
+async def test_the_offsets_of_a_deleted_topic_go_with_it(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        for name in ("t", "u"):
+            await served.create_topic(name)
+        await served.serve_groups("g")
+        topics = [commits(part(0)), commits(part(0), topic="u")]
+        await served.ask(OffsetCommitRequest("g", topics=topics), 9)
+
+        await delete_topic(served, "t")
+
+        assert stored(served, "g", "t", 0) is None
+        assert stored(served, "g", "u", 0) == 7
+
+
+async def test_a_request_for_nothing_is_answered(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        assert (await served.ask(OffsetCommitRequest("g"), 9)).topics == []
