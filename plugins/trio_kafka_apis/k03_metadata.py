@@ -31,6 +31,7 @@ from trio_kafka.plugin import (
     TopicImage,
     api,
     check_topic_name,
+    encoded_in_steps,
     endpoints_on,
     in_slices,
     is_internal,
@@ -38,7 +39,6 @@ from trio_kafka.plugin import (
     offline_replicas,
     online_directories,
     sorted_in_steps,
-    to_bytes_in_steps,
 )
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
@@ -118,7 +118,7 @@ def _make(
         context.topic_creation.want(missing)
     names = (yield from sorted_in_steps(image.topics)) if wanted is None else wanted
     response = _describe(request, names, image, context)
-    answer = Encoded((yield from to_bytes_in_steps(response, context.version)))
+    answer = yield from encoded_in_steps(response, context.version)
     if not unknown:
         _kept.put(context.apis, image, asked, answer)
     return answer

@@ -1,11 +1,12 @@
 """Kafka's RequestMetrics: of each API how often, in which versions, with which errors, how long
 each hop took. Only while they are wanted: then a request costs some microseconds at its end.
 
-Errors are those of whole answers; those of their parts are not looked for. Where there are no
-followers every Fetch is a consumer's, and shown so, too.
+Errors are those of all parts of an answer, NONE too: a Produce of three partitions counts three.
+Where there are no followers every Fetch is a consumer's, and shown so, too.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from attrs import Factory, define
@@ -37,7 +38,7 @@ HISTOGRAMS: Final = tuple(
 BY_VERSION = of_bean(f"{_BEAN.format('RequestsPerSec')},version={{version}}", "Requests.", "Count")
 BY_ERROR = of_bean(
     f"{_BEAN.format('ErrorsPerSec')},error={{error}}",
-    "Answers by their error, also NONE; errors of parts of an answer are not looked for.",
+    "What answers say of each topic, partition and other thing, by error, also NONE.",
     "Count",
 )
 _ALSO: Final = {"Fetch": "FetchConsumer"}
@@ -64,11 +65,13 @@ class RequestMetrics:
 
     def begin(self) -> None:
         """Count from now on."""
+        self._parts.error_counts.turn(on=True)
         for plane in self._parts.planes:
             plane.times.follow(self.note)
 
     def end(self) -> None:
         """Count no more. Idempotent."""
+        self._parts.error_counts.turn(on=False)
         for plane in self._parts.planes:
             plane.times.unfollow(self.note)
 
@@ -83,7 +86,8 @@ class RequestMetrics:
         if version not in api.versions and len(api.versions) >= MOST_VERSIONS:
             version = OTHER
         api.versions[version] += 1
-        api.errors[stamps.error] += 1
+        if stamps.response_bytes:  # else nothing was said
+            _add(api.errors, stamps)
         queue, local, remote, throttle, response_queue, send, total, size = api.sketches
         begun, handled, answered = stamps.begun, stamps.handled, stamps.answered
         sending, sent, received = stamps.sending, stamps.sent, stamps.received
@@ -112,6 +116,15 @@ class RequestMetrics:
                 if shown is not None:
                     _read_api(shown, api, readings)
                     yield
+
+
+def _add(errors: Counter[int], stamps: Stamps) -> None:
+    said: Mapping[int, int] | None = getattr(stamps, "errors", None)
+    if said is None:  # it began before errors were counted
+        errors[stamps.error] += 1
+        return
+    for code, count in said.items():
+        errors[code] += count
 
 
 def _read_api(name: str, api: _OfApi, readings: Readings) -> None:

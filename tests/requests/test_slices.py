@@ -12,12 +12,12 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceData,
 )
 from trio_kafka.protocol.messages.k03_metadata import MetadataResponse, MetadataResponseTopic
+from trio_kafka.requests.replies import encoded_in_steps
 from trio_kafka.requests.slices import (
     coarse,
     encode_in_steps,
     in_slices,
     lazily,
-    to_bytes_in_steps,
 )
 from trio_kafka.steps import Done, Steps, advance
 
@@ -80,12 +80,13 @@ def topics(count: int) -> MetadataResponse:
 @pytest.mark.parametrize("count", [0, 1, 10_000])
 def test_an_answer_in_steps_is_the_one_of_one_go(count: int) -> None:
     whole = MetadataResponse(topics=list(topics(count).topics))
-    steps = to_bytes_in_steps(topics(count), 12)
+    steps = encoded_in_steps(topics(count), 12)
     taken = 0
     while (done := advance(steps, lambda: 1.0, 0.0)) is None:
         taken += 1
 
-    assert done.value == to_bytes(whole, 12)
+    assert done.value.body == to_bytes(whole, 12)
+    assert done.value.errors == ({0: count} if count else {})
     assert taken == count // 16
 
 
@@ -121,7 +122,7 @@ def test_what_cannot_be_written_is_told_as_in_one_go() -> None:
         return MetadataResponseTopic(name="t" if at < 100 else 5)  # type: ignore[arg-type]
 
     with pytest.raises(EncodeError, match="MetadataResponse version 12, topics"):
-        list(to_bytes_in_steps(MetadataResponse(topics=lazily(range(200), make)), 12))
+        list(encoded_in_steps(MetadataResponse(topics=lazily(range(200), make)), 12))
 
 
 def test_what_is_made_lazily_is_made_when_it_is_walked() -> None:

@@ -57,9 +57,10 @@ class Stamps:
     sent: float = 0.0  # the socket has taken it all
     throttled_s: float = 0.0
     plugin_s: float = 0.0  # of the handler's time: that of interceptors
-    error: int = 0  # of the whole answer; errors of its parts are not looked for
+    error: int = 0  # of a request that failed as a whole; 0: none
     response_bytes: int = 0  # with the length; 0: there was no answer
     client_id: str = ""
+    errors: Mapping[int, int] = field(init=False)  # of all parts of the answer, where it is wanted
     body: Any = field(init=False)  # what is asked, for the request log; else there is none
 
 

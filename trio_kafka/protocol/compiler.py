@@ -86,6 +86,27 @@ def encoder_in_steps(cls: type[T], version: int) -> EncodeInSteps[T]:
     return encode
 
 
+def counting_encoder(
+    cls: type[T], version: int
+) -> Callable[[T, Callable[[Any], object], dict[int, int]], None]:
+    """As `encoder`; the function counts error codes too: of the message and of all its parts, in a
+    third argument, a `defaultdict(int)`.
+    """
+    encode: Callable[[T, Callable[[Any], object], dict[int, int]], None]
+    encode = _codec(cls, version, "encode_counting")
+    return encode
+
+
+def counting_encoder_in_steps(
+    cls: type[T], version: int
+) -> Callable[[T, Callable[[Any], object], dict[int, int]], Generator[None, None, None]]:
+    """As `encoder_in_steps`, and counts as `counting_encoder`."""
+    encode: Callable[[T, Callable[[Any], object], dict[int, int]], Generator[None, None, None]] = (
+        _codec(cls, version, "encode_counting_in_steps")
+    )
+    return encode
+
+
 def to_bytes(message: object, version: int) -> bytes:
     """A whole message as bytes; its records must be bytes too. Raises EncodeError."""
     pieces: list[bytes] = []
@@ -121,8 +142,10 @@ def _codec(cls: type[Any], version: int, verb: str) -> Any:
             codecs[key] = _compile(cls, source, verb, "buf, pos=0")
         else:
             source = _source(cls, version, EncodeError)
-            EncodeWriter(source, stepwise=stepwise).write(cls)
-            codecs[key] = _compile(cls, source, verb, "message, write")
+            counting = "counting" in verb
+            EncodeWriter(source, stepwise=stepwise, counting=counting).write(cls)
+            parameters = "message, write, codes" if counting else "message, write"
+            codecs[key] = _compile(cls, source, verb, parameters)
     return codecs[key]
 
 

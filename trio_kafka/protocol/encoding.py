@@ -5,7 +5,8 @@ Values of a fixed size that stand side by side are packed together, along with t
 follows. A struct made
 only of such values and of arrays of numbers is a row: one pack, whose Struct is kept by the lengths
 of the arrays. What stands in a `records` field is handed to `write` as it is. Stepwise, it is a
-generator that pauses after each item of an array.
+generator that pauses after each item of an array. Counting, it counts error codes by the way, in a
+third argument.
 """
 
 from typing import Any, Final
@@ -25,6 +26,7 @@ from trio_kafka.protocol.primitives import (
 from trio_kafka.protocol.schema import default_of, fields_of
 from trio_kafka.protocol.source import Neighbour, Source
 
+CODES: Final = frozenset({"error_code", "partition_error_code"})
 _SHORT: Final = 127  # the first compact length of an array whose varint takes two bytes
 
 
@@ -36,6 +38,7 @@ class EncodeWriter:
     run: list[Neighbour] = Factory(list)
     write_name: str = "write"
     stepwise: bool = attribute(default=False, kw_only=True)
+    counting: bool = attribute(default=False, kw_only=True)
 
     def write(self, cls: type[Any]) -> None:
         """The whole body."""
@@ -61,11 +64,19 @@ class EncodeWriter:
         for field in fields:
             if not self.source.has(field) and not field.ignorable:
                 self._refuse_absent(field, of)
+        if self.counting:
+            self._count(fields, of)
         row = [field for field in fields if self.source.in_row(field)]
         if not self.run and self._is_row(cls, row):
             self._row(row, of)
             return
         self._fields(cls, row, of)
+
+    def _count(self, fields: tuple[Field, ...], of: str) -> None:
+        for field in fields:
+            if field.name in CODES and self.source.has(field):
+                with self.source.inside(field.name):
+                    self.source.add(f"codes[{of}.{field.name}] += 1")
 
     def _fields(self, cls: type[Any], row: list[Field], of: str) -> None:
         for field in row:

@@ -32,19 +32,23 @@ _INT32: Final = Struct(">i")
 
 @frozen(kw_only=True)
 class ChargedRoute(Route):
-    """tells: the answer can say it; first: it is the first thing that the answer says."""
+    """inner: the route without charges. tells: the answer can say it; first: it is the first thing
+    that the answer says.
+    """
 
+    inner: Route
     throttle: Throttle
     tells: bool
     first: bool
 
     def write(self, request: Request, response: Any) -> Segments:
         """As of any route, and charges the request."""
-        return super().write(request, self._charged(request, response))
+        return self.inner.write(request, self._charged(request, response))
 
     def write_in_steps(self, request: Request, response: Any) -> Steps[Segments]:
         """As `write`, of a large response."""
-        return (yield from super().write_in_steps(request, self._charged(request, response)))
+        charged = self._charged(request, response)
+        return (yield from self.inner.write_in_steps(request, charged))
 
     def _charged(self, request: Request, response: Any) -> Any:
         throttle, key = self.throttle, self.api.key
@@ -66,10 +70,10 @@ class ChargedRoute(Route):
             told.throttle_time_ms = wait_ms
             return told
         if self.first:
-            return Encoded(_INT32.pack(wait_ms) + response.body[_INT32.size :])
+            return Encoded(_INT32.pack(wait_ms) + response.body[_INT32.size :], response.errors)
         told, _ = decoder(self.api.response, self.version)(memoryview(response.body), 0)
         told.throttle_time_ms = wait_ms
-        return Encoded(to_bytes(told, self.version))
+        return Encoded(to_bytes(told, self.version), response.errors)
 
 
 def charging(make: Callable[[Route], Route], throttle: Throttle) -> Callable[[Route], Route]:
@@ -93,7 +97,11 @@ def charged(route: Route, throttle: Throttle) -> ChargedRoute:
     if route.api.key == PRODUCE:
         same["handler"] = _charging_silence(route.handler, throttle)
     return ChargedRoute(
-        **same, throttle=throttle, tells=THROTTLE_TIME in said, first=said[:1] == [THROTTLE_TIME]
+        **same,
+        inner=route,
+        throttle=throttle,
+        tells=THROTTLE_TIME in said,
+        first=said[:1] == [THROTTLE_TIME],
     )
 
 

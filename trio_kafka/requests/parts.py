@@ -24,6 +24,7 @@ from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.requests.counted import ErrorCounts
 from trio_kafka.requests.interceptors import Interceptors
 from trio_kafka.requests.plugins import Plugins
 from trio_kafka.requests.registry import Registry
@@ -109,6 +110,7 @@ class Parts:
     configs: ConfigAdmin = missing("changes of settings")
     controller: Controller = missing("controller")
     counters: Counters = missing("counters")
+    error_counts: ErrorCounts = field(factory=ErrorCounts)
     groups: GroupCoordinator = missing("group coordinator")
     lifecycle: Lifecycle = missing("lifecycle")
     limits: ConnectionLimits = missing("limits of connections")

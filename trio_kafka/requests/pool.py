@@ -34,6 +34,7 @@ from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.chains import Chains
 from trio_kafka.requests.charged import charging
 from trio_kafka.requests.context import Context
+from trio_kafka.requests.counted import counting
 from trio_kafka.requests.errands import Errands
 from trio_kafka.requests.failures import Failures
 from trio_kafka.requests.links import Means
@@ -86,7 +87,9 @@ class HandlerGroup:
             means=Means(self.elapsed, self._failures),
             errands=Errands(self, f"{name}-interceptor", node),
         )
-        self._routes = Routes(parts.apis, charging(chains.put_on, parts.quotas))
+        counted = counting(chains.put_on, parts.error_counts)
+        self._routes = Routes(parts.apis, charging(counted, parts.quotas))
+        parts.error_counts.on_toggle(self._routes.clear)
         parts.quotas.quotas.on_toggle(self._routes.clear)
 
     @property

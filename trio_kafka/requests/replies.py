@@ -1,6 +1,7 @@
 """One API in one version: how its requests are read, and its answers and errors written."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -20,9 +21,20 @@ from trio_kafka.wire.server import JOINED, Segments, answer, body_position, smal
 
 @frozen
 class Encoded:
-    """An answer that is bytes already: the body, in the version of the request."""
+    """An answer that is bytes already: the body, in the version of the request.
+
+    errors: how often it says which error code; None: that all is well, once.
+    """
 
     body: bytes
+    errors: Mapping[int, int] | None = None
+
+
+def encoded_in_steps(response: Any, version: int) -> Steps[Encoded]:
+    """A response as bytes, with the errors that it says. It has no file ranges."""
+    errors: dict[int, int] = defaultdict(int)
+    parts = yield from encode_in_steps(response, version, errors)
+    return Encoded(b"".join(parts), errors)
 
 
 @frozen(kw_only=True)

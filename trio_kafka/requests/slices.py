@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
 from attrs import frozen
 
-from trio_kafka.protocol.compiler import encoder_in_steps
+from trio_kafka.protocol.compiler import counting_encoder_in_steps, encoder_in_steps
 from trio_kafka.steps import Steps
 from trio_kafka.wire.server import joined
 
@@ -32,25 +32,28 @@ def coarse(fine: Steps[T], items: int = _ITEMS) -> Steps[T]:
         fine.close()
 
 
-def encode_in_steps(message: Any, version: int) -> Steps[list[Any]]:
+def encode_in_steps(
+    message: Any, version: int, counts: dict[int, int] | None = None
+) -> Steps[list[Any]]:
     """The segments of a message, as few as is cheap. Raises EncodeError.
 
+    counts: a `defaultdict(int)` in which its error codes are counted, if they are wanted.
     Whoever gives up half way has to release what stands in the message, not here.
     """
     parts: list[Any] = []
     pieces: list[Any] = []
-    for _ in coarse(encoder_in_steps(type(message), version)(message, pieces.append)):
+    if counts is None:
+        steps = encoder_in_steps(type(message), version)(message, pieces.append)
+    else:
+        encode = counting_encoder_in_steps(type(message), version)
+        steps = encode(message, pieces.append, counts)
+    for _ in coarse(steps):
         if len(pieces) > _PIECES:
             parts += joined(pieces)
             pieces.clear()
         yield
     parts += joined(pieces)
     return parts
-
-
-def to_bytes_in_steps(message: Any, version: int) -> Steps[bytes]:
-    """As `to_bytes`: the message has no file ranges."""
-    return b"".join((yield from encode_in_steps(message, version)))
 
 
 class Items(Sized, Iterable[T_co], Protocol[T_co]):
