@@ -25,9 +25,9 @@ from trio_kafka.plugin import (
     describe_broker,
     describe_broker_defaults,
     describe_topic,
+    encoded_in_steps,
     lazily,
     logger_levels,
-    to_bytes_in_steps,
 )
 from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsRequest,
@@ -63,7 +63,7 @@ def _describe_many(
 ) -> Steps[Encoded]:
     """Each is described when its turn to be written comes: a topic takes half a millisecond."""
     response = DescribeConfigsResponse(results=lazily(resources, describe))
-    return Encoded((yield from to_bytes_in_steps(response, version)))
+    return (yield from encoded_in_steps(response, version))
 
 
 def _describe(
