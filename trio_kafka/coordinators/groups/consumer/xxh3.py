@@ -114,8 +114,7 @@ def _long(data: bytes) -> Steps[int]:
     for number in range((len(data) - 1) // _STRIPE):
         turn = number % _STRIPES_OF_BLOCK
         _accumulate(lanes, _EIGHT.unpack_from(data, number * _STRIPE), _KEYS[turn])
-        whole_block = (number + 1) * _STRIPE < len(data) - 1
-        if turn == _STRIPES_OF_BLOCK - 1 and whole_block:
+        if turn == _STRIPES_OF_BLOCK - 1:
             _scramble(lanes)
             yield
     _accumulate(lanes, _EIGHT.unpack_from(data, len(data) - _STRIPE), _LAST_KEYS)

@@ -3,6 +3,7 @@
 // Run with Kafka's broker jars (the ones of tests/benchmarks/apache_kafka/pom.xml) on the class path:
 //   java -cp "$HOME/.cache/trio-kafka/apache-kafka/broker/*" Assignments.java > assignments.json
 
+import com.dynatrace.hash4j.hashing.Hashing;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -210,7 +211,14 @@ public class Assignments {
             out.add("{\"id\": \"" + hex(topic.id) + "\", \"name\": \"" + topic.name + "\", \"racks\": "
                 + racks + ", \"hash\": " + hash + "}");
         }
-        return "{\"topics\": [" + String.join(",\n", out) + "], \"group\": "
+        List<String> lengths = new ArrayList<>();
+        for (int size : new int[] {4, 7, 8, 9, 16, 17, 32, 33, 64, 65, 96, 97, 128, 129, 143, 144, 239, 240,
+            241, 256, 1023, 1024, 1025, 1088, 1089, 2048, 5000}) {
+            byte[] data = new byte[size];
+            for (int i = 0; i < size; i++) data[i] = (byte) (i * 7);
+            lengths.add("{\"size\": " + size + ", \"hash\": " + Hashing.xxh3_64().hashBytesToLong(data) + "}");
+        }
+        return "{\"topics\": [" + String.join(",\n", out) + "], \"lengths\": " + lengths + ", \"group\": "
             + Utils.computeGroupHash(all) + "}";
     }
 

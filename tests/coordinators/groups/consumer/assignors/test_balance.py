@@ -1,0 +1,80 @@
+"""Members that subscribe to different topics: what Kafka gives, and how even that is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.coordinators.groups.consumer.kafka import (
+    Case,
+    assigned,
+    cases,
+    everything,
+    group_of,
+    partitions_in,
+    sizes,
+)
+from trio_kafka.coordinators.groups.consumer.assignors.spec import GroupAssignment, MemberSpec
+from trio_kafka.coordinators.groups.consumer.assignors.uniform import UniformAssignor
+from trio_kafka.model import TopicId
+
+TOPICS = [TopicId(bytes([number]) * 16) for number in (1, 2, 200, 255)]
+
+
+@pytest.mark.parametrize("case", cases("uniform", alike=False))
+def test_it_is_what_kafka_gives(case: Case) -> None:
+    assert assigned(UniformAssignor(), case.spec) == case.after
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from("abcdefg"),
+        st.sets(st.sampled_from(range(len(TOPICS))), min_size=1),
+        min_size=1,
+    ),
+    st.lists(st.integers(1, 9), min_size=len(TOPICS), max_size=len(TOPICS)),
+)
+def test_everything_is_assigned_once_and_to_who_wants_it(
+    wants: dict[str, set[int]], counts: list[int]
+) -> None:
+    before: GroupAssignment = {}
+    for round_ in range(3):
+        names = [name for number, name in enumerate(sorted(wants)) if (number + round_) % 3]
+        members = {
+            name: MemberSpec(
+                topics={TOPICS[one]: counts[one] for one in sorted(wants[name])},
+                assigned=before.get(name, {}),
+            )
+            for name in names
+        }
+        group = group_of(members, homogeneous=False)
+        found = assigned(UniformAssignor(), group)
+
+        assert sorted(partitions_in(found)) == sorted(everything(group))
+        for name, member in members.items():
+            assert found[name].keys() <= member.topics.keys()
+        before = found
+
+
+def test_two_groups_of_equal_subscribers_are_each_balanced() -> None:
+    one, two = TOPICS[:2]
+    members = {
+        **{f"a{number}": MemberSpec(topics={one: 10}) for number in range(3)},
+        **{f"b{number}": MemberSpec(topics={two: 4}) for number in range(2)},
+    }
+
+    counts = sizes(assigned(UniformAssignor(), group_of(members, homogeneous=False)))
+
+    assert sorted(counts[f"a{number}"] for number in range(3)) == [3, 3, 4]
+    assert [counts["b0"], counts["b1"]] == [2, 2]
+
+
+def test_partitions_move_only_for_balance() -> None:
+    one, two = TOPICS[:2]
+    members = {
+        "a": MemberSpec(topics={one: 4}, assigned={one: {0, 1, 2, 3}}),
+        "b": MemberSpec(topics={one: 4, two: 1}, assigned={two: {0}}),
+    }
+
+    found = assigned(UniformAssignor(), group_of(members, homogeneous=False))
+
+    assert found == {"a": {one: {0, 1, 2}}, "b": {one: {3}, two: {0}}}

@@ -1,0 +1,103 @@
+"""Uniform assignments: balanced, then sticky."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.coordinators.groups.consumer.kafka import (
+    Case,
+    assigned,
+    cases,
+    everything,
+    group_of,
+    kept,
+    partitions_in,
+    sizes,
+)
+from trio_kafka.coordinators.groups.consumer.assignors.spec import MemberSpec, Partitions
+from trio_kafka.coordinators.groups.consumer.assignors.uniform import UniformAssignor
+from trio_kafka.model import TopicId
+
+ALIKE = cases("uniform", alike=True)
+A, B = TopicId(b"a" * 16), TopicId(b"b" * 16)
+
+
+@pytest.mark.parametrize("case", [case for case in ALIKE if len(everything(case.spec)) < 15])
+def test_of_one_topic_it_is_what_kafka_gives(case: Case) -> None:
+    if len(next(iter(case.spec.members.values())).topics) == 1:
+        assert assigned(UniformAssignor(), case.spec) == case.after
+
+
+@pytest.mark.parametrize("case", ALIKE)
+def test_of_many_topics_each_has_and_keeps_as_many_as_with_kafka(case: Case) -> None:
+    # In which order topics are gone through is for Java's hash tables to say.
+    found = assigned(UniformAssignor(), case.spec)
+
+    assert sorted(partitions_in(found)) == sorted(everything(case.spec))
+    assert sizes(found) == sizes(case.after)
+    assert sum(kept(case.spec, found).values()) == sum(kept(case.spec, case.after).values())
+
+
+@st.composite
+def members_before_and_after(draw: st.DrawFn) -> tuple[dict[str, MemberSpec], dict[str, int]]:
+    topics = {A: draw(st.integers(1, 12)), B: draw(st.integers(1, 12))}
+    names = draw(st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True))
+    partitions = [(topic, number) for topic, size in topics.items() for number in range(size)]
+    owners = {at: draw(st.sampled_from([*names, ""])) for at in partitions}
+    members = {}
+    for name in names:
+        mine: dict[TopicId, frozenset[int]] = {}
+        for topic in topics:
+            of = frozenset(n for (t, n), owner in owners.items() if owner == name and t == topic)
+            if of:
+                mine[topic] = of
+        members[name] = MemberSpec(topics=topics, assigned=mine)
+    return members, dict.fromkeys(names, 0)
+
+
+@given(members_before_and_after())
+def test_it_is_balanced_whole_and_as_sticky_as_can_be(
+    given: tuple[dict[str, MemberSpec], dict[str, int]],
+) -> None:
+    group = group_of(given[0], homogeneous=True)
+
+    found = assigned(UniformAssignor(), group)
+
+    counts = sizes(found)
+    quota, extra = divmod(len(everything(group)), len(group.members))
+    assert sorted(partitions_in(found)) == sorted(everything(group))
+    assert sorted(counts.values()) == sorted([quota + 1] * extra + [quota] * (len(counts) - extra))
+    before = sizes({name: member.assigned for name, member in group.members.items()})
+    for name, count in kept(group, found).items():
+        assert count >= min(before[name], quota), "what it may keep it keeps"
+
+
+def test_nothing_moves_where_nothing_has_to() -> None:
+    first = assigned(
+        UniformAssignor(),
+        group_of({name: MemberSpec(topics={A: 7}) for name in "abc"}, homogeneous=True),
+    )
+
+    def again(names: str) -> dict[str, Partitions]:
+        members = {name: MemberSpec(topics={A: 7}, assigned=first.get(name, {})) for name in names}
+        return dict(assigned(UniformAssignor(), group_of(members, homogeneous=True)))
+
+    assert again("abc") == first
+    assert again("cab") == first
+    four = again("abcd")
+    assert all(four[name][A] <= first[name][A] for name in "abc")
+
+
+def test_a_topic_that_nobody_wants_any_more_is_given_up() -> None:
+    members = {"a": MemberSpec(topics={A: 2}, assigned={A: {0}, B: {0, 1, 2}})}
+
+    found = assigned(UniformAssignor(), group_of(members, homogeneous=True))
+
+    assert found == {"a": {A: {0, 1}}}
+
+
+def test_who_subscribes_to_nothing_gets_nothing() -> None:
+    members = {"a": MemberSpec(topics={}, assigned={A: {0}})}
+
+    assert assigned(UniformAssignor(), group_of(members, homogeneous=True)) == {"a": {}}
+    assert assigned(UniformAssignor(), group_of({}, homogeneous=True)) == {}
