@@ -22,7 +22,13 @@ from trio_kafka.testing.processes import (
 SCRIPTS: Final = Path(__file__).parent / "apache_kafka"
 # Rows delete their topics: the bytes are to go before the next row is measured.
 DELETE_DELAY_S: Final = 1
-SETTINGS: Final = (f"log.segment.delete.delay.ms={DELETE_DELAY_S * 1000}",)
+SETTINGS: Final = (
+    f"log.segment.delete.delay.ms={DELETE_DELAY_S * 1000}",
+    # Rebalances are measured, not what a coordinator waits for before it begins one; but members
+    # that come at the same time are to be in the first one together.
+    "group.initial.rebalance.delay.ms=500",
+    "group.consumer.assignment.interval.ms=0",
+)
 
 
 def apache_kafka_command(port: int, data: Path, settings: Sequence[str]) -> list[str]:
