@@ -1,0 +1,74 @@
+"""Heartbeat in all its versions."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.classic import GROUP, join, stable_group
+from tests.apis.kit import broker, stable
+from trio_kafka.coordinators.shard import State
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest
+
+VERSIONS = stable(HeartbeatRequest)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_member_lives_while_it_is_heard(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        group = await stable_group(served)
+        beat = HeartbeatRequest(GROUP, group.generation, group.members[0])
+        for _ in range(3):
+            await trio.sleep(9)
+            assert (await served.ask(beat, version)).error_code == 0
+        await trio.sleep(11)
+
+        assert (await served.ask(beat, version)).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("group", "generation", "member", "code"),
+    [
+        ("", 1, None, ErrorCode.INVALID_GROUP_ID),
+        (GROUP, 7, None, ErrorCode.ILLEGAL_GENERATION),
+        (GROUP, 1, "ghost", ErrorCode.UNKNOWN_MEMBER_ID),
+        ("g2", 1, "ghost", ErrorCode.UNKNOWN_MEMBER_ID),
+    ],
+)
+async def test_a_stranger_is_told_so(
+    autojump_clock: MockClock,
+    version: int,
+    group: str,
+    generation: int,
+    member: str | None,
+    code: ErrorCode,
+) -> None:
+    async with broker() as served:
+        found = await stable_group(served)
+        await served.serve_groups("g2")
+        request = HeartbeatRequest(group, generation, member or found.members[0])
+
+        assert (await served.ask(request, version)).error_code == code
+
+
+async def test_a_member_is_asked_to_join(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        group = await stable_group(served)
+        async with trio.open_nursery() as nursery, served.connect() as client:
+            nursery.start_soon(join, client)
+            await trio.sleep(1)
+            beat = HeartbeatRequest(GROUP, group.generation, group.members[0])
+
+            answer = await served.ask(beat)
+            await trio.sleep(60)
+
+    assert answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+
+
+async def test_everybody_lives_while_the_group_is_loaded(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.serve_groups(GROUP)
+        served.broker.groups.shard_of(GROUP).state = State.LOADING
+
+        assert (await served.ask(HeartbeatRequest(GROUP, 1, "m"))).error_code == 0

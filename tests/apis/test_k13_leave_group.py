@@ -1,0 +1,90 @@
+"""LeaveGroup in all its versions."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.classic import GROUP, codes, stable_group
+from tests.apis.kit import broker, stable
+from trio_kafka.coordinators.shard import State
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k13_leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+)
+
+VERSIONS = stable(LeaveGroupRequest)
+MANY_SINCE, INSTANCE_SINCE = 3, 3
+
+
+def leaving(version: int, member: str, group: str = GROUP) -> LeaveGroupRequest:
+    if version < MANY_SINCE:
+        return LeaveGroupRequest(group, member)
+    return LeaveGroupRequest(group, members=[MemberIdentity(member)])
+
+
+def code_of(answer: LeaveGroupResponse, version: int) -> int:
+    if version < MANY_SINCE:
+        return answer.error_code
+    assert answer.error_code == 0
+    return answer.members[0].error_code
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_member_leaves_once(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        group = await stable_group(served)
+        request = leaving(version, group.members[0])
+
+        assert code_of(await served.ask(request, version), version) == 0
+        left = served.broker.groups.shard_of(GROUP).machine.by_id[GROUP]
+        assert (left.state, left.members()) == ("Empty", [])
+        again = await served.ask(request, version)
+
+    assert code_of(again, version) == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_group_that_is_not_there_has_no_members(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.serve_groups(GROUP)
+        answer = await served.ask(leaving(version, "ghost"), version)
+
+    assert code_of(answer, version) == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_what_is_wrong_with_the_group_is_said_once(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.serve_groups(GROUP)
+        nameless = await served.ask(leaving(version, "ghost", ""), version)
+        served.broker.groups.shard_of(GROUP).state = State.LOADING
+        loading = await served.ask(leaving(version, "ghost"), version)
+
+    assert nameless == LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+    assert loading == LeaveGroupResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+
+@pytest.mark.parametrize("version", [v for v in VERSIONS if v >= MANY_SINCE])
+async def test_many_leave_at_once(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        group = await stable_group(served, 3)
+        static = await stable_group(served, group="static", instance="i")
+        request = LeaveGroupRequest(
+            GROUP, members=[MemberIdentity(name) for name in (*group.members[:2], "ghost")]
+        )
+        answer = await served.ask(request, version)
+        by_instance = LeaveGroupRequest("static", members=[MemberIdentity("", "i")])
+        removed = await served.ask(by_instance, version)
+        nobody = await served.ask(LeaveGroupRequest(GROUP), version)
+
+    assert codes(answer.members) == [0, 0, ErrorCode.UNKNOWN_MEMBER_ID]
+    assert [one.member_id for one in answer.members] == [*group.members[:2], "ghost"]
+    assert removed.members == [MemberResponse("", "i", 0)]
+    assert len(static.members) == 1
+    assert nobody == LeaveGroupResponse()

@@ -1,0 +1,107 @@
+"""SyncGroup in all its versions."""
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.classic import GROUP, SYNC_PROTOCOL_SINCE, join, stable_group, sync
+from tests.apis.kit import broker, stable
+from trio_kafka.coordinators.shard import State
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k11_join_group import JoinGroupResponse
+from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
+
+VERSIONS = stable(SyncGroupRequest)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_each_member_gets_what_the_leader_brings(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.serve_groups(GROUP)
+        found: dict[str, SyncGroupResponse] = {}
+
+        async def member() -> None:
+            async with served.connect() as client:
+                joined = await join(client)
+                own = {one.member_id: one.member_id.encode() for one in joined.members}
+                if own:
+                    await trio.sleep(1)  # the others wait
+                found[joined.member_id] = await sync(client, joined, own, version=version)
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(member)
+
+    named = version >= SYNC_PROTOCOL_SINCE
+    assert len(found) == 3
+    for member_id, answer in found.items():
+        assert answer == SyncGroupResponse(
+            protocol_type="consumer" if named else None,
+            protocol_name="range" if named else None,
+            assignment=member_id.encode(),
+        )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("group", "generation", "member", "code"),
+    [
+        ("", 1, "ghost", ErrorCode.INVALID_GROUP_ID),
+        (GROUP, 7, None, ErrorCode.ILLEGAL_GENERATION),
+        (GROUP, 1, "ghost", ErrorCode.UNKNOWN_MEMBER_ID),
+        ("g2", 1, "ghost", ErrorCode.UNKNOWN_MEMBER_ID),
+    ],
+)
+async def test_a_stranger_is_told_so(
+    autojump_clock: MockClock,
+    version: int,
+    group: str,
+    generation: int,
+    member: str | None,
+    code: ErrorCode,
+) -> None:
+    async with broker() as served:
+        found = await stable_group(served)
+        await served.serve_groups("g2")
+        who = JoinGroupResponse(generation_id=generation, member_id=member or found.members[0])
+
+        answer = await sync(served, who, version=version, group=group)
+
+    assert answer == SyncGroupResponse(error_code=code)
+
+
+@pytest.mark.parametrize("unsaid", ["protocol_type", "protocol_name"])
+async def test_since_version_5_members_say_their_protocol(
+    autojump_clock: MockClock, unsaid: str
+) -> None:
+    async with broker() as served:
+        who = JoinGroupResponse(generation_id=1, member_id="ghost")
+        said: dict[str, Any] = {unsaid: None}
+
+        answer = await sync(served, who, **said)
+
+    assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+async def test_another_protocol_than_the_chosen_one_is_refused(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        found = await stable_group(served)
+        who = JoinGroupResponse(generation_id=1, member_id=found.members[0])
+
+        answer = await sync(served, who, protocol_name="sticky")
+
+    assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+async def test_what_is_wrong_with_the_shard_is_said(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.serve_groups(GROUP)
+        served.broker.groups.shard_of(GROUP).state = State.LOADING
+
+        answer = await sync(served, JoinGroupResponse(generation_id=1, member_id="m"))
+
+    assert answer == SyncGroupResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

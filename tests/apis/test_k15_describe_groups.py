@@ -1,0 +1,111 @@
+"""DescribeGroups in all its versions."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.classic import GROUP, METADATA, stable_group
+from tests.apis.kit import broker, stable
+from trio_kafka.coordinators.shard import State
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from trio_kafka.protocol.messages.k15_describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+)
+
+VERSIONS = stable(DescribeGroupsRequest)
+OPERATIONS_SINCE, INSTANCE_SINCE, NOT_FOUND_SINCE = 3, 4, 6
+NOT_ASKED = -(2**31)
+READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS = (1 << n for n in (3, 6, 8, 10, 11))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_stable_group_is_described_with_its_members(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        group = await stable_group(served, instance="i")
+        (found,) = (await served.ask(DescribeGroupsRequest([GROUP]), version)).groups
+
+    member = group.members[0]
+    assert found == DescribedGroup(
+        group_id=GROUP,
+        group_state="Stable",
+        protocol_type="consumer",
+        protocol_data="range",
+        members=[
+            DescribedGroupMember(
+                member_id=member,
+                group_instance_id="i" if version >= INSTANCE_SINCE else None,
+                client_id="scripted",
+                client_host="/broker",
+                member_metadata=METADATA,
+                member_assignment=member.encode(),
+            )
+        ],
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_group_that_is_not_there_is_dead(autojump_clock: MockClock, version: int) -> None:
+    async with broker() as served:
+        await served.serve_groups("none")
+        (found,) = (await served.ask(DescribeGroupsRequest(["none"]), version)).groups
+
+    expected = DescribedGroup(group_id="none", group_state="Dead")
+    if version >= NOT_FOUND_SINCE:
+        expected.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+        expected.error_message = "Group none not found."
+    assert found == expected
+
+
+@pytest.mark.parametrize("version", [v for v in VERSIONS if v >= OPERATIONS_SINCE])
+async def test_what_may_be_done_is_told_where_it_is_asked(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await stable_group(served)
+        await served.serve_groups("none")
+        request = DescribeGroupsRequest([GROUP, "none"], include_authorized_operations=True)
+        there, missing = (await served.ask(request, version)).groups
+
+    everything = READ | DELETE | DESCRIBE | DESCRIBE_CONFIGS | ALTER_CONFIGS
+    assert there.authorized_operations == everything
+    is_error = version >= NOT_FOUND_SINCE
+    assert missing.authorized_operations == (NOT_ASKED if is_error else everything)
+
+
+async def test_an_empty_group_remembers_what_it_was(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        group = await stable_group(served)
+        left = LeaveGroupRequest(GROUP, members=[MemberIdentity(group.members[0])])
+        await served.ask(left)
+        (found,) = (await served.ask(DescribeGroupsRequest([GROUP]))).groups
+
+    assert found == DescribedGroup(
+        group_id=GROUP, group_state="Empty", protocol_type="consumer", protocol_data=""
+    )
+
+
+async def test_each_group_has_its_own_error_and_its_own_place(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await stable_group(served)
+        loading = next(
+            name
+            for name in map(str, range(100))
+            if served.broker.groups.partition_of(name) != served.broker.groups.partition_of(GROUP)
+        )
+        served.broker.groups.shard_of(loading).state = State.LOADING
+        request = DescribeGroupsRequest([loading, GROUP, loading])
+        found = (await served.ask(request)).groups
+
+    assert [one.group_id for one in found] == [loading, GROUP, loading]
+    code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert found[0] == found[2] == DescribedGroup(error_code=code, group_id=loading)
+    assert found[1].group_state == "Stable"
+
+
+async def test_nothing_is_said_where_nobody_is_asked_for(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        assert (await served.ask(DescribeGroupsRequest())).groups == []

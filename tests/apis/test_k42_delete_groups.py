@@ -1,0 +1,67 @@
+"""DeleteGroups in all its versions."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.classic import GROUP, join_request, stable_group
+from tests.apis.kit import broker, stable
+from tests.apis.test_k16_list_groups import listed, three_groups
+from trio_kafka.coordinators.shard import State
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k42_delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+)
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.simulation import simulated_world
+
+
+@pytest.mark.parametrize("version", stable(DeleteGroupsRequest))
+async def test_groups_without_members_are_deleted_with_their_offsets(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await three_groups(served)
+        await served.serve_groups("none")
+        request = DeleteGroupsRequest(["offsets", GROUP, "none", "offsets", "expects"])
+        answer = await served.ask(request, version)
+
+        assert answer.results == [
+            DeletableGroupResult("offsets", 0),
+            DeletableGroupResult(GROUP, ErrorCode.NON_EMPTY_GROUP),
+            DeletableGroupResult("none", ErrorCode.GROUP_ID_NOT_FOUND),
+            DeletableGroupResult("expects", 0),
+        ]
+        assert await listed(served) == {GROUP}
+        assert not served.broker.groups.shard_of("offsets").machine.offsets.of_group("offsets")
+
+
+async def test_what_was_deleted_stays_so(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with served_broker(world) as served:
+        await three_groups(served)
+        await served.ask(DeleteGroupsRequest(["offsets", "expects"]))
+
+    async with served_broker(world) as served:
+        await served.serve_groups("offsets", "expects", GROUP)
+        assert await listed(served) == {GROUP}
+
+
+async def test_a_member_that_was_expected_is_not_any_more(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.serve_groups(GROUP)
+        pending = await served.ask(join_request(9), 9)
+        await served.ask(DeleteGroupsRequest([GROUP]))
+        answer = await served.ask(join_request(9, pending.member_id), 9)
+
+    assert pending.error_code == ErrorCode.MEMBER_ID_REQUIRED
+    assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+async def test_a_group_that_is_being_loaded_is_not_deleted(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await stable_group(served)
+        served.broker.groups.shard_of(GROUP).state = State.LOADING
+        (row,) = (await served.ask(DeleteGroupsRequest([GROUP]))).results
+
+    assert row.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
