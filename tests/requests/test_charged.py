@@ -55,7 +55,10 @@ def test_a_throttle_time_is_told_by_every_version_that_has_one(request_: type[An
         has = THROTTLE_TIME in fields and covers(fields[THROTTLE_TIME].versions, version)
         before = decoder(message.response, version)(memoryview(body), 0)[0]
 
-        for answer in (response, Encoded(body)):
+        said = Encoded(body, {3: 1})
+        if route.tells:
+            assert route._telling(said, 1234).errors == said.errors
+        for answer in (response, said):
             read = telling(route, answer)
             assert getattr(read, THROTTLE_TIME, 0) == (1234 if has else 0)
             if has:

@@ -1,9 +1,19 @@
+import re
+
 from trio.testing import MockClock
 
+from tests.apis.kit import batch
 from tests.trio_kafka_metrics.kit import harness, read, values
 from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k48_describe_client_quotas import DescribeClientQuotasRequest
+from trio_kafka.testing.scripted_client import request_frame
 from trio_kafka_metrics.requests import MOST_VERSIONS, RequestMetrics
 from trio_kafka_metrics.sketch import TURN_S
 
@@ -16,7 +26,7 @@ def stamps(code: int, *, sent: float = 1.0, error: int = 0, size: int = 100) -> 
     """A request whose hops took 1, 2, 3, 4 and 5 ms."""
     at = [sent - 0.015, sent - 0.014, sent - 0.012, sent - 0.009, sent - 0.005]
     made = Stamps(at[0], at[1], code, 0, size, handled=at[2], answered=at[3], sending=at[4])
-    made.sent, made.error = sent, error
+    made.sent, made.error, made.response_bytes = sent, error, 1
     return made
 
 
@@ -92,8 +102,43 @@ async def test_wanted_they_follow_every_request_until_the_plugin_goes(
         await it.ask(DescribeClientQuotasRequest())
         found = await values(it)
         times = it.parts.planes[0].times
+        assert it.parts.error_counts.active
         await it.host.stop()
 
         assert times.log is None
+        assert not it.parts.error_counts.active
     named = [name for name in found if name.startswith(f"{OF}totaltimems_count")]
     assert named == [f"{OF}totaltimems_count{{request=DescribeClientQuotas}}"]
+
+
+async def test_errors_are_those_of_all_parts_of_an_answer(autojump_clock: MockClock) -> None:
+    """As Kafka counts: each topic and partition of an answer, NONE too; no answer says nothing."""
+    async with harness({"requests": "true"}) as it:
+        assert it.served is not None
+        topic_id = await it.served.create_topic("t", partitions=2)
+
+        def produce(acks: int, *partitions: int) -> ProduceRequest:
+            data = [PartitionProduceData(number, batch(b"x")) for number in partitions]
+            topics = [TopicProduceData(topic_id=topic_id, partition_data=data)]
+            return ProduceRequest(acks=acks, topic_data=topics)
+
+        async with it.served.connect() as client:
+            await client.ask(produce(1, 0, 1, 7), 13)
+            await client.ask(produce(-1, 0, 9), 13)
+            await client.send(request_frame(produce(0, 1), 13))
+            await client.ask(ApiVersionsRequest("a", "1"), 3)
+        asked = [MetadataRequestTopic(name=name) for name in ("t", "none", "nothing")]
+        for _ in range(2):
+            await it.ask(MetadataRequest(asked, allow_auto_topic_creation=False), 12)
+        await it.ask(MetadataRequest(asked[:1]), 12)
+        await it.ask(MetadataRequest(asked[:1]), 12)
+        found = await values(it)
+
+    def errors(api: str) -> dict[str, float]:
+        pattern = re.compile(rf"{OF}errors_total{{error=(\w+),request={api}}}")
+        return {match[1]: found[name] for name in found if (match := pattern.fullmatch(name))}
+
+    assert errors("Produce") == {"NONE": 3, "UNKNOWN_TOPIC_OR_PARTITION": 2}
+    # Of each of four answers: the topic and its two partitions.
+    assert errors("Metadata") == {"NONE": 12, "UNKNOWN_TOPIC_OR_PARTITION": 4}
+    assert errors("CreateTopics") == {"NONE": 1}
