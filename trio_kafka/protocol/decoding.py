@@ -209,7 +209,8 @@ class DecodeWriter:
         mark = self.source.variable("n")
         self.run.append(Neighbour("b", mark, self.source.path))
         self._flush()
-        with self.source.block(f"if {mark} < 0:"):
+        none = "<= 0" if self.source.tags(field) else "< 0"  # in a tag it is an unsigned varint
+        with self.source.block(f"if {mark} {none}:"):
             self.source.add(f"{target} = None")
         with self.source.block("else:"):
             self._struct(field.part, f"{target} = {{}}")

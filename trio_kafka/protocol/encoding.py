@@ -258,7 +258,8 @@ class EncodeWriter:
             return
         held = self._held(value)
         with self.source.block(f"if {held} is None:"):
-            self._with(Neighbour("b", "-1", self.source.path))
+            none = "0" if self.source.tags(field) else "-1"  # in a tag it is an unsigned varint
+            self._with(Neighbour("b", none, self.source.path))
         with self.source.block("else:"):
             self.run.append(Neighbour("b", "1", self.source.path))
             self._struct(field.part, held)
