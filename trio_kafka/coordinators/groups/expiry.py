@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.group import Group
+from trio_kafka.coordinators.groups.pending import Place
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
@@ -71,7 +72,7 @@ def forget_topics(offsets: "Offsets", deleted: Mapping[TopicId, str]) -> Steps[E
     """Tombstones of offsets in topics that are no more. An offset of another topic of that name,
     one that came later, stays.
     """
-    effects = Effects(atomic=False)
+    gone: dict[Place, None] = {}
     for number, group_id in enumerate(tuple(offsets.by_group), 1):
         if number % _A_STEP == 0:
             yield
@@ -79,7 +80,10 @@ def forget_topics(offsets: "Offsets", deleted: Mapping[TopicId, str]) -> Steps[E
         for topic_id, topic in deleted.items():
             for partition, value in topics.get(topic, {}).items():
                 if value.topic_id in (ZERO_TOPIC_ID, topic_id):
-                    effects.records.append(
-                        CoordinatorRecord(OffsetCommitKey(group_id, topic, partition))
-                    )
-    return effects
+                    gone[group_id, topic, partition] = None
+    names = {topic: topic_id for topic_id, topic in deleted.items()}
+    for place, value in offsets.pending.places():
+        if place[1] in names and value.topic_id in (ZERO_TOPIC_ID, names[place[1]]):
+            gone[place] = None
+    records = [CoordinatorRecord(OffsetCommitKey(*place)) for place in gone]
+    return Effects(records=records, atomic=False)

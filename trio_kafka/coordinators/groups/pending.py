@@ -50,6 +50,13 @@ class Pending:
             if group == group_id:
                 yield topic, partition
 
+    def places(self) -> Iterator[tuple[Place, OffsetCommitValue]]:
+        """What would be stored where, were all transactions committed; older ones come too."""
+        for waiting in self._by_producer.values():
+            for place, one in waiting.items():
+                if one.value is not None:
+                    yield place, one.value
+
     def has_group(self, group_id: str) -> bool:
         return any(True for _ in self.of_group(group_id))
 

@@ -1,0 +1,65 @@
+"""The coordinator of a broker: where groups are, and answers of several shards as one."""
+
+import pytest
+from attrs import evolve
+from trio.testing import MockClock
+
+from tests.apis.kit import broker
+from tests.apis.test_k09_offset_fetch import commit
+from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.placing import partition_of
+from trio_kafka.coordinators.shard import State
+from trio_kafka.errors import ErrorCode, KafkaError
+
+
+def names(groups: Groups, ticket: Ticket, _now_ms: int) -> Effects:
+    return Effects().answer(ticket, sorted(groups.by_id))
+
+
+async def test_a_group_is_where_its_hash_says(autojump_clock: MockClock) -> None:
+    async with broker({"offsets.topic.num.partitions": "7"}) as served:
+        groups = served.broker.groups
+        assert groups.partition_of("group") == partition_of("group", 7)
+        with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"):
+            groups.leader_of("group")
+        with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+            groups.shard_of("group")
+
+        await served.serve_groups("group")
+
+        assert groups.leader_of("group") == 1
+        number = partition_of("group", 7)
+        assert groups.shard_of("group") is groups.runtime.shards[number]
+
+
+async def test_several_groups_are_asked_at_once(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await served.serve_groups("a", "b", "c")
+        for name in ("a", "b"):
+            await commit(served, name, "t", 0, 7)
+        groups = served.broker.groups
+        groups.shard_of("c").state = State.LOADING
+
+        one, other, error = groups.submit_many(
+            "X", [(name, names) for name in ("a", "b", "c")], list
+        )
+        assert (one, other) == (["a"], ["b"])
+        assert error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+        found = groups.submit_everywhere("X", names, list)
+        assert sum(one == [] for one in found) == 47
+        assert sorted(name for one in found if isinstance(one, list) for name in one) == ["a", "b"]
+
+
+async def test_settings_that_change_are_obeyed(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.serve_groups("g")
+        groups = served.broker.groups
+        config = served.broker.config
+        assert groups.shard_of("g").machine.settings.consumer_assignment_interval_ms == 1000
+
+        groups.obey(evolve(config, group_consumer_assignment_interval_ms=5))
+
+        assert groups.shard_of("g").machine.settings.consumer_assignment_interval_ms == 5

@@ -1,0 +1,173 @@
+"""Offsets that go by themselves, and groups that go with them."""
+
+import pytest
+from attrs import evolve
+
+from tests.coordinators.groups.test_commits import (
+    T0,
+    ask,
+    driver,
+    one,
+    simple,
+    store,
+    transactional,
+)
+from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.kind import ClassicGroups
+from trio_kafka.coordinators.groups.commits import Commit, commit
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.model import TopicId
+from trio_kafka.testing.machines import MachineDriver
+
+DAY_MS = 86_400_000
+CHECK_MS = 600_000
+ID = TopicId(bytes(15) + b"\x07")
+OTHER_ID = TopicId(bytes(15) + b"\x08")
+
+
+def classic_driver(retention_ms: int = DAY_MS) -> MachineDriver[Groups]:
+    settings = GroupSettings(offsets_retention_ms=retention_ms)
+    return MachineDriver(lambda: Groups((ClassicGroups,), simple=simple, settings=settings))
+
+
+def offsets(groups: MachineDriver[Groups]) -> list[int]:
+    return [found.offset for topic in ask(groups, T0) for found in topic.partitions]
+
+
+def test_an_offset_that_nobody_renews_expires_with_its_group() -> None:
+    groups = classic_driver()
+    store(groups, one(7))
+
+    groups.advance(DAY_MS - CHECK_MS)
+    assert offsets(groups) == [7]
+    groups.advance(2 * CHECK_MS)
+
+    assert offsets(groups) == [-1]
+    assert groups.machine.by_id == {}
+    assert groups.reload().machine.by_id == {}
+
+
+def test_one_that_is_renewed_stays() -> None:
+    groups = classic_driver()
+    for offset in range(5):
+        store(groups, one(offset))
+        groups.advance(DAY_MS // 2)
+
+    assert offsets(groups) == [4]
+
+
+def test_a_retention_that_the_client_asked_for_counts() -> None:
+    groups = classic_driver()
+    asked = Commit(group_id="g", version=2, retention_ms=3 * DAY_MS, topics=one(7))
+    groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+
+    groups.advance(2 * DAY_MS)
+    assert offsets(groups) == [7]
+    groups.advance(DAY_MS + CHECK_MS)
+    assert offsets(groups) == [-1]
+
+
+def test_what_a_member_reads_does_not_expire() -> None:
+    groups = classic_driver()
+    store(groups, one(7))
+    store(groups, one(8, topic="u"))
+    group = groups.machine.by_id["g"]
+    assert isinstance(group, ClassicGroup)
+    group.protocol_type, group.since_ms, group.topics = "consumer", 0, frozenset({"t"})
+
+    groups.advance(2 * DAY_MS)
+
+    assert [record.key.topic for record in groups.records if record.value is None] == ["u"]
+    assert offsets(groups) == [7]
+
+
+def test_the_retention_of_an_empty_group_begins_when_it_became_empty() -> None:
+    groups = classic_driver()
+    store(groups, one(7))
+    group = groups.machine.by_id["g"]
+    assert isinstance(group, ClassicGroup)
+    group.protocol_type, group.since_ms, group.topics = (
+        "consumer",
+        groups.now_ms + DAY_MS,
+        frozenset(),
+    )
+
+    groups.advance(DAY_MS + 2 * CHECK_MS)
+    assert offsets(groups) == [7]
+    groups.advance(DAY_MS)
+    assert offsets(groups) == [-1]
+
+
+def test_what_a_transaction_may_still_change_does_not_expire() -> None:
+    groups = classic_driver()
+    store(groups, one(7))
+    transactional(groups.machine, 1, 9)
+
+    groups.advance(2 * DAY_MS)
+    assert offsets(groups) == [7]
+    groups.machine.end_transaction(1, committed=False)
+    groups.advance(CHECK_MS)
+    assert offsets(groups) == [-1]
+
+
+def test_many_groups_are_looked_at_in_steps_and_their_tombstones_may_be_parted() -> None:
+    groups = classic_driver()
+    for number in range(200):
+        store(groups, one(7), f"g{number}")
+    steps = groups.machine.timer(("expire-group-metadata",), groups.now_ms + 2 * DAY_MS)
+    assert not isinstance(steps, Effects)
+
+    pauses, effects = 0, None
+    while effects is None:
+        try:
+            next(steps)
+            pauses += 1
+        except StopIteration as end:
+            effects = end.value
+
+    assert pauses == 4
+    assert not effects.atomic
+    assert len(effects.records) == 400
+
+
+@pytest.mark.parametrize(("topic_id", "left"), [(ID, [-1]), (OTHER_ID, [7]), (bytes(16), [-1])])
+def test_offsets_of_a_deleted_topic_go_but_not_those_of_another_with_its_name(
+    topic_id: bytes, left: list[int]
+) -> None:
+    groups = driver()
+    store(groups, one(7, topic_id=topic_id))
+    store(groups, one(8, topic="u", topic_id=topic_id))
+    delta = MetadataDelta(MetadataImage())
+    delta.deleted_topics[ID] = "t"
+
+    for change in groups.machine.image_changed(delta, evolve(MetadataImage(), offset=5)):
+        groups.apply(change)
+
+    assert offsets(groups) == left
+    assert groups.machine.offsets.get("g", "u", 0) is not None
+    assert groups.machine.image.offset == 5
+
+
+def test_what_is_pending_in_a_deleted_topic_goes_too() -> None:
+    groups = driver()
+    store(groups, one(7, 1))
+    transactional(groups.machine, 1, 9)
+    delta = MetadataDelta(MetadataImage())
+    delta.deleted_topics[ID] = "t"
+
+    for change in groups.machine.image_changed(delta, MetadataImage()):
+        groups.apply(change)
+
+    assert groups.machine.offsets.pending.open == 0
+    groups.machine.end_transaction(1, committed=True)
+    assert offsets(groups) == [-1]
+
+
+def test_expiry_is_looked_for_again_and_again() -> None:
+    groups = driver()
+    groups.advance(10 * CHECK_MS + 1)
+    assert groups.timers == {("expire-group-metadata",): CHECK_MS - 1}

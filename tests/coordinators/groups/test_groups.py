@@ -1,0 +1,116 @@
+"""The machine of a shard: who knows what, and what is passed on to whom."""
+
+import pytest
+
+from tests.coordinators.groups.test_commits import simple
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
+from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.protocol.stored.groups.classic import (
+    GroupMetadataKey,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+
+
+class Kind:
+    """A kind that notes what it is told."""
+
+    timers = frozenset({"mine"})
+
+    def __init__(self, _groups: Groups) -> None:
+        self.seen: list[object] = []
+        self.replays = {GroupMetadataKey: lambda key, value: self.seen.append((key.group, value))}
+
+    def loaded(self, now_ms: int) -> Effects:
+        return Effects().set_timer(("mine", now_ms), 1)
+
+    def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects:
+        self.seen.append(("image", now_ms))
+        return Effects()
+
+    def timer(self, key: TimerKey, now_ms: int) -> Effects:
+        self.seen.append((key, now_ms))
+        return Effects()
+
+
+def machine() -> tuple[Groups, Kind]:
+    groups = Groups((Kind,), simple=simple)
+    (_, kind) = groups.kinds
+    assert isinstance(kind, Kind)
+    return groups, kind
+
+
+def test_records_and_timers_go_to_who_knows_them() -> None:
+    groups, kind = machine()
+
+    groups.replay(CoordinatorRecord(GroupMetadataKey("g")))
+    groups.replay(CoordinatorRecord("nobody's"))
+    groups.replay_transactional(1, CoordinatorRecord(GroupMetadataKey("h")))
+    groups.timer(("mine", 3), 5)
+
+    assert kind.seen == [("g", None), ("h", None), (("mine", 3), 5)]
+
+
+def test_what_each_kind_does_when_all_is_loaded_is_done() -> None:
+    groups, _ = machine()
+
+    keys = [timer.key for timer in groups.loaded(5).timers]
+
+    assert keys == [("expire-group-metadata",), ("mine", 5)]
+
+
+def test_new_metadata_are_told_to_who_has_groups() -> None:
+    groups, kind = machine()
+    delta, image = MetadataDelta(MetadataImage()), MetadataImage()
+
+    assert groups.image_changed(delta, image) == []
+    assert groups.image is image
+
+    groups.replay(
+        CoordinatorRecord(OffsetCommitKey("g", "t", 0), OffsetCommitValue(1, metadata=""))
+    )
+    newer = MetadataImage()
+    changes = groups.image_changed(delta, newer)
+    assert groups.image is image
+    for change in changes:
+        change(groups, 7)
+    assert groups.image is newer
+    assert kind.seen == [("image", 7)]
+
+
+def test_a_group_that_is_not_there_is_found_by_nobody_or_made() -> None:
+    groups, _ = machine()
+
+    with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND: Group g not found"):
+        groups.group("g")
+    made = groups.known("g")
+    assert groups.known("g") is groups.group("g") is made
+
+
+def test_a_group_may_have_settings_of_its_own() -> None:
+    own = {"g": GroupSettings(consumer_session_timeout_ms=50_000)}
+    groups = Groups(simple=simple, own_settings=own)
+
+    assert groups.settings_of("g").consumer_session_timeout_ms == 50_000
+    assert groups.settings_of("h") is DEFAULT_GROUP_SETTINGS
+    own.clear()  # it is looked up when it is asked for
+    assert groups.settings_of("g") is DEFAULT_GROUP_SETTINGS
+
+
+def test_as_many_groups_as_can_be_shown_have_nodes() -> None:
+    groups, _ = machine()
+    for number in range(203):
+        groups.known(f"g{number}")
+    parent = Node("shard", "part")
+
+    nodes = list(groups.nodes(parent))
+
+    assert len(nodes) == 201
+    assert nodes[0].path == "shard/g0"
+    assert nodes[0].figures()["state"] == "Empty"
+    assert nodes[-1].name == "3 more groups"

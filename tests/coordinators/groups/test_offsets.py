@@ -1,0 +1,123 @@
+"""Offsets against a simple model, through crashes; and what old brokers wrote."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.coordinators.groups.test_commits import AskedTopic, ask, one, simple, store
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.groups.classic.kind import ClassicGroups
+from trio_kafka.coordinators.groups.commits import Commit, commit, delete
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import ZERO_TOPIC_ID
+from trio_kafka.protocol.stored.groups.classic import (
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
+)
+from trio_kafka.testing.machines import MachineDriver
+
+RETENTION_MS = 3_600_000
+CHECK_MS = 600_000
+GROUPS, TOPICS, PARTITIONS = ("g", "h"), ("t", "u"), (0, 1)
+PLACES = st.tuples(st.sampled_from(GROUPS), st.sampled_from(TOPICS), st.sampled_from(PARTITIONS))
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("commit"), PLACES),
+        st.tuples(st.just("commit"), PLACES),
+        st.tuples(st.just("delete"), PLACES),
+        st.tuples(st.just("refused"), PLACES),
+        st.tuples(st.just("uncommitted"), PLACES),
+        st.tuples(st.just("crash"), st.none()),
+        st.tuples(st.just("wait"), st.integers(1, 5)),
+    ),
+    max_size=40,
+)
+SETTINGS = GroupSettings(offsets_retention_ms=RETENTION_MS, retention_check_interval_ms=CHECK_MS)
+
+
+def all_groups() -> Groups:
+    return Groups((ClassicGroups,), simple=simple, settings=SETTINGS)
+
+
+@given(STEPS)
+def test_what_is_told_is_what_was_committed_last(steps) -> None:
+    driver: MachineDriver[Groups] = MachineDriver(all_groups)
+    model: dict[tuple[str, str, int], tuple[int, int]] = {}  # offset, and when
+
+    for number, (what, argument) in enumerate(steps, 1):
+        if what == "commit":
+            group, topic, partition = argument
+            store(driver, one(number, partition, topic=topic), group)
+            model[argument] = number, driver.now_ms
+        elif what == "delete":
+            group, topic, partition = argument
+            asked = [AskedTopic(topic, ZERO_TOPIC_ID, [partition])]
+            ticket = driver.submit(lambda m, t, now, g=group, a=asked: delete(m, g, a, t, now))
+            if isinstance(driver.answers[ticket], KafkaError):
+                assert driver.answers[ticket].code is ErrorCode.GROUP_ID_NOT_FOUND
+                assert not any(place[0] == group for place in model)
+            model.pop(argument, None)
+        elif what == "refused":
+            driver.refuse = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            ticket = driver.submit(committing(argument, number))
+            assert driver.answers[ticket] is driver.refuse
+            driver.refuse = None
+        elif what == "uncommitted":
+            driver.hold = True
+            ticket = driver.submit(committing(argument, number))
+            assert ticket not in driver.answers
+            driver = driver.reload()  # it was never answered, and is lost
+        elif what == "crash":
+            driver = driver.reload()
+        else:
+            driver.advance(argument * CHECK_MS)
+            check_expiry(driver, model)
+
+        for place in ((g, t, p) for g in GROUPS for t in TOPICS for p in PARTITIONS):
+            assert told(driver, place) == model.get(place, (-1, 0))[0]
+
+
+def committing(place, number):
+    group, topic, partition = place
+    asked = Commit(group_id=group, topics=one(number, partition, topic=topic))
+    return lambda machine, ticket, now: commit(machine, asked, ticket, now)
+
+
+def told(driver, place) -> int:
+    group, topic, partition = place
+    asked = AskedTopic(topic, ZERO_TOPIC_ID, [partition])
+    return ask(driver, asked, group_id=group)[0].partitions[0].offset
+
+
+def check_expiry(driver, model) -> None:
+    """What is older than its retention goes at the next look; what is younger stays."""
+    for place, (_, at_ms) in list(model.items()):
+        age_ms = driver.now_ms - at_ms
+        gone = told(driver, place) == -1
+        assert gone or age_ms < RETENTION_MS + CHECK_MS
+        assert not gone or age_ms >= RETENTION_MS
+        if gone:
+            del model[place]
+
+
+def test_what_brokers_before_0_9_wrote_is_read() -> None:
+    driver: MachineDriver[Groups] = MachineDriver(all_groups)
+    key = LegacyOffsetCommitKey("g", "t", 0)
+
+    driver.machine.replay(CoordinatorRecord(key, LegacyOffsetCommitValue(7, "m", 5)))
+    assert told(driver, ("g", "t", 0)) == 7
+    driver.machine.replay(CoordinatorRecord(key))
+    assert told(driver, ("g", "t", 0)) == -1
+
+
+def test_offsets_are_counted() -> None:
+    driver: MachineDriver[Groups] = MachineDriver(all_groups)
+    for partition in (0, 0, 1):
+        store(driver, one(1, partition))
+    assert driver.machine.offsets.count == 2
+    driver.machine.offsets.remove("g", "t", 0)
+    driver.machine.offsets.remove("g", "t", 0)
+    assert driver.machine.offsets.count == 1
+    driver.machine.offsets.remove("g", "t", 1)
+    assert driver.machine.offsets.by_group == {}

@@ -1,0 +1,53 @@
+"""What groups obey: the broker's settings, and those of a group over them."""
+
+from trio_kafka.config.load import broker_config
+from trio_kafka.coordinators.groups.settings import (
+    DEFAULT_GROUP_SETTINGS,
+    group_settings,
+    own_group_settings,
+)
+
+
+def test_the_defaults_are_those_of_the_broker() -> None:
+    assert group_settings(broker_config({})) == DEFAULT_GROUP_SETTINGS
+
+
+def test_the_brokers_settings_are_obeyed() -> None:
+    config = broker_config(
+        {
+            "offset.metadata.max.bytes": "10",
+            "offsets.retention.minutes": "2",
+            "offsets.retention.check.interval.ms": "3",
+            "group.initial.rebalance.delay.ms": "4",
+            "group.min.session.timeout.ms": "5",
+            "group.max.session.timeout.ms": "6",
+            "group.max.size": "7",
+            "group.consumer.max.size": "8",
+            "group.consumer.migration.policy": "Upgrade",
+            "group.consumer.regex.refresh.interval.ms": "10000",
+            "group.coordinator.rebalance.protocols": "classic",
+        }
+    )
+
+    found = group_settings(config)
+
+    assert (found.offset_metadata_max_bytes, found.offsets_retention_ms) == (10, 120_000)
+    assert found.retention_check_interval_ms == 3
+    assert found.initial_rebalance_delay_ms == 4
+    assert (found.min_session_timeout_ms, found.max_session_timeout_ms) == (5, 6)
+    assert (found.max_size, found.consumer_max_size) == (7, 8)
+    assert found.consumer_migration_policy == "upgrade"
+    assert found.consumer_regex_refresh_interval_ms == 10_000
+    assert found.protocols == ("classic",)
+
+
+def test_a_groups_own_settings_lie_over_them_within_the_brokers_bounds() -> None:
+    config = broker_config({"group.consumer.assignment.interval.ms": "77"})
+    common = group_settings(config)
+    own = {"consumer.session.timeout.ms": "50000", "consumer.heartbeat.interval.ms": "1"}
+
+    found = own_group_settings(config, common, own)
+
+    assert found.consumer_session_timeout_ms == 50_000
+    assert found.consumer_heartbeat_interval_ms == 5000
+    assert found.consumer_assignment_interval_ms == 77

@@ -1,0 +1,42 @@
+"""Effects: two of them as one."""
+
+import pytest
+
+from trio_kafka.coordinators.effects import (
+    CancelTimer,
+    CoordinatorRecord,
+    Effects,
+    SetTimer,
+    answered,
+    no_effects,
+)
+
+RECORD = CoordinatorRecord("a")
+
+
+def test_two_are_one_in_their_order() -> None:
+    one = answered("x", 1).set_timer(("a",), 5)
+    other = Effects(records=[RECORD]).answer("y", 2).cancel_timer(("a",))
+
+    both = one.join(other)
+
+    assert both.records == [RECORD]
+    assert both.answers == [("x", 1), ("y", 2)]
+    assert both.timers == [SetTimer(("a",), 5), CancelTimer(("a",))]
+
+
+def test_what_is_said_of_records_is_said_of_both() -> None:
+    loose = Effects(records=[RECORD], atomic=False)
+
+    assert not no_effects().join(loose).atomic
+    assert Effects(records=[RECORD]).join(loose).atomic
+    assert not no_effects().join(Effects(records=[RECORD], replays=False)).replays
+
+
+def test_what_cannot_be_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="with records that are not"):
+        Effects(records=[RECORD]).join(Effects(records=[RECORD], replays=False))
+    with pytest.raises(ValueError, match="what becomes of their records"):
+        Effects(committed=lambda _now_ms: Effects()).join(
+            Effects(committed=lambda _now_ms: Effects())
+        )

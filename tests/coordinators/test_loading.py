@@ -1,0 +1,204 @@
+"""Loading: every record in its order, what cannot be read is skipped and told, transactions end."""
+
+import tarfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.kit import broker
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.loading import Loaded, load
+from trio_kafka.coordinators.stored import decode_record, encode_record
+from trio_kafka.log.log import Log
+from trio_kafka.protocol.stored.groups.classic import (
+    GroupMetadataKey,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMetadataKey
+from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.replication.append import append_own
+from trio_kafka.replication.partition import Partition
+
+DATA = Path(__file__).parent / "data"
+
+
+class Reader:
+    """A machine that only notes what it is given."""
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+
+    def replay(self, record: CoordinatorRecord) -> None:
+        self.seen.append(record.key.partition)
+
+    def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
+        self.seen.append((producer_id, record.key.partition))
+
+    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+        self.seen.append((producer_id, committed))
+
+
+def stored(number: int) -> Record:
+    key, value = encode_record(
+        CoordinatorRecord(OffsetCommitKey("g", "t", number), OffsetCommitValue(1, metadata=""))
+    )
+    return Record(key=key, value=value, timestamp=1)
+
+
+def put(partition: Partition, *records: Record, **fields: object) -> None:
+    write(partition, encode_batch(records, **fields))  # type: ignore[arg-type]
+
+
+def write(partition: Partition, batch: bytes) -> None:
+    append_own(partition, memoryview(bytearray(batch)), acks=-1)
+
+
+@asynccontextmanager
+async def a_partition(settings: dict[str, str] | None = None) -> AsyncIterator[Partition]:
+    async with broker(settings) as served:
+        await served.create_topic("x")
+        yield served.broker.replicas.partition("x", 0)
+
+
+async def read(log: Log, buffer: int = 1 << 20) -> tuple[list[object], Loaded]:
+    reader = Reader()
+    loaded = await load(log, reader, name="x-0", buffer=buffer, elapsed=trio.current_time)
+    return reader.seen, loaded
+
+
+async def test_all_records_are_replayed_in_their_order(autojump_clock: MockClock) -> None:
+    async with a_partition({"log.segment.bytes": "1048576"}) as partition:
+        for number in range(0, 300, 3):
+            put(partition, stored(number), stored(number + 1), stored(number + 2))
+
+        for buffer in (1, 1000, 1 << 20):
+            seen, loaded = await read(partition.local_log(), buffer)
+            assert seen == list(range(300))
+            assert (loaded.end, loaded.records, loaded.unknown, loaded.broken) == (300, 300, 0, 0)
+
+
+async def test_an_unknown_type_is_skipped_and_a_broken_record_told(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with a_partition() as partition:
+        put(
+            partition,
+            stored(0),
+            Record(key=b"\x00\x63", value=b"?", timestamp=1),
+            Record(key=b"\x00\x01", value=b"?", timestamp=1),
+            Record(key=None, value=b"?", timestamp=1),
+            stored(4),
+        )
+        seen, loaded = await read(partition.local_log())
+
+    assert seen == [0, 4]
+    assert (loaded.unknown, loaded.broken, loaded.end) == (1, 2, 5)
+    told = [record.getMessage() for record in caplog.records]
+    assert sum("unknown type" in line for line in told) == 1
+    assert sum("cannot be read" in line for line in told) == 2
+
+
+async def test_a_broken_batch_costs_no_other(autojump_clock: MockClock) -> None:
+    async with a_partition() as partition:
+        put(partition, stored(0))
+        broken = bytearray(encode_batch([stored(1), stored(2)]))
+        broken[-1] ^= 0xFF
+        write(partition, bytes(broken))
+        put(partition, stored(3))
+
+        seen, loaded = await read(partition.local_log())
+
+    assert seen == [0, 3]
+    assert (loaded.broken, loaded.end) == (1, 4)
+
+
+async def test_records_of_transactions_wait_for_their_marker(autojump_clock: MockClock) -> None:
+    async with a_partition() as partition:
+        transaction = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+        put(partition, stored(0), transactional=True, **transaction)
+        put(partition, stored(1))
+        marker = Marker(committed=True, coordinator_epoch=0)
+        write(partition, encode_marker(marker, producer_id=7, producer_epoch=0, timestamp=1))
+        abort = Marker(committed=False, coordinator_epoch=0)
+        write(partition, encode_marker(abort, producer_id=8, producer_epoch=0, timestamp=1))
+
+        seen, _ = await read(partition.local_log())
+
+    assert seen == [(7, 0), 1, (7, True), (8, False)]
+
+
+class Passes(trio.abc.Instrument):
+    """How often the loop went round."""
+
+    count = 0
+
+    def after_io_wait(self, timeout: float) -> None:
+        self.count += 1
+
+
+async def test_loading_lets_others_run(autojump_clock: MockClock) -> None:
+    async with a_partition() as partition:
+        for _ in range(5):
+            put(partition, *(stored(number) for number in range(100)))
+        readings = iter(range(1_000_000))
+        passes = Passes()
+        trio.lowlevel.add_instrument(passes)
+        await load(
+            partition.local_log(),
+            Reader(),
+            name="x-0",
+            buffer=1 << 20,
+            elapsed=lambda: float(next(readings)),  # each look is a second later
+        )
+        trio.lowlevel.remove_instrument(passes)
+
+    assert passes.count > 20  # a slice is over after each twenty records
+
+
+def kafkas_log() -> bytes:
+    """`__consumer_offsets-0` as Apache Kafka 4.4 wrote it: groups of all kinds, a transaction."""
+    with tarfile.open(DATA / "consumer_offsets.tar.gz") as archive:
+        segment = archive.extractfile("__consumer_offsets-0/00000000000000000000.log")
+        assert segment is not None
+        return segment.read()
+
+
+async def test_what_kafka_wrote_is_read(autojump_clock: MockClock) -> None:
+    machine = Groups((ClassicGroups,), simple=simple_group)
+    async with a_partition() as partition:
+        write(partition, kafkas_log())
+        loaded = await load(
+            partition.local_log(), machine, name="x-0", buffer=100, elapsed=trio.current_time
+        )
+
+    assert (loaded.unknown, loaded.broken) == (0, 0)
+    assert (loaded.end, loaded.records) == (41, 40)
+    found = {
+        (group, topic, partition): (value.offset, value.metadata)
+        for group in machine.by_id
+        for topic, partitions in machine.offsets.of_group(group).items()
+        for partition, value in partitions.items()
+    }
+    assert found["sample-tx-group", "plain", 0] == (7, "m")
+    assert machine.offsets.pending.open == 0
+
+
+def test_what_is_written_here_is_what_kafka_writes() -> None:
+    content, seen = kafkas_log(), set()
+    for position, header in iterate_headers(content):
+        for record in [] if header.is_control else read_records(content, position, header):
+            decoded = decode_record(record.key or b"", record.value)
+            assert encode_record(decoded) == (record.key, record.value)
+            latest = CoordinatorRecord(decoded.key, decoded.value)
+            assert encode_record(latest) == (record.key, record.value)
+            seen.add(type(decoded.key))
+
+    assert {OffsetCommitKey, GroupMetadataKey, ConsumerGroupMetadataKey} <= seen

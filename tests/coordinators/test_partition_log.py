@@ -1,0 +1,132 @@
+"""The log of a shard: batches in a partition, commits, what is told instead of a log's errors."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from attrs import evolve
+from trio.testing import MockClock
+
+from tests.apis.kit import broker
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.partition_log import PartitionLog, as_coordinator
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.queries import read_bytes
+from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
+from trio_kafka.records.batch import iterate_headers, read_records
+from trio_kafka.records.compression import Codec
+
+
+def record(number: int, size: int = 0) -> CoordinatorRecord:
+    return CoordinatorRecord(
+        OffsetCommitKey("g", "t", number), OffsetCommitValue(number, metadata="m" * size)
+    )
+
+
+@asynccontextmanager
+async def a_log(
+    settings: Mapping[str, str] | None = None, codec: Codec = Codec.NONE
+) -> AsyncIterator[PartitionLog]:
+    async with broker(settings) as served:
+        await served.create_topic("x", configs={"max.message.bytes": "10000"})
+        replicas = served.broker.replicas
+        partition = replicas.partition("x", 0)
+        yield PartitionLog(partition, partition.leader_epoch, replicas.produce, codec)
+
+
+async def batches(log: PartitionLog) -> list[list[int]]:
+    """The offsets that the records commit, batch by batch."""
+    content = await read_bytes(log.partition.local_log(), 0, 1 << 20)
+    return [
+        [int.from_bytes(one.key[-4:]) for one in read_records(content, at, header) if one.key]
+        for at, header in iterate_headers(content)
+    ]
+
+
+async def test_records_of_one_event_are_one_batch(autojump_clock: MockClock) -> None:
+    async with a_log(codec=Codec.GZIP) as log:
+        written = log.append([record(1), record(2)], 5)
+
+        assert log.committed(written)
+        assert log.committed(log.append([record(3)], 6))
+        assert await batches(log) == [[1, 2], [3]]
+        content = await read_bytes(log.partition.local_log(), 0, 1 << 20)
+        headers = [header for _, header in iterate_headers(content)]
+        assert [header.base_sequence for header in headers] == [0, 0]  # as Kafka writes them
+        assert [header.max_timestamp for header in headers] == [5, 6]
+        assert {header.codec for header in headers} == {Codec.GZIP}
+
+
+async def test_what_is_too_large_is_refused_whole_or_parted(autojump_clock: MockClock) -> None:
+    async with a_log() as log:
+        many = [record(number, 1000) for number in range(25)]
+
+        with pytest.raises(KafkaError) as error:
+            log.append(many, 5)
+        assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert await batches(log) == []
+
+        assert log.committed(log.append(many, 5, atomic=False))
+        found = await batches(log)
+        assert [number for part in found for number in part] == list(range(25))
+        assert [len(part) for part in found] == [9, 9, 7]
+
+
+async def test_what_is_not_durable_yet_is_not_committed(autojump_clock: MockClock) -> None:
+    async with a_log({"log.flush.interval.messages": "1"}) as log:
+        moved = trio.Event()
+        written = log.append([record(1)], 5)
+        assert not log.committed(written)
+
+        log.watch(written, moved.set)
+        await moved.wait()
+
+        assert log.committed(written)
+        log.unwatch()
+        assert log.partition not in log._purgatory.watchers
+
+
+async def test_too_few_replicas_in_sync_make_a_coordinator_unavailable(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_log() as log:
+        log.partition.settings = evolve(log.partition.settings, min_insync_replicas=1)
+        log.partition.isr = ()
+
+        with pytest.raises(KafkaError) as error:
+            log.append([record(1)], 5)
+
+        assert error.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+async def test_another_epoch_has_another_coordinator(autojump_clock: MockClock) -> None:
+    async with a_log() as log:
+        log.leader_epoch += 1
+        with pytest.raises(KafkaError) as error:
+            log.append([record(1)], 5)
+        assert error.value.code is ErrorCode.NOT_COORDINATOR
+
+        log.leader_epoch -= 1
+        written = log.append([record(1)], 5)
+        log.partition.delete()
+        with pytest.raises(KafkaError) as error:
+            log.committed(written)
+        assert error.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.FENCED_INSTANCE_ID),
+    ],
+)
+def test_a_logs_errors_are_told_as_coordinators_tell_them(code: ErrorCode, told: ErrorCode) -> None:
+    assert as_coordinator(KafkaError(code)).code is told

@@ -1,0 +1,196 @@
+"""The shards of a broker: they come and go with their partitions, and are loaded beside others."""
+
+import pytest
+import trio
+from attrs import evolve
+from trio.testing import MockClock
+
+from tests.apis.kit import broker, delete_topic
+from tests.apis.test_k08_offset_commit import commits, part, stored
+from tests.apis.test_k09_offset_fetch import commit
+from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.shard import State
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.model import NodeId
+from trio_kafka.protocol.messages.k08_offset_commit import OffsetCommitRequest
+from trio_kafka.steps import Steps
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import fault_on, simulated_world
+
+TOPIC = "__consumer_offsets"
+
+
+async def serve(served: ServedBroker) -> None:
+    await served.create_topic("t")
+    await served.serve_groups("g")
+
+
+def lead_elsewhere(served: ServedBroker, number: int) -> None:
+    """Let broker 7 lead a partition of the offsets topic, in the eyes of the coordinator."""
+    image = served.broker.metadata.image
+    delta = MetadataDelta(image)
+    topic = delta.topic(image.topics[TOPIC].id)
+    assert topic is not None
+    state = evolve(topic.partitions[number], leader=NodeId(7), leader_epoch=9)
+    delta.set_partition(topic, number, state)
+    for _ in served.broker.groups.publish(delta, delta.apply(image.offset, image.epoch, 0)):
+        pass
+
+
+async def settle() -> None:
+    """Let what was begun come to its end."""
+    await trio.sleep(1.0)
+
+
+async def test_each_partition_that_is_led_here_has_a_shard(autojump_clock: MockClock) -> None:
+    async with broker({"offsets.topic.num.partitions": "7"}) as served:
+        runtime = served.broker.groups.runtime
+        assert runtime.count is None
+        await serve(served)
+        await settle()
+
+        assert sorted(runtime.shards) == list(range(7))
+        assert {shard.state for shard in runtime.shards.values()} == {State.ACTIVE}
+        assert runtime.count == 7
+
+
+async def test_what_was_committed_is_there_after_a_restart(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with served_broker(world) as served:
+        await serve(served)
+        await commit(served, "g", "t", 0, 7)
+    async with served_broker(world, {"offsets.topic.num.partitions": "3"}) as served:
+        await served.serve_groups("g")
+
+        assert stored(served, "g", "t", 0) == 7
+        assert served.broker.groups.runtime.count == 50  # as many as the topic has
+
+
+async def test_partitions_that_are_led_elsewhere_have_none(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await serve(served)
+        groups = served.broker.groups
+        shard, others = groups.shard_of("g"), len(groups.runtime.shards) - 1
+        lead_elsewhere(served, groups.partition_of("g"))
+
+        assert shard.state is State.UNLOADED
+        with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+            groups.shard_of("g")
+        assert len(groups.runtime.shards) == others
+        assert groups.leader_of("g") == 7
+
+
+async def test_with_their_topic_all_shards_go(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await serve(served)
+        await commit(served, "g", "t", 0, 7)
+        await delete_topic(served, TOPIC)
+        await settle()
+        assert served.broker.groups.runtime.shards == {}
+
+        await served.serve_groups("g")  # a new one, in which nobody has committed
+        assert stored(served, "g", "t", 0) is None
+
+
+async def test_an_event_that_fails_makes_its_shard_load_anew(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with broker() as served:
+        await serve(served)
+        await commit(served, "g", "t", 0, 7)
+        shard = served.broker.groups.shard_of("g")
+
+        def fail(machine: Groups, _now_ms: int) -> Effects:
+            machine.offsets.by_group.clear()  # what it knows is wrong now
+            raise ValueError("a bug")
+
+        shard.apply(fail)
+        assert shard.state is State.UNLOADED
+        await served.serve_groups("g")
+
+        assert served.broker.groups.shard_of("g") is not shard
+        assert stored(served, "g", "t", 0) == 7
+    assert "event failed" in caplog.text
+
+
+async def test_a_broken_invariant_is_not_swallowed(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await serve(served)
+
+        def fail(_machine: Groups, _now_ms: int) -> Effects:
+            raise InvariantError("what can never be")
+
+        with pytest.raises(InvariantError):
+            served.broker.groups.shard_of("g").apply(fail)
+
+
+async def test_what_takes_steps_is_worked_on_beside_others(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await serve(served)
+        shard = served.broker.groups.shard_of("g")
+        seen = []
+
+        def slowly(_machine: Groups, _now_ms: int) -> Steps[Effects]:
+            for number in range(3):
+                seen.append(number)
+                yield
+            return Effects()
+
+        shard.apply(slowly)
+        await commit(served, "g", "t", 0, 7)  # has waited for its turn
+
+        assert seen == [0, 1, 2]
+        assert stored(served, "g", "t", 0) == 7
+
+
+async def test_a_disk_that_fails_costs_its_groups_alone(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    settings = {"log.dirs": "/a,/b", "metadata.log.dir": "/a"}
+    async with served_broker(world, settings) as served:
+        await serve(served)
+        names = [f"g{number}" for number in range(20)]
+        await served.serve_groups(*names)
+        replicas, groups = served.broker.replicas, served.broker.groups
+        lost = {
+            name
+            for name in names
+            if replicas.partition(TOPIC, groups.partition_of(name)).at
+            in served.broker.logs.directories[1].logs
+        }
+        assert 0 < len(lost) < 20
+        world.universe.fault = fault_on("append", OSError(5, "I/O error"), "/b/__consumer")
+
+        for name in names:
+            topics = [commits(part(0, 9))]
+            answer = await served.ask(OffsetCommitRequest(name, topics=topics), 9)
+            code = answer.topics[0].partitions[0].error_code
+            assert code == (ErrorCode.NOT_COORDINATOR if name in lost else 0)
+
+
+async def test_who_waits_is_told_to_look_elsewhere_when_the_broker_stops(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await serve(served)
+        groups = served.broker.groups
+        shard = groups.shard_of("g")
+        ticket = shard.ask(lambda _machine, _ticket, _now_ms: Effects())  # waits for ever
+        groups.stop()
+
+        assert ticket.answer.code is ErrorCode.NOT_COORDINATOR
+        assert groups.runtime.shards == {}
+
+
+async def test_the_tree_shows_shards_and_their_groups(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await serve(served)
+        await commit(served, "g", "t", 0, 7)
+        nodes = {node.path: node.figures() for _, node in served.broker.node.walk()}
+        number = served.broker.groups.partition_of("g")
+
+    assert nodes[f"broker-1/group-coordinator/{TOPIC}-{number}/g"]["state"] == "Empty"
+    assert nodes[f"broker-1/group-coordinator/{TOPIC}-{number}"]["state"] == "active"
+    whole = nodes["broker-1/group-coordinator"]
+    assert (whole["groups"], whole["offsets"], whole["shards"]) == (1, 1, 50)

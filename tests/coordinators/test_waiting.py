@@ -1,0 +1,80 @@
+"""Tickets, and the one answer that is made of them."""
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.coordinators.waiting import Waiting, answer_of, answer_of_all
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.purgatory import Delayed, Purgatory, Timers
+
+ERROR = KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+class Place:
+    """A purgatory, and what it was told to answer."""
+
+    def __init__(self) -> None:
+        node = Node("test", "broker")
+        self.timers = Timers(node)
+        self.purgatory = Purgatory("commit", self.timers, node)
+        self.told: list[Any] = []
+
+    def park(self, delayed: Any) -> None:
+        assert isinstance(delayed, Delayed)
+        self.purgatory.watch(delayed, self.purgatory.look, self.told.append)
+
+
+async def test_an_answer_that_is_there_is_given_at_once() -> None:
+    place = Place()
+
+    assert answer_of(Waiting(3), lambda value: value + 1, place.purgatory, 1.0) == 4
+    with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
+        answer_of(Waiting(ERROR), lambda value: value, place.purgatory, 1.0)
+
+
+async def test_one_that_comes_later_is_given_later() -> None:
+    place, ticket, wrong = Place(), Waiting(), Waiting()
+    place.park(answer_of(ticket, lambda value: value + 1, place.purgatory, 1.0))
+    place.park(answer_of(wrong, lambda value: value, place.purgatory, 1.0))
+
+    wrong.give(ERROR)
+    ticket.give(3)
+
+    assert place.told == [ERROR, 4]
+    assert place.purgatory.waiting == 0
+
+
+async def test_all_answers_are_one_when_the_last_is_there() -> None:
+    place, first, last = Place(), Waiting(), Waiting()
+    tickets = [first, Waiting(ERROR), last]
+    place.park(answer_of_all(tickets, list, place.purgatory, 1.0))
+
+    last.give(3)
+    assert place.told == []
+    first.give(1)
+
+    assert place.told == [[1, ERROR, 3]]
+    assert answer_of_all([Waiting(1), Waiting(2)], sum, place.purgatory, 1.0) == 3
+
+
+async def test_what_does_not_come_in_time_is_an_error(autojump_clock: MockClock) -> None:
+    place, ticket = Place(), Waiting()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(place.timers.run)
+        place.park(answer_of(ticket, lambda value: value, place.purgatory, 1.0))
+        place.park(answer_of_all([Waiting(1), Waiting()], list, place.purgatory, 2.0))
+        await trio.sleep(3.0)
+        nursery.cancel_scope.cancel()
+
+    error, (value, late) = place.told
+    assert (error.code, value, late.code) == (
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        1,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    )
+    ticket.give(5)  # nobody waits any more
+    assert len(place.told) == 2
