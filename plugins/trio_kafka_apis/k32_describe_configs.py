@@ -24,6 +24,7 @@ from trio_kafka.plugin import (
     check_topic_name,
     describe_broker,
     describe_broker_defaults,
+    describe_group,
     describe_topic,
     encoded_in_steps,
     lazily,
@@ -117,6 +118,10 @@ def _rows(
             return describe_broker_defaults(layers, names)
         check_broker(name, context.node_id)
         return describe_broker(layers, names)
+    if resource.resource_type == ResourceType.GROUP:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "a group's name must not be empty")
+        return describe_group(image.config(ResourceType.GROUP, name), layers, names)
     kind = ResourceType(resource.resource_type).name
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"settings of type {kind} are not served yet")
 
