@@ -263,6 +263,10 @@ class ConsumerMembers:
         )
         return request, _CONSUMER
 
+    def counts(self) -> list[int]:
+        """How many partitions each has."""
+        return [sum(len(one.partitions) for one in owned) for owned in self._owned]
+
     def _settle(self) -> None:
         for _ in range(_ROUNDS):
             here = sorted(self._here)
@@ -272,7 +276,8 @@ class ConsumerMembers:
                 if answer.assignment is not None:
                     self._owned[number] = answer.assignment.topic_partitions
                     self._unsaid.add(number)
-            owned = sum(len(one.partitions) for number in here for one in self._owned[number])
+            counts = self.counts()
+            owned = sum(counts[number] for number in here)
             same = len({self.epochs[number] for number in here}) == 1
             if same and owned == self.partitions and not self._unsaid:
                 return

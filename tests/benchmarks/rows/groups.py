@@ -19,11 +19,13 @@ from tests.benchmarks.members import (
 )
 from tests.benchmarks.rows.registry import NotApplicableError, Target, row
 from tests.benchmarks.rows.small import opened
-from tests.benchmarks.topics import temporary_topic
 from tests.benchmarks.tree import figures_of, rows_of
+from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from trio_kafka.testing.scripted_client import request_frame
 
 Members: Final = {"classic": ClassicMembers, "consumer": ConsumerMembers}
+COORDINATOR: Final = "group-coordinator"  # in the tree
+CREATE_VERSION: Final = 7
 _LOADED_S: Final = 60
 
 
@@ -130,23 +132,19 @@ def load(target: Target, groups: int, partitions: int) -> Figures:
         raise NotApplicableError("it runs already")
     names = [group_name("load") for _ in range(groups)]
     with TemporaryDirectory(dir=target.directory) as directory:
-        with target.broker.start(Path(directory)) as broker:
-            if not rows_of(broker.address):
+        with target.broker.start(Path(directory)) as broker, crowd(broker.address, 1) as them:
+            if not rows_of(broker.address, COORDINATOR):
                 raise NotApplicableError("it does not tell what it has loaded")
-            with (
-                temporary_topic(broker.bootstrap, partitions) as topic,
-                crowd(broker.address, 1) as them,
-            ):
-                wait_for_coordinators(them, names, topic)
-                for name in names:
-                    request = commit_request(name, topic, range(partitions))
-                    them.ask({0: request}, COMMIT_VERSION)
-                broker.stop()
+            topic = CreatableTopic("load", partitions, 1)
+            them.ask({0: CreateTopicsRequest([topic])}, CREATE_VERSION)
+            wait_for_coordinators(them, names, topic.name)
+            for name in names:
+                request = commit_request(name, topic.name, range(partitions))
+                them.ask({0: request}, COMMIT_VERSION)
         with target.broker.start(Path(directory)) as broker:
             end = time.monotonic() + _LOADED_S
             while time.monotonic() < end:
-                [runtime] = rows_of(broker.address, "groups")[:1]
-                found = figures_of(runtime)
+                found = figures_of(rows_of(broker.address, COORDINATOR)[0])
                 records = int(found["records_loaded"] or 0)
                 if records >= groups * partitions:
                     took_s = float(found["loaded_in_s"] or 0)
