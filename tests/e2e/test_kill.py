@@ -17,6 +17,7 @@ from confluent_kafka import Producer
 
 from tests.e2e.clients import new_topic, read, settings, values_of
 from tests.sim.clients import Clients
+from tests.sim.committers import Committers
 from tests.sim.ledger import Ledger
 from trio_kafka.model import Endpoint
 from trio_kafka.testing.processes import (
@@ -59,7 +60,7 @@ def serving(directory: Path, port: int, *more: str) -> Iterator[BrokerProcess]:
 
 
 @asynccontextmanager
-async def a_life(directory: Path, clients: Clients) -> AsyncIterator[BrokerProcess]:
+async def a_life(directory: Path, clients: Clients | Committers) -> AsyncIterator[BrokerProcess]:
     """A broker that was held to the ledger."""
     manager = serving(directory, unused_port(), *SETTINGS)
     broker = await trio.to_thread.run_sync(manager.__enter__)
@@ -72,7 +73,9 @@ async def a_life(directory: Path, clients: Clients) -> AsyncIterator[BrokerProce
             await trio.to_thread.run_sync(manager.__exit__, None, None, None)
 
 
-async def load_until_killed(broker: BrokerProcess, clients: Clients, after_s: float) -> None:
+async def load_until_killed(
+    broker: BrokerProcess, clients: Clients | Committers, after_s: float
+) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(clients.run)
         await trio.sleep(after_s)
@@ -96,6 +99,23 @@ async def test_what_was_acknowledged_outlives_a_kill_under_load(tmp_path: Path, 
     async with a_life(tmp_path, clients):
         assert clients.ledger.acknowledged > 50 * kills
     print(f"{clients.ledger.acknowledged} records, {clients.ledger.made} topics, {kills} kills")
+
+
+async def test_committed_offsets_never_go_back_when_the_broker_is_killed(
+    tmp_path: Path, size: Size
+) -> None:
+    chance, kills = Random(5), size(4, 50)
+    committers = Committers(
+        world=RealWorld(SkippingClock()), chance=chance, address=Endpoint("", 0), pause_s=0.003
+    )
+
+    for _ in range(kills):
+        async with a_life(tmp_path, committers) as broker:
+            await load_until_killed(broker, committers, chance.uniform(0.1, 1.0))
+
+    async with a_life(tmp_path, committers):  # holds them to what is known
+        assert committers.acknowledged > 50 * kills
+    print(f"{committers.acknowledged} commits, {kills} kills")
 
 
 async def test_a_start_that_is_killed_at_any_time_costs_nothing(tmp_path: Path, size: Size) -> None:

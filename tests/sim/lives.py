@@ -2,7 +2,7 @@
 
 from functools import partial
 from random import Random
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 from attrs import frozen
@@ -52,7 +52,17 @@ def choose_end(chance: Random) -> End:
     )
 
 
-async def live(world: SimulatedWorld, clients: Clients, end: End, config: BrokerConfig) -> None:
+class Load(Protocol):
+    """What is done to a broker, life after life."""
+
+    async def settle(self) -> None:
+        """It serves again: hold it to what is known."""
+
+    async def run(self) -> None:
+        """Until cancelled."""
+
+
+async def live(world: SimulatedWorld, clients: Load, end: End, config: BrokerConfig) -> None:
     """One life; returns when nothing of it is left."""
     doom = trio.Event()
 

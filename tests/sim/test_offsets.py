@@ -1,0 +1,52 @@
+"""Committed offsets outlive power losses: nothing that anybody was told goes back."""
+
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from tests.sim.clients import BROKER
+from tests.sim.committers import Committers, LostOffsetError
+from tests.sim.lives import LIVES, SETTINGS, End, choose_end, live
+from trio_kafka.config.load import broker_config
+from trio_kafka.coordinators.partition_log import PartitionLog
+from trio_kafka.testing.simulation import run_simulated
+from trio_kafka.world.simulated import Universe
+
+Size = Callable[[int, int], int]
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+FEW: Final = {"offsets.topic.num.partitions": "3"}
+
+
+async def live_and_die(universe: Universe) -> Committers:
+    """Some lives at the mercy of chance, one that ends in order, one that looks at what is left."""
+    chance = universe.chance("fate")
+    config = broker_config({**SETTINGS, **FEW})
+    clients = Committers(
+        world=universe.machine("clients"), chance=universe.chance("clients"), address=BROKER
+    )
+    in_order = End(phase=None, after_s=0.0, kept=0.0)
+    for end in [*(choose_end(chance) for _ in range(LIVES)), in_order, in_order]:
+        await live(universe.machine("broker"), clients, end, config)
+    return clients
+
+
+def run(seed: int) -> int:
+    return run_simulated(live_and_die, seed, moody=bool(seed % 2)).acknowledged
+
+
+def test_offsets_outlive_every_power_loss(size: Size) -> None:
+    seeds = size(5, 50)
+
+    assert sum(run(seed) for seed in range(seeds)) > 100 * seeds
+
+
+def test_an_answer_that_comes_too_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PartitionLog, "committed", lambda _log, _written: True)
+
+    with pytest.raises(ExceptionGroup) as error:
+        for seed in range(20):
+            run(seed)
+
+    assert error.value.subgroup(LostOffsetError) is not None
