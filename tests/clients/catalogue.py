@@ -25,6 +25,7 @@ STEPS: Final = frozenset(
         "produce",
         "read",
         "offsets",
+        "subscribe",
     }
 )
 
@@ -46,6 +47,9 @@ class Client:
     nothing: bool = True  # a record with neither key nor value
     partitions: bool = True  # chooses the partition of a record
     quick: bool = True  # not a JVM for each partition, question and offset
+    # What it calls the way to assign that a member is to use, the same for those who may share.
+    assignor: str = "range"
+    consumer_protocol: bool = False  # it can be a member of a group of KIP-848
     # The offsets that it can ask for, beside those of a time.
     named_offsets: tuple[str, ...] = ("earliest", "latest", "max_timestamp")
 
@@ -99,10 +103,16 @@ def kafkajs() -> Command:
 
 
 NO_ADMIN: Final = "it administers nothing"
+BY_THE_CLOCK: Final = "its groups commit by the clock, not what was processed"
 CLIENTS: Final = {
     client.name: client
     for client in (
-        Client(name="confluent", title="confluent-kafka", command=lambda: python("confluent")),
+        Client(
+            name="confluent",
+            title="confluent-kafka",
+            command=lambda: python("confluent"),
+            consumer_protocol=True,
+        ),
         Client(
             name="aiokafka",
             title="aiokafka",
@@ -131,7 +141,8 @@ CLIENTS: Final = {
                     "alter_configs",
                 ),
                 NO_ADMIN,
-            ),
+            )
+            | {"subscribe": BY_THE_CLOCK},
             text=True,
             named_offsets=("earliest", "latest"),
         ),
@@ -139,11 +150,12 @@ CLIENTS: Final = {
             name="console",
             title="Kafka's command-line tools",
             command=console,
+            lacks={"subscribe": BY_THE_CLOCK},
             text=True,
             partitions=False,
             quick=False,
         ),
-        Client(name="java", title="Kafka's Java clients", command=java),
+        Client(name="java", title="Kafka's Java clients", command=java, consumer_protocol=True),
         Client(name="franz_go", title="franz-go", command=franz_go),
         Client(
             name="kafkajs",
@@ -151,6 +163,7 @@ CLIENTS: Final = {
             command=kafkajs,
             lacks={"read": "its consumer knows groups only"},
             null_headers=False,
+            assignor="RoundRobinAssigner",
             named_offsets=("earliest", "latest"),
         ),
     )

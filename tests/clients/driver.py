@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer
-from typing import IO, Any
+from typing import Any
 
 from attrs import frozen
 
@@ -35,14 +35,23 @@ class Driver:
 
     def ask(self, do: str, **step: Any) -> Any:
         """The result of a step. ClientError; ProcessError: the program ended or time was up."""
-        steps, results = self.process.stdin, self.process.stdout
-        assert steps is not None
-        assert results is not None
+        self.begin(do, **step)
+        return self.finish(do)
+
+    def begin(self, do: str, **step: Any) -> None:
+        """A step that lasts; `finish` has its result."""
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):  # the program has ended: there will be no result
+            print(json.dumps({"do": do, **step}), file=self.process.stdin, flush=True)
+
+    def finish(self, do: str) -> Any:
+        """The result of the step that was begun; as `ask`."""
+        assert self.process.stdout is not None
         # Reading a line cannot time out, but the end of the process ends it.
         timer = Timer(STEP_TIMEOUT_S, self.process.kill)
         timer.start()
         try:
-            line = exchange(steps, results, json.dumps({"do": do, **step}))
+            line = self.process.stdout.readline()
         finally:
             timer.cancel()
         if not line:
@@ -58,15 +67,6 @@ class Driver:
             return answer.get("result")
         known = answer["error"] > 0
         raise ClientError(ErrorCode(answer["error"]) if known else None, answer["message"])
-
-
-def exchange(steps: IO[str], results: IO[str], step: str) -> str:
-    """The line that answers; empty if the program has ended."""
-    try:
-        print(step, file=steps, flush=True)
-    except BrokenPipeError:
-        return ""
-    return results.readline()
 
 
 @contextmanager

@@ -19,6 +19,7 @@ PAGE: Final = ROOT / "docs" / "clients.md"
 COLUMNS: Final = {
     "produce": "writes",
     "read": "reads",
+    "subscribe": "groups",
     "offsets": "offsets by time",
     "describe_topic": "describes topics",
     "create_topic": "makes and deletes topics",

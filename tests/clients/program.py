@@ -40,6 +40,16 @@ def path(step: Step) -> Path:
     return Path(step["file"])
 
 
+def stopped(step: Step) -> bool:
+    """Whether a member is to leave its group: the file `until` is there."""
+    return Path(step["until"]).exists()
+
+
+def is_classic(step: Step) -> bool:
+    """Whether a member speaks the classic protocol; else that of KIP-848."""
+    return bool(step["protocol"] == "classic")
+
+
 def serve(steps: Mapping[str, Callable[[Step], Any]]) -> None:
     """Answer steps until the input ends; `steps` has a function for each that the client knows."""
     for line in sys.stdin:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import IO, Any
 
 from attrs import frozen
 
@@ -75,12 +75,18 @@ def load_records(path: Path) -> Iterator[Record]:
 
 def save_found(path: Path, found: Iterable[Found]) -> int:
     """The number of records that were saved."""
-    count = 0
     with path.open("w") as file:
-        for each in found:
-            row = [each.record.partition, each.offset, *_tail(each.record)]
-            file.write(json.dumps(row) + "\n")
-            count += 1
+        return write_found(file, found)
+
+
+def write_found(file: IO[str], found: Iterable[Found]) -> int:
+    """The number of records that were written; they stay, should the program be killed."""
+    count = 0
+    for each in found:
+        row = [each.record.partition, each.offset, *_tail(each.record)]
+        file.write(json.dumps(row) + "\n")
+        count += 1
+    file.flush()
     return count
 
 

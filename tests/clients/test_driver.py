@@ -43,6 +43,17 @@ def test_steps_are_answered_in_turn(driver: Driver) -> None:
     assert driver.ask("echo", topic="\u00fc") == {"topic": "\u00fc"}
 
 
+def test_a_step_that_lasts_is_answered_when_somebody_looks(driver: Driver) -> None:
+    driver.begin("echo", topic="t")
+
+    assert driver.finish("echo") == {"topic": "t"}
+    driver.process.kill()
+    driver.process.wait()
+    driver.begin("echo")
+    with pytest.raises(ProcessError, match="ended with status -9"):
+        driver.finish("echo")
+
+
 def test_an_error_of_kafkas_is_known_by_its_code_and_the_program_goes_on(driver: Driver) -> None:
     with pytest.raises(ClientError, match="TOPIC_ALREADY_EXISTS: no") as refused:
         driver.ask("refuse", code=36)

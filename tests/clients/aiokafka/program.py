@@ -2,17 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import for_code
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.errors import KafkaError, for_code
 from aiokafka.structs import ConsumerRecord
 
-from tests.clients.program import Span, Step, StepError, path, serve, spans
-from tests.clients.records import Found, Record, load_records, save_found
+from tests.clients.program import Span, Step, StepError, path, serve, spans, stopped
+from tests.clients.records import Found, Record, load_records, save_found, write_found
 
 TIMEOUT_S = 30
 DEFAULT_CONFIG = 5
@@ -145,6 +146,32 @@ async def read(step: Step) -> int:
         return save_found(path(step), [found async for found in found_by(client, wanted)])
 
 
+async def subscribe(step: Step) -> int:
+    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    client = AIOKafkaConsumer(
+        step["topic"],
+        bootstrap_servers=step["bootstrap"],
+        group_id=step["group"],
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        session_timeout_ms=step["session_ms"],
+        heartbeat_interval_ms=step["session_ms"] // 6,
+        partition_assignment_strategy=[RangePartitionAssignor],
+    )
+    await client.start()
+    count = 0
+    try:
+        with path(step).open("a") as file:
+            while not stopped(step):
+                for messages in (await client.getmany(timeout_ms=200)).values():
+                    count += write_found(file, map(as_found, messages))
+                with suppress(KafkaError):
+                    await client.commit()
+    finally:
+        await client.stop()
+    return count
+
+
 async def found_by(
     client: AIOKafkaConsumer, wanted: dict[TopicPartition, Span]
 ) -> AsyncIterator[Found]:
@@ -201,6 +228,7 @@ if __name__ == "__main__":
         | {
             "produce": lambda step: asyncio.run(produce(step)),
             "read": lambda step: asyncio.run(read(step)),
+            "subscribe": lambda step: asyncio.run(subscribe(step)),
             "offsets": lambda step: asyncio.run(offsets(step)),
         }
     )

@@ -1,6 +1,7 @@
 """confluent-kafka (librdkafka): all steps."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import (
@@ -23,8 +24,8 @@ from confluent_kafka.admin import (
     OffsetSpec,
 )
 
-from tests.clients.program import Span, Step, StepError, path, serve, spans
-from tests.clients.records import Found, Record, load_records, save_found
+from tests.clients.program import Span, Step, StepError, is_classic, path, serve, spans, stopped
+from tests.clients.records import Found, Record, load_records, save_found, write_found
 
 TIMEOUT_S = 30
 
@@ -166,6 +167,32 @@ def read(step: Step) -> int:
         consumer.close()
 
 
+def subscribe(step: Step) -> int:
+    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    how: dict[str, object] = {"group_protocol": "consumer"}
+    if is_classic(step):
+        how = {
+            "session_timeout_ms": step["session_ms"],
+            "heartbeat_interval_ms": step["session_ms"] // 6,
+            "partition_assignment_strategy": "range",
+        }
+    how |= {"group_id": step["group"], "auto_offset_reset": "earliest"}
+    consumer = Consumer(settings(step, enable_auto_commit=False, **how))
+    count = 0
+    try:
+        consumer.subscribe([step["topic"]])
+        with path(step).open("a") as file:
+            while not stopped(step):
+                messages = [m for m in consumer.consume(500, timeout=0.2) if not m.error()]
+                count += write_found(file, map(as_found, messages))
+                if messages:
+                    with suppress(KafkaException):
+                        consumer.commit(asynchronous=False)
+    finally:
+        consumer.close()
+    return count
+
+
 def found_by(consumer: Consumer, wanted: dict[int, Span]) -> Iterator[Found]:
     left = sum(span.end - span.start for span in wanted.values())
     while left:
@@ -221,6 +248,7 @@ if __name__ == "__main__":
                 alter_configs,
                 produce,
                 read,
+                subscribe,
                 offsets,
             )
         }

@@ -37,6 +37,9 @@ type Step struct {
 	Acks       string            `json:"acks"`
 	Idempotent bool              `json:"idempotent"`
 	MaxBytes   int32             `json:"max_bytes"`
+	Group      string            `json:"group"`
+	SessionMs  int64             `json:"session_ms"`
+	Until      string            `json:"until"`
 }
 
 type taken func(context.Context, *kgo.Client, Step) (any, error)
@@ -53,6 +56,7 @@ var steps = map[string]taken{
 	"offsets":           offsets,
 	"produce":           produce,
 	"read":              read,
+	"subscribe":         subscribe,
 }
 
 func take(step Step) (any, error) {
@@ -64,6 +68,9 @@ func take(step Step) (any, error) {
 		options = append(options, producing(step)...)
 	case "read":
 		options = append(options, reading(step)...)
+	case "subscribe":
+		ctx = context.Background() // it lasts until it is told to leave
+		options = append(options, subscribing(step)...)
 	}
 	client, err := kgo.NewClient(options...)
 	if err != nil {

@@ -134,3 +134,50 @@ func toRow(record *kgo.Record) []any {
 	at := record.Timestamp.UnixMilli()
 	return []any{record.Partition, record.Offset, at, record.Key, record.Value, headers}
 }
+
+func subscribing(step Step) []kgo.Opt {
+	session := time.Duration(step.SessionMs) * time.Millisecond
+	return []kgo.Opt{
+		kgo.ConsumerGroup(step.Group),
+		kgo.ConsumeTopics(step.Topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.SessionTimeout(session),
+		kgo.HeartbeatInterval(session / 6),
+		kgo.Balancers(kgo.RangeBalancer()),
+		kgo.DisableAutoCommit(),
+		kgo.BlockRebalanceOnPoll(),
+	}
+}
+
+// What is processed is committed; what a rebalance refuses, another member processes again.
+func subscribe(ctx context.Context, client *kgo.Client, step Step) (any, error) {
+	file, err := os.OpenFile(step.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	count := 0
+	for {
+		if _, err := os.Stat(step.Until); err == nil {
+			return count, nil
+		}
+		polled, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+		fetches := client.PollFetches(polled)
+		cancel()
+		buffered := bufio.NewWriter(file)
+		rows := json.NewEncoder(buffered)
+		for _, record := range fetches.Records() {
+			count++
+			if err := rows.Encode(toRow(record)); err != nil {
+				return nil, err
+			}
+		}
+		if err := buffered.Flush(); err != nil {
+			return nil, err
+		}
+		committed, cancel := context.WithTimeout(ctx, timeout)
+		_ = client.CommitUncommittedOffsets(committed)
+		cancel()
+		client.AllowRebalance()
+	}
+}

@@ -30,7 +30,8 @@ public final class Program {
             Map.entry("alter_configs", Administer::alterConfigs),
             Map.entry("offsets", Administer::offsets),
             Map.entry("produce", Transfer::produce),
-            Map.entry("read", Transfer::read));
+            Map.entry("read", Transfer::read),
+            Map.entry("subscribe", Transfer::subscribe));
 
     public static void main(String[] arguments) throws Exception {
         PrintStream results = new PrintStream(System.out, true, StandardCharsets.UTF_8);

@@ -5,6 +5,7 @@ import java.io.BufferedWriter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -12,16 +13,19 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Future;
+import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.RangeAssignor;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -95,6 +99,47 @@ final class Transfer {
                         lines.write(row(record) + "\n");
                         count++;
                     }
+                }
+            }
+        }
+        return Program.JSON.valueToTree(count);
+    }
+
+    /** What is processed is committed; what a rebalance refuses, another member processes again. */
+    static JsonNode subscribe(JsonNode step) throws Exception {
+        Map<String, Object> settings = new HashMap<>(Map.of(
+                ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, step.get("bootstrap").asText(),
+                ConsumerConfig.ENABLE_METRICS_PUSH_CONFIG, "false",
+                ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, "false",
+                ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest",
+                ConsumerConfig.GROUP_ID_CONFIG, step.get("group").asText(),
+                ConsumerConfig.GROUP_PROTOCOL_CONFIG, step.get("protocol").asText()));
+        if (step.get("protocol").asText().equals("classic")) {
+            int sessionMs = step.get("session_ms").asInt();
+            settings.put(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, sessionMs);
+            settings.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, sessionMs / 6);
+            settings.put(
+                    ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG, RangeAssignor.class.getName());
+        }
+        Path until = Path.of(step.get("until").asText());
+        int count = 0;
+        ByteArrayDeserializer bytes = new ByteArrayDeserializer();
+        try (Consumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings, bytes, bytes);
+                BufferedWriter lines = Files.newBufferedWriter(
+                        Path.of(step.get("file").asText()),
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.APPEND)) {
+            consumer.subscribe(List.of(step.get("topic").asText()));
+            while (!Files.exists(until)) {
+                for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
+                    lines.write(row(record) + "\n");
+                    count++;
+                }
+                lines.flush();
+                try {
+                    consumer.commitSync();
+                } catch (CommitFailedException | RetriableException refused) {
+                    // A rebalance: it is read again from where it was committed.
                 }
             }
         }

@@ -1,14 +1,16 @@
 """kafka-python: all steps."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, OffsetSpec
-from kafka.errors import for_code
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.errors import KafkaError, for_code
 
-from tests.clients.program import Span, Step, StepError, path, serve, spans
-from tests.clients.records import Found, Record, load_records, save_found
+from tests.clients.program import Span, Step, StepError, path, serve, spans, stopped
+from tests.clients.records import Found, Record, load_records, save_found, write_found
 
 TIMEOUT_S = 30
 NAMED = {
@@ -135,6 +137,31 @@ def read(step: Step) -> int:
         consumer.close()
 
 
+def subscribe(step: Step) -> int:
+    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=step["bootstrap"],
+        group_id=step["group"],
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        session_timeout_ms=step["session_ms"],
+        heartbeat_interval_ms=step["session_ms"] // 6,
+        partition_assignment_strategy=[RangePartitionAssignor],
+    )
+    count = 0
+    try:
+        consumer.subscribe([step["topic"]])
+        with path(step).open("a") as file:
+            while not stopped(step):
+                for messages in consumer.poll(timeout_ms=200).values():
+                    count += write_found(file, map(as_found, messages))
+                with suppress(KafkaError):
+                    consumer.commit()
+    finally:
+        consumer.close()
+    return count
+
+
 def found_by(consumer: KafkaConsumer, wanted: dict[TopicPartition, Span]) -> Iterator[Found]:
     left = sum(span.end - span.start for span in wanted.values())
     while left:
@@ -173,5 +200,5 @@ if __name__ == "__main__":
     )
     serve(
         {step.__name__: administered(step) for step in administering}
-        | {"produce": produce, "read": read}
+        | {"produce": produce, "read": read, "subscribe": subscribe}
     )

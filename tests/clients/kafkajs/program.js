@@ -1,8 +1,9 @@
 // kafkajs: all steps but `read`, one line of JSON in and one out for each (docs/clients.md).
 'use strict'
 
-const { createReadStream } = require('node:fs')
+const { appendFileSync, createReadStream, existsSync } = require('node:fs')
 const { createInterface } = require('node:readline')
+const { setTimeout } = require('node:timers/promises')
 const { CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = require('kafkajs')
 const lz4 = require('lz4js')
 const xxhash = require('lz4js/xxh32.js')
@@ -175,6 +176,46 @@ async function produce(step) {
   }
 }
 
+const text = content => (content === null ? null : content.toString('base64'))
+
+function row(partition, { offset, timestamp, key, value, headers }) {
+  const pairs = Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map(content => [name, text(content)])
+  )
+  return [partition, Number(offset), Number(timestamp), text(key), text(value), pairs]
+}
+
+// What is processed is committed; what a rebalance refuses, another member processes again.
+async function subscribe(step) {
+  const consumer = kafka(step).consumer({
+    groupId: step.group,
+    sessionTimeout: step.session_ms,
+    heartbeatInterval: Math.floor(step.session_ms / 6),
+    maxWaitTimeInMs: 200,
+  })
+  let count = 0
+  await consumer.connect()
+  try {
+    await consumer.subscribe({ topics: [step.topic], fromBeginning: true })
+    await consumer.run({
+      autoCommit: false,
+      eachBatch: async ({ batch: { topic, partition, messages }, resolveOffset }) => {
+        const rows = messages.map(each => `${JSON.stringify(row(partition, each))}\n`)
+        appendFileSync(step.file, rows.join(''))
+        count += messages.length
+        const last = messages[messages.length - 1].offset
+        resolveOffset(last)
+        const offset = String(Number(last) + 1)
+        await consumer.commitOffsets([{ topic, partition, offset }]).catch(() => {})
+      },
+    })
+    while (!existsSync(step.until)) await setTimeout(200)
+  } finally {
+    await consumer.disconnect()
+  }
+  return count
+}
+
 const STEPS = {
   create_topic: administer(createTopic),
   create_partitions: administer(createPartitions),
@@ -186,6 +227,7 @@ const STEPS = {
   alter_configs: administer(alterConfigs),
   offsets: administer(offsets),
   produce,
+  subscribe,
 }
 
 // The code of the first error of the broker's within an error.

@@ -1,0 +1,127 @@
+"""Members of one group, each a program of its own: they come, go and die, and nothing is lost.
+
+A member writes down what it has read, then commits it. So whoever dies has at most read what
+another member reads again, and what stands in the files of all members is all that was produced.
+"""
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from typing import Final, Self
+from uuid import uuid4
+
+from attrs import define, field
+
+from tests.clients.catalogue import Client
+from tests.clients.driver import Driver, running
+from tests.clients.records import Row, rows
+
+SESSION_MS: Final = 6000
+PROCESSED_S: Final = 90.0
+_LOOK_S: Final = 0.2
+
+
+@define
+class Member:
+    """One program that is in the group. file: what it has processed."""
+
+    driver: Driver
+    file: Path
+    until: Path
+
+    def leave(self) -> int:
+        """It commits, leaves the group and ends; how many records it has processed."""
+        self.until.touch()
+        count: int = self.driver.finish("subscribe")
+        return count
+
+    def kill(self) -> None:
+        """It is gone without a word."""
+        self.driver.process.send_signal(signal.SIGKILL)
+        self.driver.process.wait()
+
+
+@define
+class Group:
+    """Members of one group that read one topic."""
+
+    bootstrap: str
+    topic: str
+    directory: Path
+    protocol: str = "classic"
+    name: str = field(factory=lambda: f"group-{uuid4().hex[:12]}")
+    _members: list[Member] = field(factory=list)
+    _stack: ExitStack = field(factory=ExitStack)
+
+    def add(self, client: Client) -> Member:
+        """Another member. Raises MissingError where the client cannot be built."""
+        name = f"{client.name}-{len(self._members)}"
+        place = self.directory / f"{self.name}-{name}"
+        log = place.with_suffix(".log")
+        driver = self._stack.enter_context(running(name, client.command(), log))
+        member = Member(driver, place.with_suffix(".jsonl"), place.with_suffix(".until"))
+        member.file.touch()
+        driver.begin(
+            "subscribe",
+            bootstrap=self.bootstrap,
+            topic=self.topic,
+            group=self.name,
+            file=str(member.file),
+            until=str(member.until),
+            protocol=self.protocol,
+            session_ms=SESSION_MS,
+        )
+        self._members.append(member)
+        return member
+
+    def processed(self) -> dict[tuple[int, int], Row]:
+        """What the members have written down, by partition and offset. AssertionError where two
+        have read different records there.
+        """
+        found: dict[tuple[int, int], Row] = {}
+        for member in self._members:
+            for partition, offset, *row in whole_rows(member.file):
+                assert found.setdefault((partition, offset), row) == row
+        return found
+
+    def wait_processed(self, count: int) -> None:
+        """Until that many different records are processed. AssertionError where it takes long."""
+        end = monotonic() + PROCESSED_S
+        while (found := len(self.processed())) < count:
+            for member in self._members:
+                status = member.driver.process.poll()
+                assert status in (None, -signal.SIGKILL), f"{member.driver.log}: ended: {status}"
+            assert monotonic() < end, f"{found} of {count} records after {PROCESSED_S} s"
+            Event().wait(_LOOK_S)
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def whole_rows(file: Path) -> Iterator[Row]:
+    """All but a last line that is still being written, or never was to its end."""
+    for line in file.read_bytes().splitlines(keepends=True):
+        if line.endswith(b"\n"):
+            yield json.loads(line)
+
+
+def check_processed(group: Group, written: Path) -> None:
+    """AssertionError unless all that was written was processed, and nothing else."""
+    found, offsets = group.processed(), dict[int, int]()
+    for partition, _, *row in rows(written):
+        offset = offsets.get(partition, 0)
+        offsets[partition] = offset + 1
+        known = found.pop((partition, offset), None)
+        assert known is not None, f"{partition}@{offset} was never processed"
+        assert known[1:] == row, f"{partition}@{offset}: {known} was processed, {row} written"
+    assert not found, f"processed, but not written: {sorted(found)[:9]}"
