@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import soak
 from tests.benchmarks.brokers import Broker, started
 from tests.benchmarks.server import Server
-from tests.benchmarks.soak import Load, Minute, observe, running_load, verdict
+from tests.benchmarks.soak import mixed, planes
+from tests.benchmarks.soak.__main__ import main
+from tests.benchmarks.soak.bounds import Bound, Watch, show
+from tests.benchmarks.soak.load import Load, running_load
+from tests.benchmarks.soak.minutes import Minute, observe, verdict
 from tests.benchmarks.topics import temporary_topic
 
 
@@ -40,17 +43,16 @@ def test_a_minute_is_one_line() -> None:
     assert words == "7 min 61.2 MB 0.50 cores connection 9 Fetch.waiting 2"
 
 
-def test_a_part_that_fails_stops_all_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_fails_stops_all_and_is_told() -> None:
     def fail(load: Load, topic: str) -> None:
         raise ValueError(f"{topic} is gone")
 
     def wait(load: Load, topic: str) -> None:
         load.stop.wait(20)
 
-    monkeypatch.setattr(soak, "PARTS", (wait, fail))
     load = Load(Broker("a", ("127.0.0.1", 1), Server(1)))
 
-    with running_load(load, "t"):
+    with running_load(load, "t", (wait, fail)):
         assert load.stop.wait(20)
         assert list(observe(load, 3)) == []
 
@@ -68,11 +70,11 @@ def test_paced_work_ends_when_it_is_stopped() -> None:
 
 @pytest.mark.slow
 def test_every_part_of_the_load_does_its_work(tmp_path: Path) -> None:
-    with started("trio-kafka", tmp_path, soak.RETENTION_CHECK) as broker:
+    with started("trio-kafka", tmp_path, *mixed.SETTINGS) as broker:
         load = Load(broker)
         with (
-            temporary_topic(broker.bootstrap, 1, soak.KEPT) as topic,
-            running_load(load, topic),
+            temporary_topic(broker.bootstrap, 1, mixed.KEPT) as topic,
+            running_load(load, topic, mixed.PARTS),
         ):
             minutes = list(observe(load, 2, minute_s=2))
 
@@ -99,17 +101,79 @@ def test_every_part_of_the_load_does_its_work(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_short_soak_prints_its_minutes_and_what_was_done(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(soak, "observe", lambda load, minutes: observe(load, minutes, 0.5))
-
-    assert soak.main(["--minutes", "2", "--directory", str(tmp_path)]) == 0
+    assert main(["--minutes", "2", "--minute", "0.5", "--directory", str(tmp_path)]) == 0
 
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[1:3]] == [["1", "min"], ["2", "min"]]
     assert lines[0].startswith("broker: 127.0.0.1:")
     assert "small produce" in lines[3]
     assert "not judged" in lines[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_the_planes_keep_their_bounds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Ten seconds of everything at once: crowds, giants, readers that do not read, changes."""
+    arguments = ["--planes", "--check", "--minutes", "2", "--minute", "5", "--connections", "100"]
+
+    status = main([*arguments, "--directory", str(tmp_path)])
+
+    out = capsys.readouterr().out
+    assert status == 0, out
+    lines = out.splitlines()
+    (done,) = (line.removeprefix("done: ") for line in lines if line.startswith("done: "))
+    assert {one.partition(" ")[2] for one in done.split(", ") if not one.startswith("0 ")} >= {
+        "ask",
+        "changes refused by a quota",
+        "connects in haste",
+        "connects of storms",
+        "fetch",
+        "fetched above a quota",
+        "giants promised",
+        "listeners",
+        "parked poll",
+        "produce",
+        "produced above a quota",
+        "readers that never read",
+        "reloads",
+        "resets",
+        "sizes",
+    }
+    told = {line.partition(":")[0]: line for line in lines if line.endswith(": kept")}
+    assert told.keys() >= {
+        "RSS MB",
+        "connections",
+        "connections of STORM",
+        "descriptors",
+        "held",
+        "new-connections",
+        "pool MB",
+        "requests",
+        "tasks",
+        "after the load, connections",
+        "after the load, pool MB",
+        "after the load, requests",
+        "after the load, tasks",
+        "after the load, unsent MB",
+    }
+    # The storm met its limit.
+    assert told["connections of STORM"] == "connections of STORM: 50 of 50: kept"
+
+
+def test_a_bound_that_was_exceeded_says_by_how_much() -> None:
+    assert Bound(10, 10).verdict("queue") == "queue: 10 of 10: kept"
+    assert Bound(10, 10.5).verdict("queue") == "queue: 10.5 of 10: exceeded by 0.5"
+    numbers = [show(value) for value in (0, 0.0304, 5, 1234.56, 0.00000001)]
+    assert numbers == ["0", "0.03", "5", "1234.6", "0"]
+
+
+def test_a_watch_that_saw_too_much_is_not_content() -> None:
+    watch = Watch(Broker("a", ("127.0.0.1", 1), Server(1)), planes.limits(100))
+    watch.bounds = {"b": Bound(1, 2), "a": Bound(1, 1)}
+
+    assert watch.verdicts() == (False, ["a: 1 of 1: kept", "b: 2 of 1: exceeded by 1"])
 
 
 @pytest.mark.slow
