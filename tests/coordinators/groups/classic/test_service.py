@@ -57,13 +57,13 @@ async def test_errors_are_answers(autojump_clock: MockClock) -> None:
         syncing = Syncing(member_id="me", generation=1)
         beating = Beating("me", None, 1)
         found = [
-            call(group)
+            answer
             for group in ("", "g")
-            for call in (
-                lambda group: classic.sync(group, syncing, _code),
-                lambda group: classic.heartbeat(group, beating, _code),
-                lambda group: classic.leave(group, [], _code),
-                lambda group: classic.describe([group], lambda answers: _code(answers[0])),
+            for answer in (
+                classic.sync(group, syncing, _code),
+                classic.heartbeat(group, beating, _code),
+                classic.leave(group, [], _code),
+                classic.describe([group], lambda answers: _code(answers[0])),
             )
         ]
 
