@@ -1,7 +1,12 @@
 """A machine with consumer groups, topics for it, and what members say."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
+from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
@@ -14,6 +19,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import BrokerRegistration, MetadataImage
 from trio_kafka.metadata.overlay import OverlayMap
@@ -27,6 +33,8 @@ from trio_kafka.protocol.stored.metadata.topics import (
 from trio_kafka.testing.machines import MachineDriver
 
 GROUP = "g"
+UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
+FENCED = ErrorCode.FENCED_MEMBER_EPOCH
 SESSION_MS = 45_000
 REBALANCE_MS = 10_000
 
@@ -34,6 +42,16 @@ REBALANCE_MS = 10_000
 def topic_id(name: str) -> TopicId:
     """As good as chance."""
     return TopicId(name.encode().ljust(16, b"\x00"))
+
+
+@contextmanager
+def refusal(code: ErrorCode, message: str | None = None) -> Iterator[None]:
+    """What happens inside is answered with this error."""
+    with pytest.raises(KafkaError) as caught:
+        yield
+    assert caught.value.code is code
+    if message is not None:
+        assert caught.value.message == message
 
 
 class Scene:
@@ -126,6 +144,10 @@ class Scene:
         """A heartbeat of who has given back what it was to give back."""
         return self.beat(member, owned=self.owns(member))
 
+    def wait(self, ms: int) -> None:
+        """Time goes by, and nobody says anything."""
+        self.driver.advance(ms)
+
     def owns(self, member: str) -> list[OwnedTopic]:
         return [
             OwnedTopic(topic, sorted(numbers))
@@ -143,6 +165,12 @@ class Scene:
         for _ in range(rounds):
             for member in members or list(self.epochs):
                 self.say_owned(member)
+
+    @property
+    def due(self) -> dict[TimerKey, int]:
+        """Timers of consumer groups: milliseconds until they are due."""
+        timers = self.driver.timers
+        return {key: ms for key, ms in timers.items() if str(key[0]).startswith("consumer-")}
 
     @property
     def group(self) -> ConsumerGroup:

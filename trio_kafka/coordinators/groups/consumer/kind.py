@@ -147,7 +147,10 @@ class ConsumerGroups:
     # What `Kind` asks for
 
     def loaded(self, now_ms: int) -> Effects:
-        """Each member has a session from now on, and its time to give back."""
+        """Each member has a session from now on, and its time to give back. Topics may have come
+        while nobody looked.
+        """
+        self.new_topics_version = self.image.offset
         effects = Effects()
         for group in self.groups.by_id.values():
             if not isinstance(group, ConsumerGroup):

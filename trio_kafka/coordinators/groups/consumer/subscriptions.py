@@ -62,8 +62,9 @@ class Subscriptions:
         old = () if before is None else before.topics
         new = () if after is None else after.topics
         if old != new:
-            self._count(old, -1, 0)
+            # In this order: what is in both does not vanish in between.
             self._count(new, 1, 0)
+            self._count(old, -1, 0)
         old_regex = "" if before is None else before.regex
         new_regex = "" if after is None else after.regex
         if old_regex != new_regex:
@@ -72,14 +73,12 @@ class Subscriptions:
 
     def resolve(self, regex: str, found: Resolved | None) -> None:
         """What an expression matches now; None: nobody asks any more."""
-        before = self.resolved.get(regex)
-        if before is not None:
-            self._count(before.topics, 0, -1)
-        if found is None:
-            self.resolved.pop(regex, None)
-        else:
+        before = self.resolved.pop(regex, None)
+        if found is not None:
             self.resolved[regex] = found
             self._count(found.topics, 0, 1)
+        if before is not None:
+            self._count(before.topics, 0, -1)
 
     def _count(self, topics: Iterable[str], by_name: int, by_regex: int) -> None:
         for topic in topics:
@@ -89,12 +88,6 @@ class Subscriptions:
                 self.vanished(topic)
             elif not known and topic in self.topics:
                 self.appeared(topic)
-
-    def clear(self) -> None:
-        """The group is gone."""
-        for topic in self.topics:
-            self.vanished(topic)
-        self.topics = {}
 
     # What there would be
 

@@ -1,0 +1,160 @@
+"""A consumer group becomes classic when only classic members are left."""
+
+import pytest
+
+from tests.coordinators.groups.consumer.classic import Member, classic_group
+from tests.coordinators.groups.consumer.kit import GROUP, SESSION_MS, Scene, refusal
+from trio_kafka.coordinators.groups.consumer.downgrade import (
+    can_go_on_classic,
+    can_replace_classic,
+)
+from trio_kafka.errors import ErrorCode, KafkaError
+
+REBALANCE = ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def mixed(scene: Scene, **said: str) -> Member:
+    """A consumer group of `new`, and of one classic member."""
+    scene.join("new", "a", **said)
+    one = Member(scene, ["a"])
+    one.join(asks_for_id=False)
+    one.sync()
+    for _ in range(3):
+        scene.say_owned("new")
+        one.live()
+    assert scene.group.state == "Stable"
+    return one
+
+
+def test_when_the_last_one_of_kip_848_leaves_the_others_rebalance_as_a_classic_group() -> None:
+    scene = Scene({"a": 4})
+    one = mixed(scene)
+    epoch = scene.group.epoch
+    had = one.has
+
+    scene.leave("new")
+
+    group = classic_group(scene)
+    assert (group.state, group.generation, group.leader) == (
+        "PreparingRebalance",
+        epoch,
+        one.member_id,
+    )
+    assert group.protocol_name == "range"
+    assert group.topics == {"a"}
+    assert scene.due == {}
+    assert scene.kind.readers == {}
+    assert had == {"a": [2, 3]}
+    assert one.beat() is REBALANCE
+    joined = one.answer(one.ask_join())
+    assert (joined.generation, joined.leader) == (epoch + 1, one.member_id)
+
+
+def test_it_is_a_classic_group_after_a_restart_with_what_everybody_had() -> None:
+    scene = Scene({"a": 4})
+    one = mixed(scene)
+    scene.leave("new")
+
+    scene.driver = scene.driver.reload()
+
+    group = classic_group(scene)
+    assert group.state == "Stable"
+    assert next(iter(group.roster)).member_id == one.member_id
+    assert one.sync() == {"a": [2, 3]}
+
+
+def test_who_is_fenced_leaves_too() -> None:
+    scene = Scene({"a": 4})
+    one = mixed(scene)
+
+    for _ in range(5):
+        scene.wait(SESSION_MS // 5)
+        one.beat()
+
+    assert classic_group(scene).type == "classic"
+
+
+@pytest.mark.parametrize("policy", ["disabled", "upgrade"])
+def test_it_can_be_forbidden(policy: str) -> None:
+    scene = Scene({"a": 4})
+    one = mixed(scene)
+    scene.driver.machine.settings = Scene(consumer_migration_policy=policy).settings
+
+    scene.leave("new")
+
+    assert scene.group.type == "consumer"
+    scene.driver.machine.settings = scene.settings
+    one.live()
+    assert one.has == {"a": [0, 1, 2, 3]}
+
+
+def test_a_group_that_would_be_too_large_stays() -> None:
+    scene = Scene({"a": 4}, max_size=1)
+    one = mixed(scene)
+    two = Member(scene, ["a"])
+    two.join(asks_for_id=False, fresh="two")
+    act = scene.kind.act(scene.group, scene.driver.now_ms)
+    new = scene.group.by_id["new"]
+
+    assert not can_go_on_classic(act, [new])
+    assert not can_go_on_classic(act, [])
+    assert not can_go_on_classic(act, scene.group.members())
+    assert not can_replace_classic(act, new)
+    two.leave()
+    assert can_go_on_classic(act, [new])
+    assert not can_replace_classic(act, scene.group.by_id[one.member_id])
+
+
+def test_a_classic_member_in_the_place_of_the_last_other_one_keeps_what_that_had() -> None:
+    scene = Scene({"a": 4})
+    one = mixed(scene, instance_id="i")
+    epoch = scene.group.epoch
+    scene.leave("new", epoch=-2, instance_id="i")
+    two = Member(scene, ["a"], instance="i")
+
+    joined = two.join(fresh="two")
+
+    group = classic_group(scene)
+    assert (group.state, group.generation) == ("Stable", epoch)
+    assert (joined.generation, joined.member_id) == (epoch, "two")
+    assert two.sync() == {"a": [0, 1]}
+    assert one.beat() is ErrorCode.NONE
+    assert two.beat() is ErrorCode.NONE
+    again = scene.driver.reload().machine
+    assert again.group(GROUP).type == "classic"
+
+
+def test_it_needs_not_have_left_before() -> None:
+    scene = Scene({"a": 4})
+    mixed(scene, instance_id="i")
+
+    Member(scene, ["a"], instance="i").join(fresh="two")
+
+    assert classic_group(scene).state == "Stable"
+
+
+def test_one_that_wants_something_else_has_everybody_rebalance() -> None:
+    scene = Scene({"a": 4, "b": 1})
+    one = mixed(scene, instance_id="i")
+
+    Member(scene, ["b"], instance="i").join(fresh="two")
+
+    assert classic_group(scene).state == "PreparingRebalance"
+    assert one.beat() is REBALANCE
+
+
+def test_where_nothing_can_be_written_it_stays_a_consumer_group() -> None:
+    scene = Scene({"a": 4})
+    one = mixed(scene)
+    before = scene.group
+    scene.driver.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+
+    with refusal(ErrorCode.NOT_ENOUGH_REPLICAS):
+        scene.leave("new", epoch=-1)
+    scene.driver.refuse = None
+
+    assert scene.group is before
+    assert scene.kind.readers == {"a": {GROUP: None}}
+    assert one.beat() is ErrorCode.NONE
+    assert len(scene.due) == 2
+    assert all("classic" not in str(key[0]) for key in scene.driver.timers)

@@ -1,0 +1,100 @@
+"""Records as Kafka stores them, byte for byte."""
+
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol
+from trio_kafka.coordinators.groups.consumer import records
+from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member, MemberState
+from trio_kafka.coordinators.stored import encode_record
+from trio_kafka.model import TopicId
+
+A, B = TopicId(b"a" * 16), TopicId(b"b" * 16)
+MEMBER = Member(
+    member_id="m",
+    epoch=3,
+    previous_epoch=2,
+    state=MemberState.UNREVOKED_PARTITIONS,
+    client_id="c",
+    client_host="/h",
+    topics=("a", "b"),
+    rebalance_timeout_ms=5,
+    assigned={B: {1: 3, 0: 2}, A: {4: 1}},
+    revoking={A: {5: 1}},
+)
+
+
+def value_of(record: records.CoordinatorRecord) -> bytes | None:
+    return encode_record(record)[1]
+
+
+def test_a_groups_epoch_has_its_hash_as_a_tag() -> None:
+    key, value = encode_record(records.group_epoch("g", 7, -2))
+
+    assert key == b"\x00\x03\x00\x01g"
+    assert value == b"\x00\x00\x00\x00\x00\x07\x01\x00\x08" + b"\xff" * 7 + b"\xfe"
+    assert value_of(records.group_epoch("g", 7, 0)) == b"\x00\x00\x00\x00\x00\x07\x00"
+
+
+def test_a_members_subscription_is_sorted_and_has_no_null_for_an_expression() -> None:
+    key, value = encode_record(records.subscription("g", MEMBER))
+
+    assert key == b"\x00\x05\x00\x01g\x00\x01m"
+    assert value == (
+        b"\x00\x00\x00\x00\x02c\x03/h\x03\x02a\x02b\x01\x00\x00\x00\x05\x00"
+        b"\x01\x00\x01\x00"  # that it has no classic side is said
+    )
+
+
+def test_a_classic_member_has_its_protocols_as_a_tag() -> None:
+    side = ClassicSide(9, (GroupProtocol("range", b"xy"),))
+    value = value_of(records.subscription("g", Member(member_id="m", classic=side)))
+
+    assert value is not None
+    assert value.endswith(b"\x01\x00\x11\x01\x00\x00\x00\x09\x02\x06range\x03xy\x00\x00")
+
+
+def test_assignments_are_in_order_with_their_epochs() -> None:
+    record = records.assignment("g", MEMBER)
+
+    assert encode_record(record)[0] == b"\x00\x08\x00\x01g\x00\x01m"
+    assert (record.value.member_epoch, record.value.previous_member_epoch) == (3, 2)
+    assert record.value.state == 1
+    assert [
+        (one.topic_id, one.partitions, one.assignment_epochs)
+        for one in record.value.assigned_partitions
+    ] == [(A, [4], [1]), (B, [0, 1], [2, 3])]
+    assert record.value.partitions_pending_revocation[0].partitions == [5]
+
+
+def test_targets_are_in_order() -> None:
+    record = records.target("g", "m", {B: {2, 0}, A: {1}})
+
+    assert encode_record(record)[0] == b"\x00\x07\x00\x01g\x00\x01m"
+    assert [(one.topic_id, one.partitions) for one in record.value.topic_partitions] == [
+        (A, [1]),
+        (B, [0, 2]),
+    ]
+    assert encode_record(records.target_epoch("g", 4, 0)) == (
+        b"\x00\x06\x00\x01g",
+        b"\x00\x00\x00\x00\x00\x04\x00",
+    )
+
+
+def test_an_expression_has_its_topics_in_order() -> None:
+    key, value = encode_record(records.expression("g", "x", {"b", "a"}, 5, 6))
+
+    assert key == b"\x00\x10\x00\x01g\x00\x01x"
+    assert value == b"\x00\x00\x03\x02a\x02b" + (5).to_bytes(8) + (6).to_bytes(8) + b"\x00"
+    assert value_of(records.no_expression("g", "x")) is None
+
+
+def test_a_group_ends_in_the_order_that_replay_wants() -> None:
+    ended = records.no_group("g", ["m", "n"], ["x"])
+
+    assert [encode_record(one)[0][1] for one in ended] == [8, 8, 7, 7, 6, 5, 5, 16, 4, 3]
+    assert all(one.value is None for one in ended)
+    assert [encode_record(one)[0][1] for one in records.no_member("g", "m")] == [8, 7, 5]
+
+
+def test_a_group_that_comes_over_is_written_whole() -> None:
+    written = records.whole_group("g", {MEMBER: {A: {1}}}, 3, 9)
+
+    assert [encode_record(one)[0][1] for one in written] == [5, 3, 7, 6, 8]

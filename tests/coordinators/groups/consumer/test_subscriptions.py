@@ -1,0 +1,106 @@
+"""Counts of subscribers, by names and by expressions."""
+
+from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.coordinators.groups.consumer.subscriptions import (
+    Count,
+    Counts,
+    Resolved,
+    Subscriptions,
+    add,
+    add_one,
+    homogeneous,
+)
+
+
+def member(*topics: str, regex: str = "") -> Member:
+    return Member(member_id="m", topics=topics, regex=regex)
+
+
+def test_topics_appear_with_their_first_subscriber_and_vanish_with_the_last() -> None:
+    seen: list[str] = []
+    one = Subscriptions(
+        appeared=lambda topic: seen.append(f"+{topic}"),
+        vanished=lambda topic: seen.append(f"-{topic}"),
+    )
+
+    one.replace(None, member("a", "b"))
+    one.replace(None, member("b"))
+    one.resolve("x", Resolved(frozenset({"b", "c"}), 1, 1))
+    one.replace(member("a", "b"), member("a"))
+    one.replace(member("b"), None)
+    one.resolve("x", Resolved(frozenset({"c"}), 1, 1))
+    one.resolve("x", None)
+    one.resolve("x", None)
+
+    assert seen == ["+a", "+b", "+c", "-b", "-c"]
+    assert one.topics == {"a": Count(1, 0)}
+
+
+def test_what_would_be_is_counted_without_changing_what_is() -> None:
+    one = Subscriptions()
+    before = member("a", regex="x")
+    one.replace(None, before)
+    one.replace(None, member("a"))
+    one.resolve("x", Resolved(frozenset({"b"}), 1, 1))
+
+    assert one.topics_with(before, member("c", regex="x")) == {
+        "a": Count(1, 0),
+        "b": Count(0, 1),
+        "c": Count(1, 0),
+    }
+    assert one.topics_with(before, member("a")) == {"a": Count(2, 0)}
+    assert one.topics_without([before], ["x", "unknown"]) == {"a": Count(1, 0)}
+    assert one.topics_if_resolved({"x": Resolved(frozenset({"a"}), 1, 1)}) == {"a": Count(2, 1)}
+    assert one.regexes_with(before, member(regex="y")) == {"y": 1}
+    assert one.regexes_with(None, member(regex="x")) == {"x": 2}
+    assert one.topics == {"a": Count(2, 0), "b": Count(0, 1)}
+    assert one.regexes == {"x": 1}
+
+
+def test_a_member_subscribes_to_what_it_names_and_to_what_its_expression_matches() -> None:
+    one = Subscriptions()
+    one.resolve("x", Resolved(frozenset({"c", "a"}), 1, 1))
+
+    assert one.names(member("b", regex="x")) == ["a", "b", "c"]
+    assert one.names(member("b", regex="unknown")) == ("b",)
+    assert one.names(member("b")) == ("b",)
+
+
+def test_the_last_look_is_the_newest_and_what_it_saw_the_oldest_image() -> None:
+    one = Subscriptions()
+    assert one.refreshed_ms < 0
+    assert one.version == 0
+
+    one.resolve("x", Resolved(frozenset(), 5, 100))
+    one.resolve("y", Resolved(frozenset(), 7, 90))
+
+    assert (one.refreshed_ms, one.version) == (100, 5)
+
+
+def test_members_are_alike_when_all_name_or_match_the_same() -> None:
+    def named(**counts: int) -> Counts:
+        return {topic: Count(count, 0) for topic, count in counts.items()}
+
+    assert homogeneous({}, {}, 3)
+    assert homogeneous({}, named(a=3, b=3), 3)
+    assert not homogeneous({}, named(a=3, b=2), 3)
+    matched = {"a": Count(0, 1)}
+    assert homogeneous({"x": 3}, matched, 3)
+    assert not homogeneous({"x": 2}, matched, 3)
+    assert not homogeneous({"x": 3, "y": 1}, matched, 3)
+    assert not homogeneous({"x": 3}, {"a": Count(1, 1)}, 3)
+    assert not homogeneous({"x": 3}, {"a": Count(0, 2)}, 3)
+
+
+def test_counts_of_nothing_are_left_out() -> None:
+    counts: Counts = {}
+    add(counts, "a", -1, 0)
+    assert counts == {}
+    names: dict[str, int] = {}
+    add_one(names, None, 1)
+    add_one(names, "", 1)
+    add_one(names, "a", 2)
+    add_one(names, "a", -1)
+    assert names == {"a": 1}
+    add_one(names, "a", -1)
+    assert names == {}

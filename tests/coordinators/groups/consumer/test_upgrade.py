@@ -1,0 +1,209 @@
+"""A classic group of consumers becomes a consumer group, while its members work."""
+
+from typing import Any
+
+import pytest
+
+from tests.coordinators.groups.consumer.classic import (
+    CLASSIC_SESSION_MS,
+    Member,
+    assignment,
+    classic_group,
+    stable_classic,
+)
+from tests.coordinators.groups.consumer.kit import GROUP, Scene, refusal
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol
+from trio_kafka.coordinators.groups.consumer.act import SESSION
+from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
+from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMetadataKey
+
+NOT_FOUND = ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def two(scene: Scene) -> tuple[Member, Member]:
+    one, other = Member(scene, ["a"]), Member(scene, ["a"], instance="i")
+    stable_classic(scene, one, other, given=[{"a": [0, 1]}, {"a": [2, 3]}])
+    return one, other
+
+
+def test_members_go_over_one_by_one_and_nothing_is_read_twice() -> None:
+    scene = Scene({"a": 4})
+    one, other = two(scene)
+    generation = one.generation
+    written = len(scene.driver.log)
+
+    joined = scene.join("new", "a")
+
+    group = scene.group
+    assert isinstance(group, ConsumerGroup)
+    keys = [record.key for record in scene.driver.records[written:]]
+    assert keys[0] == GroupMetadataKey(GROUP)
+    assert keys[3] == ConsumerGroupMetadataKey(GROUP)
+    assert (joined.epoch, joined.assignment) == (generation + 1, {})
+    assert group.classic == 2
+    assert scene.has(one.member_id) == {"a": [0, 1]}
+    assert scene.due[SESSION, GROUP, one.member_id] == CLASSIC_SESSION_MS
+    for _ in range(3):
+        one.live()
+        other.live()
+        scene.say_owned("new")
+    assert group.state == "Stable"
+    assert sorted([*one.has["a"], *other.has["a"], *scene.has("new")["a"]]) == [0, 1, 2, 3]
+
+    one.leave()
+    scene.join("new1", "a")
+    back = scene.join("new2", "a", instance_id="i")
+    assert back.epoch == group.epoch
+    scene.settle("new", "new1", "new2", rounds=8)
+    assert group.state == "Stable"
+    assert group.classic == 0
+    assert sum(len(scene.has(name)["a"]) for name in ("new", "new1", "new2")) == 4
+
+
+def test_who_waits_in_the_classic_group_is_told_to_join_again() -> None:
+    scene = Scene({"a": 4})
+    one, _ = two(scene)
+    third = Member(scene, ["a"])
+    waiting = third.ask_join(asks_for_id=False)
+
+    scene.join("new", "a")
+
+    told = third.answer(waiting)
+    assert told.error is ErrorCode.REBALANCE_IN_PROGRESS
+    third.member_id = told.member_id
+    third.join()
+    assert third.generation == scene.group.epoch
+    assert all("classic" not in str(key[0]) for key in scene.driver.timers)
+    one.live()
+
+
+def test_an_empty_classic_group_makes_room() -> None:
+    scene = Scene({"a": 1})
+    one = Member(scene, ["a"])
+    stable_classic(scene, one, given=[{"a": [0]}])
+    one.leave()
+    assert classic_group(scene).is_empty
+
+    assert scene.join("new", "a").epoch == 2
+
+    assert scene.group.type == "consumer"
+    assert scene.driver.reload().machine.group(GROUP).type == "consumer"
+
+
+@pytest.mark.parametrize("policy", ["disabled", "downgrade"])
+def test_it_can_be_forbidden(policy: str) -> None:
+    scene = Scene({"a": 4}, consumer_migration_policy=policy)
+    two(scene)
+    message = "Cannot upgrade classic group g to consumer group because online upgrade is disabled."
+
+    with refusal(NOT_FOUND, message):
+        scene.join("new", "a")
+
+    assert classic_group(scene).state == "Stable"
+
+
+def test_a_group_that_is_too_large_stays_classic() -> None:
+    scene = Scene({"a": 4}, consumer_max_size=1)
+    two(scene)
+
+    with refusal(NOT_FOUND):
+        scene.join("new", "a")
+
+
+def test_a_member_of_a_classic_group_cannot_only_heartbeat() -> None:
+    scene = Scene({"a": 4})
+    two(scene)
+
+    with refusal(NOT_FOUND, "Group g is not a consumer group."):
+        scene.beat("new", epoch=3)
+    with refusal(NOT_FOUND, "Group g is not a consumer group."):
+        scene.leave("new")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        assignment({"a": [0]}, b"of its own"),
+        b"\x00",
+        assignment({"a": [0]}),  # which the other one has too
+    ],
+)
+def test_what_cannot_be_taken_over_stays_classic(given: bytes) -> None:
+    scene = Scene({"a": 4})
+    one, other = two(scene)
+    group = classic_group(scene)
+    group.roster[other.member_id].assignment = given
+    group.roster[one.member_id].assignment = assignment({"a": [0]})
+
+    with refusal(NOT_FOUND):
+        scene.join("new", "a")
+
+    assert one.beat() is ErrorCode.NONE
+
+
+def test_other_protocols_stay_classic() -> None:
+    scene = Scene({"a": 4})
+    worker = Member(scene, ["a"])
+    given: dict[str, Any] = {
+        "asks_for_id": False,
+        "protocol_type": "connect",
+        "protocols": (GroupProtocol("default", b"x"),),
+    }
+    worker.ask_join(**given)
+
+    with refusal(NOT_FOUND):
+        scene.join("new", "a")
+
+
+def test_members_that_say_what_nobody_can_read_stay_classic() -> None:
+    scene = Scene({"a": 4})
+    worker = Member(scene, ["a"])
+    worker.ask_join(asks_for_id=False, protocols=(GroupProtocol("range", b"x"),))
+
+    with refusal(NOT_FOUND):
+        scene.join("new", "a")
+
+
+def test_a_group_whose_first_members_still_join_goes_over_too() -> None:
+    scene = Scene({"a": 4})
+    one = Member(scene, ["a"])
+    waiting = one.ask_join(asks_for_id=False)
+
+    scene.join("new", "a")
+
+    told = one.answer(waiting)
+    assert told.error is ErrorCode.REBALANCE_IN_PROGRESS
+    one.member_id = told.member_id
+    one.join()
+    one.sync()
+    for _ in range(3):
+        one.live()
+        scene.say_owned("new")
+    assert sorted([*one.has["a"], *scene.has("new")["a"]]) == [0, 1, 2, 3]
+
+
+def test_where_nothing_can_be_written_it_stays_classic_and_goes_on() -> None:
+    scene = Scene({"a": 4})
+    one, other = two(scene)
+    scene.driver.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+
+    with refusal(ErrorCode.NOT_ENOUGH_REPLICAS):
+        scene.join("new", "a")
+    scene.driver.refuse = None
+
+    assert classic_group(scene).state == "Stable"
+    assert one.beat() is ErrorCode.NONE
+    assert other.beat() is ErrorCode.NONE
+    assert scene.join("new", "a").epoch == one.generation + 1
+
+
+def test_a_request_that_is_refused_leaves_the_classic_group_alone() -> None:
+    scene = Scene({"a": 4})
+    one, _ = two(scene)
+
+    with refusal(ErrorCode.INVALID_REGULAR_EXPRESSION):
+        scene.join("new", regex="(")
+
+    assert one.beat() is ErrorCode.NONE

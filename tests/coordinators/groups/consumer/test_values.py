@@ -1,0 +1,21 @@
+"""What members ask and are answered."""
+
+from trio_kafka.coordinators.groups.consumer.values import (
+    SAME,
+    Heartbeat,
+    HeartbeatAnswer,
+    OwnedTopic,
+)
+
+
+def test_what_a_heartbeat_does_not_say_is_as_before() -> None:
+    asked = Heartbeat(group_id="g", member_id="m", epoch=1, client_id="c", client_host="h")
+
+    assert asked.rebalance_timeout_ms == SAME
+    assert (asked.topics, asked.regex, asked.assignor, asked.owned) == (None,) * 4
+    assert (asked.instance_id, asked.rack_id) == (None, None)
+
+
+def test_an_answer_has_no_assignment_where_nothing_is_new() -> None:
+    assert HeartbeatAnswer("m", 3).assignment is None
+    assert OwnedTopic(b"x", [1]).partitions == [1]
