@@ -9,7 +9,7 @@ from trio_kafka.introspect.log import Logger
 from trio_kafka.plugin import Family, Kind, Steps
 from trio_kafka.requests.parts import Parts
 from trio_kafka.steps import advance
-from trio_kafka_metrics import cluster, network, own, replicas, requests, traffic
+from trio_kafka_metrics import cluster, groups, network, own, replicas, requests, traffic
 from trio_kafka_metrics.readings import Metric, Readings
 from trio_kafka_metrics.readings import own as of_ours
 from trio_kafka_metrics.requests import RequestMetrics
@@ -32,6 +32,7 @@ _SOURCES: Final = (
     (cluster, cluster.read_cluster),
     (own, own.read_own),
     (replicas, replicas.read_replicas),
+    (groups, groups.read_groups),
 )
 
 

@@ -22,6 +22,7 @@ from trio_kafka.coordinators.groups.consumer.service import ConsumerService
 from trio_kafka.coordinators.groups.deleting import delete_group
 from trio_kafka.coordinators.groups.group import Event
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.lag import Lag, ends_of, lags
 from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup, list_groups
 from trio_kafka.coordinators.groups.placing import partition_of
 from trio_kafka.coordinators.groups.settings import (
@@ -212,6 +213,17 @@ class GroupCoordinator:
         ]
         return self.submit_many("DeleteGroups", events, make, timeout_s=self._timeout_s())
 
+    def lags(self, group_id: str) -> list[Lag]:
+        """How far a group is behind, as this broker knows. Raises KafkaError as `shard_of`."""
+        machine = self.shard_of(group_id).machine
+        return list(lags(machine, group_id, ends_of(self._ground.replicas)))
+
+    @property
+    def machines(self) -> list[Groups]:
+        """The groups of all shards that serve, for whoever looks."""
+        shards = self.runtime.shards.values()
+        return [shard.machine for shard in shards if shard.state is State.ACTIVE]
+
     # Life
 
     def start(self, image: MetadataImage) -> None:
@@ -255,9 +267,7 @@ class GroupCoordinator:
         self.runtime.stop()
 
     def _figures(self) -> Figures:
-        machines = [
-            shard.machine for shard in self.runtime.shards.values() if shard.state is State.ACTIVE
-        ]
+        machines = self.machines
         return {
             **self.runtime.figures(),
             "groups": sum(len(machine.by_id) for machine in machines),

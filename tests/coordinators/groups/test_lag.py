@@ -1,0 +1,39 @@
+"""Lag: how far a group is behind, of what it has committed."""
+
+from trio.testing import MockClock
+
+from tests.apis.kit import broker, write
+from tests.apis.test_k09_offset_fetch import commit
+from tests.coordinators.groups.test_commits import driver, one, store
+from trio_kafka.coordinators.groups.lag import Lag, ends_of, lags
+
+
+def test_the_lag_is_what_is_left_to_read_and_never_negative() -> None:
+    groups = driver()
+    for partition, offset in enumerate((3, 10, 12, 4)):
+        store(groups, one(offset, partition))
+    ends = {0: 10, 1: 10, 2: 10, 3: None}
+
+    found = list(lags(groups.machine, "g", lambda topic, partition: ends[partition]))
+
+    assert [(one.offset, one.end, one.lag) for one in found] == [
+        (3, 10, 7),
+        (10, 10, 0),
+        (12, 10, 0),
+        (4, None, None),
+    ]
+    assert list(lags(groups.machine, "other", lambda topic, partition: 0)) == []
+
+
+async def test_it_is_known_of_the_partitions_that_are_led_here(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await served.serve_groups("g")
+        await write(served, "t", b"a", b"b", b"c")
+        await commit(served, "g", "t", 0, 1)
+
+        assert served.broker.groups.lags("g") == [
+            Lag(group_id="g", topic="t", partition=0, offset=1, end=3)
+        ]
+        assert served.broker.groups.lags("other") == []
+        assert ends_of(served.broker.replicas)("none", 0) is None

@@ -1,0 +1,49 @@
+"""Metrics of groups: states, and lag by the names that dashboards ask for."""
+
+from trio.testing import MockClock
+
+from tests.apis.kit import write
+from tests.apis.test_k09_offset_fetch import commit
+from tests.trio_kafka_metrics.kit import harness, read
+from trio_kafka_metrics.groups import read_groups
+
+
+async def test_groups_are_told_with_their_lag(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t", 2)
+        await it.served.serve_groups("g", "h")
+        await write(it.served, "t", b"a", b"b", b"c")
+        await commit(it.served, "g", "t", 0, 1)
+        await commit(it.served, "g", "t", 1, 0)
+        await commit(it.served, "h", "t", 0, 3)
+
+        found = read(read_groups, it.parts)
+
+    assert found["trio_kafka_group_offsets"] == 3
+    assert found["trio_kafka_groups{state=Empty,type=classic}"] == 2
+    assert found["trio_kafka_groups{state=Empty,type=consumer}"] == 0
+    assert found["trio_kafka_group_coordinator_partitions{state=active}"] == 50
+    place = "{consumergroup=g,partition=0,topic=t}"
+    assert found[f"kafka_consumergroup_current_offset{place}"] == 1
+    assert found[f"kafka_consumergroup_lag{place}"] == 2
+    assert found["kafka_consumergroup_lag{consumergroup=h,partition=0,topic=t}"] == 0
+    assert found["kafka_consumergroup_lag_sum{consumergroup=g,topic=t}"] == 2
+    assert found["kafka_consumergroup_current_offset_sum{consumergroup=g,topic=t}"] == 1
+    assert found["kafka_consumergroup_members{consumergroup=g}"] == 0
+
+
+async def test_groups_above_the_bound_of_series_are_counted_all_the_same(
+    autojump_clock: MockClock,
+) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t")
+        names = [f"g{number}" for number in range(5)]
+        await it.served.serve_groups(*names)
+        for name in names:
+            await commit(it.served, name, "t", 0, 0)
+
+        found = read(read_groups, it.parts, most=7)
+
+    assert found["trio_kafka_groups{state=Empty,type=classic}"] == 5
+    assert sum(name.startswith("kafka_consumergroup_members") for name in found) <= 5
+    assert found["dropped"] == 5 * 5 - 7
