@@ -108,4 +108,17 @@ async def live_and_die(universe: Universe) -> Ledger:
     return ledger
 
 
+def stall_now_and_then(universe: Universe) -> None:
+    """One append in ten to a partition of the broker, and one new file, takes 6 to 60 ms."""
+    chance = universe.chance("stalls")
+
+    def stall(machine: str, call: str, place: str) -> float | None:
+        is_slow = call == "create" or (call == "append" and place.endswith(".log"))
+        if machine == "broker" and is_slow and "metadata" not in place and chance.random() < 0.1:
+            return chance.uniform(0.006, 0.06)
+        return None
+
+    universe.fault = stall
+
+
 run_lives = partial(run_simulated, live_and_die)

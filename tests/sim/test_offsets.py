@@ -1,19 +1,21 @@
 """Committed offsets outlive power losses: nothing that anybody was told goes back."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import pytest
 
 from tests.sim.clients import BROKER
 from tests.sim.committers import Committers, LostOffsetError
-from tests.sim.lives import LIVES, SETTINGS, End, choose_end, live
+from tests.sim.lives import LIVES, SETTINGS, End, choose_end, live, stall_now_and_then
 from trio_kafka.config.load import broker_config
 from trio_kafka.coordinators.partition_log import PartitionLog
+from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.simulated import Universe
 
 Size = Callable[[int, int], int]
+Lives = Callable[[Universe], Awaitable[Committers]]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 FEW: Final = {"offsets.topic.num.partitions": "3"}
@@ -32,14 +34,37 @@ async def live_and_die(universe: Universe) -> Committers:
     return clients
 
 
-def run(seed: int) -> int:
-    return run_simulated(live_and_die, seed, moody=bool(seed % 2)).acknowledged
+async def stall_live_and_die(universe: Universe) -> Committers:
+    """The same with a disk that makes appends queue."""
+    stall_now_and_then(universe)
+    return await live_and_die(universe)
+
+
+def run(seed: int, lives: Lives = live_and_die) -> int:
+    return run_simulated(lives, seed, moody=bool(seed % 2)).acknowledged
 
 
 def test_offsets_outlive_every_power_loss(size: Size) -> None:
     seeds = size(5, 50)
 
     assert sum(run(seed) for seed in range(seeds)) > 100 * seeds
+
+
+def test_offsets_outlive_power_losses_of_a_slow_disk(
+    size: Size, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds, queued = size(4, 50), []
+    join = SlowAppends.join
+
+    def count(*arguments: object) -> object:
+        item = join(*arguments)
+        queued.append(item is not None)
+        return item
+
+    monkeypatch.setattr(SlowAppends, "join", count)
+
+    assert sum(run(seed, stall_live_and_die) for seed in range(seeds)) > 50 * seeds
+    assert sum(queued) > 20 * seeds
 
 
 def test_an_answer_that_comes_too_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

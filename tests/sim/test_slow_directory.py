@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.sim.ledger import Ledger
-from tests.sim.lives import live_and_die
+from tests.sim.lives import live_and_die, stall_now_and_then
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.simulated import Universe
@@ -20,16 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 async def stall_live_and_die(universe: Universe) -> Ledger:
-    """As `live_and_die`; one append in ten to a partition, and one new file, takes 6 to 60 ms."""
-    chance = universe.chance("stalls")
-
-    def stall(machine: str, call: str, place: str) -> float | None:
-        is_slow = call == "create" or (call == "append" and place.endswith(".log"))
-        if machine == "broker" and is_slow and "metadata" not in place and chance.random() < 0.1:
-            return chance.uniform(0.006, 0.06)
-        return None
-
-    universe.fault = stall
+    stall_now_and_then(universe)
     return await live_and_die(universe)
 
 
