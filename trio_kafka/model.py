@@ -38,3 +38,20 @@ class Endpoint:
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def code_of(key: int, version: int) -> int:
+    """The number by which a request names its API and version."""
+    return (key & 0xFFFF) << 16 | (version & 0xFFFF)
+
+
+def key_of(code: int) -> int:
+    """The API's key; negative where a peer has sent such a one."""
+    key = code >> 16
+    return key - 0x10000 if key & 0x8000 else key
+
+
+def version_of(code: int) -> int:
+    """The API's version; negative where a peer has sent such a one."""
+    version = code & 0xFFFF
+    return version - 0x10000 if version & 0x8000 else version

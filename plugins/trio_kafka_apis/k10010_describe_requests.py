@@ -38,7 +38,7 @@ def describe_requests(
     keys, client = frozenset(request.api_keys), request.client_id
 
     def is_wanted(stamps: Stamps, client_id: str) -> bool:
-        return (not keys or stamps.code >> 16 in keys) and client in (None, client_id)
+        return (not keys or stamps.key in keys) and client in (None, client_id)
 
     most = MOST if request.max_requests < 0 else min(request.max_requests, MOST)
     found, truncated = yield from look(context.planes, Which(request.which), is_wanted, most)
@@ -54,9 +54,9 @@ def make_life(seen: Seen) -> RequestLife:
     end = stamps.sent or now
     return RequestLife(
         plane=seen.plane,
-        api_key=stamps.code >> 16,
+        api_key=stamps.key,
         api_name=seen.api,
-        api_version=stamps.code & 0xFFFF,
+        api_version=stamps.version,
         correlation_id=stamps.correlation,
         client_id=seen.client_id[:LONGEST],
         software_name=name[:LONGEST],

@@ -77,7 +77,7 @@ class RequestMetrics:
 
     def note(self, stamps: Stamps) -> None:
         """A request is over."""
-        key, version = stamps.code >> 16, stamps.code & 0xFFFF
+        key, version = stamps.key, stamps.version
         api = self._apis.get(key)
         if api is None:
             api = self._apis[key] = _OfApi()

@@ -21,7 +21,7 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
 )
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, WaitRequest
-from trio_kafka.testing.scripted_client import connected
+from trio_kafka.testing.scripted_client import connected, frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_apis.k18_api_versions import api_versions
 from trio_kafka_apis.k10010_describe_requests import LONGEST, MOST, describe_requests
@@ -90,6 +90,18 @@ async def test_what_is_over_has_all_hops_sizes_and_its_error(autojump_clock: Moc
     assert 4.9e6 < waited.ended_us < 5.1e6
     assert (waited.error_code, refused.error_code) == (0, ErrorCode.INVALID_REQUEST)
     assert waited.response_bytes == 12
+
+
+async def test_a_version_that_nobody_serves_is_told_as_it_was_asked_for(
+    autojump_clock: MockClock,
+) -> None:
+    async with plane_of() as plane, connected(plane.world, plane.endpoint) as client:
+        await client.send(frame(18, -2))
+        await client.receive_frame()
+        (refused,) = await lives(plane, LATEST, [18])
+
+    assert (refused.api_key, refused.api_version) == (18, -2)
+    assert refused.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
 async def test_the_slowest_come_first(autojump_clock: MockClock) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import trio
 
 from trio_kafka.broker.collector import long_lived_frozen
+from trio_kafka.model import code_of
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -29,7 +30,6 @@ from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.direct import DirectGroup
 from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.scripted_client import newest, request_frame
-from trio_kafka.wire.server import code_of
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
 

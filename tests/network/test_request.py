@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from trio_kafka.model import code_of
 from trio_kafka.testing.requests import bare_request
-from trio_kafka.wire.server import code_of
 
 
 class Post:

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from trio.testing import MockClock
 
+from trio_kafka.model import code_of
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest
-from trio_kafka.wire.server import code_of
 
 
 @api(EchoRequest)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trio_kafka.introspect.stamps import Origin, Stamps
-from trio_kafka.model import Endpoint
+from trio_kafka.model import Endpoint, code_of
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -22,7 +22,6 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from trio_kafka.requests.log_lines import HIDDEN, LONGEST, MOST_ITEMS, MOST_PARTS, body_of, line_of
-from trio_kafka.wire.server import code_of
 
 ORIGIN = Origin(
     Endpoint("10.0.0.9", 5000),

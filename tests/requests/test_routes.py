@@ -2,11 +2,11 @@
 
 import pytest
 
+from trio_kafka.model import code_of
 from trio_kafka.requests.api import Listing, api, api_of
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.routes import Routes
 from trio_kafka.testing.sample_apis import EchoRequest
-from trio_kafka.wire.server import code_of
 
 
 @api(EchoRequest)

@@ -8,17 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trio_kafka.errors import ProtocolError
+from trio_kafka.model import code_of, key_of, version_of
 from trio_kafka.protocol.primitives import Buffer
 from trio_kafka.wire.server import (
     HEAD,
     JOINED,
     answer,
     body_position,
-    code_of,
-    key_of,
     raw_client_id,
     small_answer,
-    version_of,
 )
 
 

@@ -13,7 +13,7 @@ from attrs import define, field
 
 from trio_kafka.introspect.lives import OFTEN, Lives
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.model import Endpoint
+from trio_kafka.model import Endpoint, key_of, version_of
 
 HOPS: Final = ("queue", "local", "remote", "throttle", "response_queue", "send", "total")
 
@@ -47,7 +47,7 @@ class Stamps:
 
     received: float  # its last byte is here
     begun: float  # a handler has it
-    code: int = 0  # as in `wire.server.code_of`
+    code: int = 0  # as in `model.code_of`
     correlation: int = 0
     request_bytes: int = 0  # of the frame, without its length
     origin: Origin = NOWHERE
@@ -62,6 +62,16 @@ class Stamps:
     client_id: str = ""
     errors: Mapping[int, int] = field(init=False)  # of all parts of the answer, where it is wanted
     body: Any = field(init=False)  # what is asked, for the request log; else there is none
+
+    @property
+    def key(self) -> int:
+        """Of the API."""
+        return key_of(self.code)
+
+    @property
+    def version(self) -> int:
+        """Of the API, as it was asked for: ApiVersions answers whatever version is asked."""
+        return version_of(self.code)
 
 
 @define(eq=False)

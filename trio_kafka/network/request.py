@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import define, field
 
 from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.wire.server import Segments, key_of, version_of
+from trio_kafka.model import key_of, version_of
+from trio_kafka.wire.server import Segments
 
 if TYPE_CHECKING:
     from trio_kafka.network.connection import Connection

@@ -40,8 +40,8 @@ def line_of(stamps: Stamps, api: str, body: Mapping[str, Any] | None, principal:
     line = {
         "isForwarded": False,
         "requestHeader": {
-            "requestApiKey": stamps.code >> 16,
-            "requestApiVersion": stamps.code & 0xFFFF,
+            "requestApiKey": stamps.key,
+            "requestApiVersion": stamps.version,
             "correlationId": stamps.correlation,
             "clientId": stamps.client_id,
             "requestApiKeyName": _WORD.sub("_", api).upper(),

@@ -26,6 +26,7 @@ from trio_kafka.errors import (
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.model import code_of
 from trio_kafka.network import items
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import IN_STEPS, Request
@@ -45,7 +46,6 @@ from trio_kafka.requests.routes import API_VERSIONS, Routes
 from trio_kafka.requests.slices import LARGE
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.steps import Steps, advance
-from trio_kafka.wire.server import code_of
 
 T = TypeVar("T")
 logger = get_logger(__name__)

@@ -112,7 +112,7 @@ class RequestLog:
     def _note(self, message: Any, context: Context) -> None:
         """Before all others: keep what is asked, until it is answered."""
         wanted, stamps = self._wanted, context.request.stamps
-        key = stamps.code >> 16
+        key = stamps.key
         if not wanted.has_client(context.client_id):
             return
         if wanted.apis and not wanted.apis & {self._names(key).lower(), str(key)}:
@@ -173,7 +173,7 @@ class RequestLog:
 
     def _line(self) -> str:
         stamps, body = self._queue.popleft()
-        return line_of(stamps, self._names(stamps.code >> 16), body, ANONYMOUS)
+        return line_of(stamps, self._names(stamps.key), body, ANONYMOUS)
 
     async def _write(self, lines: list[str]) -> None:
         for sink in self._sinks:

@@ -6,10 +6,10 @@ from typing import Final
 from attrs import define, field
 
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.model import code_of, key_of, version_of
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Route, make_route
-from trio_kafka.wire.server import code_of, key_of, version_of
 
 API_VERSIONS: Final = 18
 logger: Final = get_logger(__name__)

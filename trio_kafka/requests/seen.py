@@ -83,7 +83,7 @@ def _over(plane: Plane, which: Which, wanted: Wanted) -> Iterable[Seen | None]:
             continue
         yield Seen(
             plane=plane.name,
-            api=times.name_of(stamps.code >> 16),
+            api=times.name_of(stamps.key),
             stamps=stamps,
             client_id=stamps.client_id,
             now=times.elapsed(),

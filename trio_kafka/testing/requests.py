@@ -3,9 +3,9 @@
 from typing import Any, cast
 
 from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.model import code_of
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.request import Request
-from trio_kafka.wire.server import code_of
 
 
 def bare_request(number: int = 0, connection: object = None) -> Request:

@@ -20,21 +20,6 @@ JOINED: Final = 256 << 10  # larger neighbours are handed to the socket one by o
 Segments = Sequence[Any]  # bytes-like, or anything with len() that the socket knows how to send
 
 
-def code_of(key: int, version: int) -> int:
-    """The number by which a request names its API and version."""
-    return (key & 0xFFFF) << 16 | (version & 0xFFFF)
-
-
-def key_of(code: int) -> int:
-    key = code >> 16
-    return key - 0x10000 if key & 0x8000 else key
-
-
-def version_of(code: int) -> int:
-    version = code & 0xFFFF
-    return version - 0x10000 if version & 0x8000 else version
-
-
 def raw_client_id(frame: memoryview, length: int) -> bytes | None:
     """The client id as sent; None where it is null. Raises ProtocolError if the frame is
     shorter.
