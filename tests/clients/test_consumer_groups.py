@@ -1,0 +1,103 @@
+"""Groups of KIP-848 under churn, alone and beside the classic protocol: nothing is lost."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.catalogue import CLIENTS, REFERENCE, Client
+from tests.clients.cluster import Cluster
+from tests.clients.driver import Driver
+from tests.clients.members import SESSION_MS, check_processed
+from tests.clients.test_groups import PARTITIONS, Producing, group_of
+from trio_kafka.testing.processes import broker_process
+
+# Programs are built at their first use; a member that dies is missed after six seconds.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+Size = Callable[[int, int], int]
+MEMBERS = [client for client in CLIENTS.values() if client.consumer_protocol]
+HEARTBEAT_MS = 500
+SETTINGS = (
+    "group.consumer.min.session.timeout.ms=1000",
+    f"group.consumer.session.timeout.ms={SESSION_MS}",
+    "group.consumer.min.heartbeat.interval.ms=100",
+    f"group.consumer.heartbeat.interval.ms={HEARTBEAT_MS}",
+)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, drivers: Callable[[Client], Driver]) -> Iterator[Cluster]:
+    """A broker whose groups miss a member soon."""
+    with broker_process(tmp_path / "broker", *SETTINGS) as broker:
+        yield Cluster(
+            bootstrap=broker.bootstrap,
+            client=REFERENCE,
+            driver=lambda _step: drivers(REFERENCE),
+            reference=lambda: drivers(REFERENCE),
+            directory=tmp_path,
+        )
+
+
+@pytest.mark.parametrize("client", MEMBERS, ids=[client.name for client in MEMBERS])
+def test_every_record_is_processed_while_members_come_go_and_die(
+    cluster: Cluster, client: Client, tmp_path: Path, size: Size
+) -> None:
+    topic = cluster.new_topic(PARTITIONS)
+    producing = Producing(cluster, topic, size(100, 2000))
+    with group_of(cluster, topic, tmp_path) as group:
+        group.protocol = "consumer"
+        first, second = group.add(client), group.add(client)
+        producing.some_more()
+        group.wait_processed(producing.count)
+        third = group.add(client)
+        producing.some_more()
+        first.kill()
+        producing.some_more()
+        group.wait_processed(producing.count)
+        second.leave()
+        producing.some_more()
+        group.wait_processed(producing.count)
+        third.leave()
+        before = producing.count
+        producing.some_more()
+        late = group.add(client)
+        group.wait_processed(producing.count)
+
+        # All that the others have processed was committed, and nothing else.
+        assert late.leave() == producing.count - before
+        check_processed(group, producing.file)
+
+
+@pytest.mark.parametrize("client", MEMBERS, ids=[client.name for client in MEMBERS])
+def test_members_change_the_protocol_one_by_one_and_back(
+    cluster: Cluster, client: Client, tmp_path: Path, size: Size
+) -> None:
+    topic = cluster.new_topic(PARTITIONS)
+    producing = Producing(cluster, topic, size(100, 2000))
+    with group_of(cluster, topic, tmp_path) as group:
+        old = [group.add(client), group.add(client)]
+        producing.some_more()
+        group.wait_processed(producing.count)
+
+        group.protocol = "consumer"  # the first of these has the group upgraded
+        new = [group.add(client)]
+        producing.some_more()
+        group.wait_processed(producing.count)
+        old.pop().leave()
+        new.append(group.add(client))
+        producing.some_more()
+        old.pop().kill()
+        group.wait_processed(producing.count)
+
+        group.protocol = "classic"
+        back = group.add(client)
+        producing.some_more()
+        new.pop().leave()
+        group.wait_processed(producing.count)
+        new.pop().leave()  # the last of these has the group downgraded
+        producing.some_more()
+        group.wait_processed(producing.count)
+        back.leave()
+
+        check_processed(group, producing.file)
