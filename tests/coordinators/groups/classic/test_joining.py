@@ -104,6 +104,20 @@ def test_the_delay_is_never_longer_than_the_rebalance_timeout() -> None:
     assert kit.driver.now_ms == 1_000_000 + 7000
 
 
+def test_who_came_in_an_earlier_first_rebalance_does_not_lengthen_the_next_one() -> None:
+    kit = ClassicKit()
+    kit.joining(1, rebalance_ms=DELAY_MS)
+    kit.joining(1, rebalance_ms=DELAY_MS)  # there is no time left to wait for more
+    kit.wait(DELAY_MS)
+    kit.leave(*[member.member_id for member in kit.group.roster])
+    assert kit.state == "Empty"
+    [asked] = kit.joining(1)
+
+    kit.wait(DELAY_MS)
+
+    assert not asked.waits
+
+
 def test_without_a_delay_a_member_begins_at_once() -> None:
     kit = ClassicKit(delay_ms=0)
     [asked] = kit.joining(1)

@@ -1,5 +1,7 @@
 """What is stored of classic groups is read again; timers find groups as they are by then."""
 
+import pytest
+
 from tests.coordinators.groups.classic.kit import GROUP, SESSION_MS, ClassicKit
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
@@ -52,9 +54,10 @@ def test_a_rebalance_that_was_under_way_is_forgotten() -> None:
     assert kit.join(leader).waits
 
 
-def test_a_group_that_is_too_large_after_a_crash_rebalances() -> None:
+@pytest.mark.parametrize(("size", "state"), [(3, "PreparingRebalance"), (2, "Stable")])
+def test_a_group_that_is_too_large_after_a_crash_rebalances(size: int, state: str) -> None:
     kit = ClassicKit()
-    kit.stable(3)
+    kit.stable(size)
     settings = GroupSettings(max_size=2)
 
     def make() -> Groups:
@@ -65,7 +68,7 @@ def test_a_group_that_is_too_large_after_a_crash_rebalances() -> None:
 
     driver = MachineDriver(make)
 
-    assert driver.machine.by_id[GROUP].state == "PreparingRebalance"
+    assert driver.machine.by_id[GROUP].state == state
 
 
 def test_a_tombstone_ends_a_group() -> None:

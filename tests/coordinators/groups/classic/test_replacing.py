@@ -7,6 +7,7 @@ from tests.coordinators.groups.classic.kit import (
     DELAY_MS,
     GROUP,
     RANGE,
+    REBALANCE_MS,
     ROUND_ROBIN,
     SESSION_MS,
     ClassicKit,
@@ -109,6 +110,23 @@ def test_a_sync_that_waits_under_the_old_id_is_fenced_and_all_join_again() -> No
     assert kit.state == "PreparingRebalance"
     kit.join(leader)
     assert again.joined.generation == 3
+
+
+def test_one_that_is_back_before_it_has_synced_is_not_missed() -> None:
+    kit = ClassicKit()
+    [leader] = kit.stable(1)
+    kit.join(instance="i", session_ms=2 * REBALANCE_MS)
+    kit.join(leader)
+    kit.sync(leader, {})
+    assert kit.state == "Stable"
+    back = kit.join(instance="i", session_ms=2 * REBALANCE_MS).joined
+    kit.sync(back.member_id, instance="i")
+
+    for _ in range(REBALANCE_MS // 5000):
+        kit.wait(5000)
+        assert kit.beat(leader) is ErrorCode.NONE
+
+    assert kit.group.generation == 2
 
 
 def test_another_choice_of_protocol_has_all_join() -> None:

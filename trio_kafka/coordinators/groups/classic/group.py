@@ -130,9 +130,10 @@ class ClassicGroup:
         self.roster.add(member)
 
     def remove(self, member_id: str) -> None:
-        """Forget a member, or an id that is pending; somebody else leads if it did."""
+        """Forget a member, or an id that is pending; somebody else leads if it did. A generation is
+        left with its members: who still has to sync is forgotten by the rebalance that follows.
+        """
         self.roster.remove(member_id)
-        self.syncs_due.discard(member_id)
         if self.leader == member_id:
             self.leader = next((member.member_id for member in self.roster), None)
 

@@ -89,12 +89,10 @@ def _answer(act: Act, joining: Joining, leader_before: str | None) -> Joined:
 def _store(act: Act, ticket: Ticket, answer: Joined, undo: Callable[[Act], None]) -> None:
     """The group goes on as it is; only the member's id, and what it said, are new."""
     group, effects = act.group, act.effects
-    fenced = list(effects.answers)
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
         later = act.again(now_ms)
         undo(later)
-        later.effects.answers += fenced
         told = evolve(
             answer,
             member_id=NO_MEMBER_ID,
