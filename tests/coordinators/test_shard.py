@@ -223,6 +223,33 @@ async def test_events_wait_for_one_that_works_in_steps(stage: Stage) -> None:
     assert stage.told == ["slow", "quick"]
 
 
+async def test_a_timer_that_is_set_anew_before_its_turn_is_not_due_yet(
+    stage: Stage, autojump_clock: MockClock
+) -> None:
+    """A member is heard of while its session's end waits behind an event that takes steps."""
+
+    def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
+        yield
+        return Effects(answers=[(ticket, None)])
+
+    def heard(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        return Effects(answers=[(ticket, None)]).set_timer(("session",), 100)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stage.timers.run)
+        stage.submit(heard)
+        await trio.sleep(0.05)
+        stage.submit(slowly)
+        stage.submit(heard)
+        await trio.sleep(0.06)
+        stage.commit(stage.log.end)
+        assert stage.machine.due == []
+        await trio.sleep(0.1)
+        nursery.cancel_scope.cancel()
+
+    assert [key for key, _ in stage.machine.due] == [("session",)]
+
+
 async def test_a_timer_that_is_put_off_is_due_later_and_one_that_is_cancelled_never(
     autojump_clock: MockClock,
 ) -> None:

@@ -321,7 +321,12 @@ class Shard(Generic[M]):
             alarm.timer = self._timers.at(alarm.deadline, partial(self._due, key))
             return
         del self._alarms[key]
-        self.apply(lambda machine, now_ms: machine.timer(key, now_ms))
+
+        def fire(machine: M, now_ms: int) -> Effects | Steps[Effects]:
+            # It may have waited for its turn behind the very event that has set it anew.
+            return Effects() if key in self._alarms else machine.timer(key, now_ms)
+
+        self.apply(fire)
 
     # Life
 
