@@ -1,5 +1,6 @@
 import gc
 import importlib
+import linecache
 import sys
 import weakref
 from collections.abc import Iterator
@@ -8,6 +9,21 @@ from pathlib import Path
 import pytest
 
 from trio_kafka.hosting.importing import import_generation, private_name, public_name
+
+# What others keep of a class: typing's caches, attrs' sources.
+KEPT = """
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Final, Optional, Union
+from attrs import define
+
+@define
+class Thing:
+    word: str = "old"
+
+THINGS: Final[Mapping[str, Thing]] = {}
+MADE: ClassVar[Callable[[], Thing]] = Thing
+MAYBE = Optional[Thing], Union[Thing, int]
+"""
 
 
 @pytest.fixture
@@ -64,6 +80,7 @@ def test_two_generations_stand_beside_each_other_and_the_public_one(package: Pat
 
 
 def test_a_released_generation_is_known_to_nobody_and_dies(package: Path) -> None:
+    (package / "one.py").write_text(KEPT)
     module, imported = import_generation("gen.two")
     imported.users = 2
     refs = [weakref.ref(module), weakref.ref(module.absolute.Thing)]
@@ -77,6 +94,7 @@ def test_a_released_generation_is_known_to_nobody_and_dies(package: Path) -> Non
 
     assert [name for name in sys.modules if name.startswith(top)] == []
     assert [ref() for ref in refs] == [None, None]
+    assert [file for file in linecache.cache if top in file] == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ give the generation's own modules: `__import__` is replaced in the builtins that
 
 import builtins
 import importlib
+import linecache
 import sys
+import typing
 from collections.abc import Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec, PathFinder
@@ -79,6 +81,11 @@ def _forget(top: str) -> None:
     for name in [name for name in list(sys.modules) if name == top or name.startswith(f"{top}.")]:
         del sys.modules[name]
     _FINDER.tops.pop(top, None)
+    for file in [file for file in list(linecache.cache) if f"{top}." in file]:
+        linecache.cache.pop(file, None)  # attrs' generated methods
+    # typing keeps what it has made of a class, such as Final[list[Thing]], and the class with it.
+    for forget in getattr(typing, "_cleanups", ()):
+        forget()
 
 
 def _find_package(module: str) -> tuple[str, ModuleSpec]:
