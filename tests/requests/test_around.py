@@ -12,7 +12,7 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.plugin import Context, Delayed, Encoded, Purgatory, Steps, api, to_bytes
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.requests.around import AroundErrand
+from trio_kafka.requests.around_errand import AroundErrand
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import Blamed

@@ -3,7 +3,6 @@ when it is ready, taken back in one step when it goes.
 """
 
 from collections.abc import Callable, Mapping
-from inspect import iscoroutinefunction
 from math import inf
 from typing import Any
 
@@ -13,7 +12,6 @@ from trio_kafka.controller.policies import ConfigPolicy, Policies, TopicPolicy
 from trio_kafka.hosting.guard import (
     GuardedReporter,
     Owner,
-    count_around,
     guard_api,
     guard_app,
     guard_policy,
@@ -75,8 +73,6 @@ class Contributions:
         self.mounts.append(mount)
 
     def intercept(self, wanted: Wanted) -> None:
-        if wanted.kind == "around" and iscoroutinefunction(wanted.function):
-            wanted.function = count_around(wanted.function, self.owner)
         if self.live:
             self._register(wanted)
         self.wanted.append(wanted)
@@ -231,5 +227,6 @@ class Contributions:
             owner=self.owner,
             deadline_s=None if self.owner.deadline_s == inf else self.owner.deadline_s,
             limit=self.owner.limiter if wanted.kind == "around" else None,
+            in_hand=self.owner.in_hand if wanted.kind == "around" else None,
             versions=wanted.versions,
         )

@@ -24,12 +24,18 @@ class PluginError(Exception):
     """A plugin failed; the message names it, and says where and why."""
 
 
+class Cancellable(Protocol):
+    """A cancel scope, or an errand."""
+
+    def cancel(self) -> None: ...
+
+
 class InHand:
     """How many requests are in a plugin's hands; those that are parked as a Delayed, too."""
 
     def __init__(self) -> None:
         self.count = 0
-        self._scopes: set[trio.CancelScope] = set()
+        self._scopes: set[Cancellable] = set()
         self._parked: weakref.WeakSet[Delayed] = weakref.WeakSet()
         self._refs: set[weakref.ref[Delayed]] = set()
         self._empty = trio.Event()
@@ -42,6 +48,15 @@ class InHand:
         if not self.count:
             self._empty.set()
             self._empty = trio.Event()
+
+    def begin(self, one: Cancellable) -> None:
+        """An errand, in hand until it ends."""
+        self.count += 1
+        self._scopes.add(one)
+
+    def end(self, one: Cancellable) -> None:
+        self._scopes.discard(one)
+        self.leave()
 
     def follow(self, delayed: Delayed) -> None:
         """In hand until it is answered or dropped: then nobody has it any more."""
@@ -57,10 +72,10 @@ class InHand:
         """A block that is one request in hand; one that is cut off is left at its end."""
         return _Held(self)
 
-    def hold(self, scope: trio.CancelScope) -> None:
+    def hold(self, scope: Cancellable) -> None:
         self._scopes.add(scope)
 
-    def drop(self, scope: trio.CancelScope) -> None:
+    def drop(self, scope: Cancellable) -> None:
         self._scopes.discard(scope)
 
     async def wait_empty(self) -> None:
@@ -77,7 +92,7 @@ class InHand:
 
 
 class _Held:
-    """See `InHand.held`. No generator: it is on the way of every request of an `around`."""
+    """See `InHand.held`. No generator: it is on the way of every request of an app."""
 
     __slots__ = ("_in_hand", "_scope")
 
@@ -262,20 +277,6 @@ def _guard_waiting(
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"plugin {owner.name}: {where} took too long")
 
     return serve
-
-
-def count_around(function: Callable[..., Awaitable[Any]], owner: Owner) -> Callable[..., Any]:
-    """An `around`: its requests are in the plugin's hands. Who calls it contains its errors, and
-    keeps its deadline and its limit.
-    """
-    in_hand = owner.in_hand
-
-    async def stand_around(request: Any, context: Any, forward: Any) -> Any:
-        with in_hand.held():
-            return await function(request, context, forward)
-        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"plugin {owner.name} goes")
-
-    return stand_around
 
 
 def guard_app(app: Callable[..., Awaitable[None]], owner: Owner, path: str) -> Any:

@@ -1,21 +1,24 @@
 """The tasks of errands: requests that an async interceptor has in hand.
 
-To the pool an errand is what it delays: it stands in a Delayed, as its one key. Its task takes a
-token of the group's limiter, as an async handler does. When an errand is over its task is kept for
-the next, with its cancel scope, as long as nobody used that: to wake a task costs a third of
-starting one, and a scope as much as both.
+An errand has a task of its own, and mostly does not wake it: whoever has the request, or the
+answer to what it waits for, runs it on in the name of the task (`world.lending`), as long as a
+token of the group is free. The task itself runs what waits for something else. To the pool an
+errand is what it delays: it stands in a Delayed, as its one key.
+
+When an errand is over its task is kept for the next, with its cancel scope, as long as nobody used
+that: to start a task costs three times what waking one does, and a scope as much as both.
 """
 
 from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeVar
 
 import trio
-from attrs import define
 
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.steps import Steps
+from trio_kafka.world.lending import KNOWN, Lender, RaiseCancel
 
 T = TypeVar("T")
 SPARE: Final = 500  # tasks that wait for the next errand: about 3 kB each
@@ -40,21 +43,57 @@ class Group(Protocol):
 class Errand(Protocol):
     """One request in the hands of an interceptor."""
 
-    async def run(self, scope: trio.CancelScope) -> bool:
-        """Do it. False: nobody is there for an answer. Raises InvariantError alone."""
+    def registered(self, delayed: Delayed, finish: Callable[[Any], None]) -> bool:
+        """It stands in this Delayed, whose end is told to `finish`. False: it is to be begun, in
+        its task.
+        """
+
+    async def run(self, worker: "Worker") -> None:
+        """Begin or go on in its own task, which has slept or is new."""
+
+    def end_wait(self, raise_cancel: RaiseCancel) -> trio.lowlevel.Abort:
+        """It is cancelled while it waits: as an abort function."""
 
     def leave_request(self) -> None:
         """Nobody is there for an answer: be cancelled."""
 
 
-@define(eq=False)
-class _Worker:
-    task: trio.lowlevel.Task
-    given: "tuple[Delayed, Callable[[Any], None]] | None" = None
+class Worker(Lender):
+    """One of the tasks; `errand`: what it has in hand."""
+
+    __slots__ = ("_spare", "errand", "scope", "used")
+
+    def __init__(self, spare: "list[Worker]", errand: Errand) -> None:
+        super().__init__(self._cancelled)
+        self._spare = spare
+        self.errand: Errand | None = errand
+        self.scope: trio.CancelScope
+        self.used = False  # the scope
+
+    def wake_up(self) -> None:
+        """Without an errand: raises what cancels it; or there are too many."""
+        given, self.given = self.given, None
+        if given is not None:
+            given.unwrap()
+
+    def cancel(self) -> None:
+        """End what it does."""
+        self.used = True
+        self.scope.cancel()
+
+    def _cancelled(self, raise_cancel: RaiseCancel) -> trio.lowlevel.Abort:
+        if self.errand is not None:
+            return self.errand.end_wait(raise_cancel)
+        if self in self._spare:
+            self._spare.remove(self)
+        return trio.lowlevel.Abort.SUCCEEDED
 
 
 class Errands:
-    """Of a group of handlers; implements `purgatory.Keeper` and `parking.Places`."""
+    """Of a group of handlers; implements `purgatory.Keeper` and `parking.Places`.
+
+    by_hand: whether errands may run without their tasks. parked: how many wait for others.
+    """
 
     name: Final = "Interceptors"
 
@@ -65,9 +104,40 @@ class Errands:
         self.elapsed = group.elapsed
         self.complete = group.complete
         self.all_of = group.all_of
-        self._spare: list[_Worker] = []
-        self._working = self._parked = self._started = self._done = self._most = 0
+        self.by_hand = KNOWN
+        self.parked = 0
+        self._spare: list[Worker] = []
+        self._working = self._started = self._done = self._most = 0
         node.add("interceptor-tasks", "part", self._figures)
+
+    # --- by hand
+
+    def borrow(self, errand: Errand) -> Worker | None:
+        """A task that sleeps, for an errand that begins; None if there is none, or no token."""
+        if not (self._spare and self.by_hand and self.limiter.free > 0):
+            return None
+        worker = self._spare.pop()
+        worker.errand = errand
+        self._working += 1
+        if self._working > self._most:  # noqa: PLR1730 - max() costs more
+            self._most = self._working
+        return worker
+
+    def give_back(self, worker: Worker) -> None:
+        """The errand is over, and its task has slept all the time."""
+        worker.errand = None
+        self._working -= 1
+        self._done += 1
+        if worker.used or len(self._spare) >= SPARE:
+            worker.wake()
+        else:
+            self._spare.append(worker)
+
+    def one_done(self, worker: Worker) -> None:
+        """The errand is over, in its task."""
+        worker.errand = None
+        self._working -= 1
+        self._done += 1
 
     # --- as a keeper of what is delayed
 
@@ -77,18 +147,11 @@ class Errands:
         lane: Callable[[Delayed], None],
         finish: Callable[[Any], None],
     ) -> None:
-        """Begin with the errand, in a task. finish: as a purgatory's."""
+        """An errand, begun or not. finish: as a purgatory's."""
         del lane
-        self._working += 1
-        self._most = max(self._most, self._working)
-        if self._spare:
-            worker = self._spare.pop()
-            worker.given = delayed, finish
-            trio.lowlevel.reschedule(worker.task)
-        else:
-            self._started += 1
-            name = f"{self._task_name}-{self._started - 1}"
-            self._group.nursery.start_soon(self._work, delayed, finish, name=name)
+        errand: Any = delayed.keys[0]
+        if not errand.registered(delayed, finish):
+            self._begin_in_task(errand)
 
     def look(self, delayed: Delayed) -> None:
         """Nothing marks an errand."""
@@ -101,66 +164,52 @@ class Errands:
     # --- as those who have places
 
     def one_parked(self) -> None:
-        self._parked += 1
+        self.parked += 1
 
     def one_returned(self) -> None:
-        self._parked -= 1
+        self.parked -= 1
 
     # --- tasks
 
-    async def _work(self, delayed: Delayed, finish: Callable[[Any], None]) -> None:
-        """Errand after errand."""
-        worker = _Worker(trio.lowlevel.current_task(), (delayed, finish))
-        del delayed, finish  # nothing of an errand that is over is held
-        spare = self._spare
+    def _begin_in_task(self, errand: Errand) -> None:
+        self._working += 1
+        self._most = max(self._most, self._working)
+        if self._spare:
+            worker = self._spare.pop()
+            worker.errand = errand
+            worker.wake()
+        else:
+            self._started += 1
+            name = f"{self._task_name}-{self._started - 1}"
+            self._group.nursery.start_soon(self._work, errand, name=name)
 
-        def abort(raise_cancel: object) -> trio.lowlevel.Abort:
-            del raise_cancel
-            spare.remove(worker)
-            return trio.lowlevel.Abort.SUCCEEDED
-
+    async def _work(self, errand: Errand) -> None:
+        """Errand after errand; of each what needs a task."""
+        worker = Worker(self._spare, errand)
+        del errand  # nothing of an errand that is over is held
         while True:
-            with trio.CancelScope() as scope:
-                while not scope.cancel_called:
-                    if worker.given is None:
-                        if len(spare) >= SPARE:
+            with trio.CancelScope() as worker.scope:
+                worker.used = False
+                while worker.errand is not None or not worker.scope.cancel_called:
+                    if worker.errand is not None:
+                        await worker.errand.run(worker)
+                    else:
+                        worker.wake_up()
+                    if worker.errand is None:
+                        if worker.scope.cancel_called:
+                            break
+                        if len(self._spare) >= SPARE:
                             return
-                        spare.append(worker)
-                        await trio.lowlevel.wait_task_rescheduled(abort)
-                    await self._do(worker, scope)
-
-    async def _do(self, worker: _Worker, scope: trio.CancelScope) -> None:
-        given, worker.given = worker.given, None
-        if given is None:
-            return
-        delayed, finish = given
-        try:
-            wanted = await delayed.keys[0].run(scope)  # type: ignore[attr-defined]  # as in `drop`
-        except BaseException:
-            if scope.cancel_called:
-                finish(None)
-            raise
-        finally:
-            self._working -= 1
-            self._done += 1
-            delayed.keys = ()  # what gives its answer has it: no cycle
-        finish(_answer_of(delayed) if wanted else None)
+                        self._spare.append(worker)
+                    await worker.sleep()
 
     def _figures(self) -> Figures:
         return {
             "working": self._working,
-            "parked": self._parked,
+            "parked": self.parked,
             "spare": len(self._spare),
             "capacity": SPARE,
             "high_water": self._most,
             "started": self._started,
             "done": self._done,
         }
-
-
-def _answer_of(delayed: Delayed) -> Any:
-    """What whoever waits for a Delayed is given: the answer, or why there is none."""
-    try:
-        return delayed.try_complete(False)
-    except Exception as error:  # noqa: BLE001 - whoever waits for it answers for it
-        return error

@@ -41,6 +41,16 @@ class Owner(Protocol):
         """An interceptor of its own raised, was late or broke its contract; never waits."""
 
 
+class InHand(Protocol):
+    """What an owner has in hand, so that it can be cut off when the owner goes."""
+
+    def begin(self, one: Any) -> None:
+        """An errand begins; its `cancel` ends it."""
+
+    def end(self, one: Any) -> None:
+        """It is over."""
+
+
 class InterceptorError(Exception):
     """An interceptor broke its contract; the message says how."""
 
@@ -71,6 +81,7 @@ class Interception:
     deadline_s: float | None
     versions: Mapping[int, Versions]
     limiter: trio.CapacityLimiter | None = None
+    in_hand: InHand | None = None
     counted: int = field(default=0, init=False)  # calls, but for those in rounds
     errors: int = field(default=0, init=False)
     refused: int = field(default=0, init=False)
@@ -141,6 +152,7 @@ class Interceptors:
         deadline_s: float | None = None,
         limit: int | trio.CapacityLimiter | None = None,
         versions: Versions | Mapping[int, Versions] | None = None,
+        in_hand: InHand | None = None,
     ) -> Interception:
         """Put an interceptor in its place: behind those of the same order.
 
@@ -149,6 +161,7 @@ class Interceptors:
             others share; what they wait for in `forward` is not counted. A plain function never
             runs beside itself.
         versions: first and last that it understands, or a mapping of them by API key.
+        in_hand: of an `around`, who holds its calls.
         Raises TypeError for a function of the wrong kind or a class that is no request, ValueError
         for a limit, a deadline or versions that leave nothing.
         """
@@ -167,6 +180,7 @@ class Interceptors:
             owner=owner,
             deadline_s=deadline_s,
             versions=understood,
+            in_hand=in_hand,
         )
         narrowed = _narrowed([*self._all, made])
         for of in understood:

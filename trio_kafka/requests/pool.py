@@ -297,12 +297,13 @@ class HandlerGroup:
             return
         request.stamps.handled = self.elapsed()
         delayed.since = self._turn.time
-        delayed.purgatory.watch(
-            delayed, self._channel.complete, partial(self._complete, request, route, message)
-        )
         connection.parked = partial(delayed.purgatory.drop, delayed)
         connection.request, request.waits_for = request, delayed
         request.give_back()
+        # Last: an errand that has begun says itself whether its request is parked.
+        delayed.purgatory.watch(
+            delayed, self._channel.complete, partial(self._complete, request, route, message)
+        )
 
     def _complete(self, request: Request, route: Route, message: Any, answer: Any) -> None:
         request.connection.parked = request.waits_for = None

@@ -26,12 +26,12 @@ class TokenStatistics:
 
 
 class Tokens:
-    """`total_tokens` may change; who has one keeps it."""
+    """`total_tokens` may change; who has one keeps it. free: how many may be taken at once."""
 
-    __slots__ = ("_borrowers", "_total", "_waiting")
+    __slots__ = ("_borrowers", "_total", "_waiting", "free")
 
     def __init__(self, total: int, node: Node, name: str) -> None:
-        self._total = total
+        self._total = self.free = total
         self._borrowers: set[object] = set()
         self._waiting: deque[tuple[trio.lowlevel.Task, object]] = deque()
         node.add(name, "limiter", self._figures)
@@ -42,6 +42,7 @@ class Tokens:
 
     @total_tokens.setter
     def total_tokens(self, total: int) -> None:
+        self.free += total - self._total
         self._total = total
         self._pass_on()
 
@@ -51,9 +52,8 @@ class Tokens:
 
     async def take(self, borrower: object) -> None:
         """Take one, which is given back once; waits only if none is free."""
-        borrowers = self._borrowers
-        if len(borrowers) < self._total:  # then nobody waits: whoever did was given it
-            borrowers.add(borrower)
+        if self.free > 0:  # then nobody waits: whoever did was given it
+            self.take_nowait(borrower)
             return
         entry = trio.lowlevel.current_task(), borrower
 
@@ -65,8 +65,14 @@ class Tokens:
         self._waiting.append(entry)
         await trio.lowlevel.wait_task_rescheduled(abort)
 
+    def take_nowait(self, borrower: object) -> None:
+        """Take one that is free."""
+        self.free -= 1
+        self._borrowers.add(borrower)
+
     def give_back(self, borrower: object) -> None:
         self._borrowers.remove(borrower)
+        self.free += 1
         if self._waiting:
             self._pass_on()
 
@@ -75,9 +81,9 @@ class Tokens:
 
     def _pass_on(self) -> None:
         """To those who wait: they hold theirs from now on."""
-        while self._waiting and len(self._borrowers) < self._total:
+        while self._waiting and self.free > 0:
             task, borrower = self._waiting.popleft()
-            self._borrowers.add(borrower)
+            self.take_nowait(borrower)
             trio.lowlevel.reschedule(task)
 
     def _figures(self) -> Figures:

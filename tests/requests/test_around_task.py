@@ -1,0 +1,99 @@
+"""What the task of an errand does: deadlines, limits, and cancellation that comes at any time."""
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.errors import ErrorCode
+from trio_kafka.plugin import Context, api
+from trio_kafka.testing.harness import PluginHarness
+from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
+
+
+@api(EchoRequest)
+def echo(request: EchoRequest, context: Context) -> EchoResponse:
+    return EchoResponse(text=request.text)
+
+
+def put(harness: PluginHarness, function: Any, **more: Any) -> Blamed:
+    owner = Blamed()
+    harness.interceptors.add("around", None, function, order=1, owner=owner, **more)
+    return owner
+
+
+async def test_a_deadline_counts_all_of_its_own_waits_together(autojump_clock: MockClock) -> None:
+    async def waiting(request: EchoRequest, context: Context, forward: Any) -> Any:
+        for _ in range(request.number):
+            await trio.sleep(0.3)
+        answer = await forward(request)
+        await trio.sleep(0.3)
+        return answer
+
+    async with PluginHarness(handlers=[echo]) as harness:
+        owner = put(harness, waiting, deadline_s=1)
+        for _ in range(2):
+            assert (await harness.ask(EchoRequest("x", 2))).text == "x"
+            late = await harness.ask(EchoRequest("x", 3))
+            assert late.error_code == ErrorCode.REQUEST_TIMED_OUT
+        assert len(owner.failures) == 2
+
+
+async def test_a_deadline_that_was_not_needed_is_not_that_of_the_next(
+    autojump_clock: MockClock,
+) -> None:
+    async def waiting(request: EchoRequest, context: Context, forward: Any) -> Any:
+        await trio.sleep(0.9)
+        return await forward(request)
+
+    async with PluginHarness(handlers=[echo]) as harness:
+        owner = put(harness, waiting, deadline_s=1)
+        for _ in range(5):
+            assert (await harness.ask(EchoRequest("x"))).text == "x"
+        assert owner.failures == []
+
+
+@pytest.mark.parametrize("number", [0, 1])
+async def test_what_swallows_its_cancellation_by_the_deadline_may_still_answer(
+    autojump_clock: MockClock, number: int
+) -> None:
+    async def stubborn(request: EchoRequest, context: Context, forward: Any) -> Any:
+        try:
+            await trio.sleep(2 * request.number)
+        except trio.Cancelled:
+            return EchoResponse(text="late")
+        return await forward(request)
+
+    async with PluginHarness(handlers=[echo]) as harness:
+        put(harness, stubborn, deadline_s=1)
+        for _ in range(3):
+            answer = await harness.ask(EchoRequest("x", number))
+            assert answer.error_code == 0
+            assert answer.text == ("late" if number else "x")
+
+
+async def test_a_token_is_taken_by_force_by_nobody(autojump_clock: MockClock) -> None:
+    """More begin at once than there are tokens: those that wait by themselves hold one each."""
+
+    async def nested(request: EchoRequest, context: Context, forward: Any) -> Any:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep, 1)
+        return await forward(request)
+
+    async with PluginHarness(handlers=[echo]) as harness:
+        put(harness, nested)
+        clients = [harness.client() for _ in range(9)]
+        assert harness._group is not None
+        harness._group.group.resize(3)
+        limiter = harness._group.group.limiter
+        for _ in range(2):
+            for client in clients:
+                client.send(EchoRequest("x"))
+                assert limiter.borrowed_tokens <= 3
+            await trio.sleep(0.5)
+            assert (limiter.borrowed_tokens, limiter.free) == (3, 0)
+            for client in clients:
+                await client.receive(EchoRequest())
+            assert (limiter.borrowed_tokens, limiter.free) == (0, 3)

@@ -1,0 +1,220 @@
+"""What the task of an errand does, when it is not run by hand: see `requests.around`.
+
+Also what only some interceptors need: a deadline, a limit, `forward` in another task.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import outcome
+import trio
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.purgatory import Delayed
+from trio_kafka.requests import around_errand
+from trio_kafka.requests.errands import Worker
+from trio_kafka.requests.failures import split_cancelled, tell_owner
+from trio_kafka.requests.interceptors import InterceptorError
+from trio_kafka.world.lending import abort_of, pass_on
+
+if TYPE_CHECKING:
+    from trio_kafka.requests.around_errand import AroundErrand
+
+_NEVER: Final = float("inf")
+
+
+def wait(errand: "AroundErrand", trap: Any, worker: Worker) -> None:
+    """Let the task wait for what the coroutine, run by hand, waits for."""
+    errand.state = around_errand.WAITS
+    errand.abort = abort_of(trap)
+    limiter = errand.around.limiter
+    if errand.waits_for is None and not errand.holds and limiter.free > 0:
+        limiter.take_nowait(errand)
+        errand.holds = True
+    _begin_deadline(errand, worker)
+    if errand.abort is None:
+        worker.wake()
+    else:
+        worker.settle()
+
+
+async def run(errand: "AroundErrand", worker: Worker) -> None:
+    """Begin, or go on with what the task's sleep has ended with."""
+    state = errand.state
+    try:
+        if state == around_errand.TO_BEGIN:
+            errand.is_not_parked()
+            errand.worker = worker
+            if errand.gone:
+                _leave(errand, worker)
+                return
+            await errand.take()
+            await enter(errand)
+        elif state == around_errand.TO_GO_ON:
+            await errand.take()
+    except BaseException as error:
+        if state == around_errand.TO_BEGIN:
+            errand.gone = True
+            _leave(errand, worker)
+            raise
+        worker.given, state = outcome.Error(error), around_errand.CANCELLED
+    if state in {around_errand.TO_BEGIN, around_errand.TO_GO_ON}:
+        worker.given = None
+    await _drive(errand, worker, throws=state == around_errand.CANCELLED)
+
+
+async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> None:
+    """Run the coroutine here until it is parked, or over."""
+    cancelled: BaseException | None = None
+    while True:
+        errand.state = around_errand.RUNS
+        value: Any
+        value, worker.given = worker.given, None
+        try:
+            coroutine = errand.coroutine or errand.start()
+            trap = coroutine.throw(value.error) if throws else coroutine.send(value)
+        except StopIteration as stop:
+            errand.accept(stop.value)
+            break
+        except BaseException as error:  # noqa: BLE001 - it is judged
+            cancelled, rest = split_cancelled(error)
+            if rest is not None:
+                errand.blame(rest)
+            del rest
+            break
+        if trap is around_errand.HERE:
+            return
+        errand.state = around_errand.WAITS
+        _begin_deadline(errand, worker)
+        worker.given, throws = await pass_on(trap), False
+    value = coroutine = None
+    if cancelled is not None:
+        errand.gone = not _is_answered_all_the_same(errand, worker)
+    errand.end()
+    errand.around.errands.one_done(worker)
+    errand.tell()
+    if cancelled is not None:
+        try:
+            raise cancelled
+        finally:
+            del cancelled  # or it would hold itself, by this frame
+
+
+def _leave(errand: "AroundErrand", worker: Worker) -> None:
+    """It was never begun."""
+    if errand.around.is_bounded:
+        give_back(errand)
+    errand.leave()
+    errand.state = around_errand.OVER
+    errand.worker = errand.context.parking = None
+    errand.around.errands.one_done(worker)
+    errand.tell()
+
+
+def _is_answered_all_the_same(errand: "AroundErrand", worker: Worker) -> bool:
+    """It is cancelled: by its deadline, or as its owner goes?"""
+    one = errand.around.one
+    if errand.cut_off:
+        why = "goes"
+    elif one.deadline_s is not None and trio.current_time() >= worker.scope.deadline:
+        why = "took too long"
+        one.late += 1
+        late = trio.TooSlowError(f"more than {one.deadline_s} s of its own")
+        tell_owner(one, errand.around.route.api.name, late)
+    else:
+        return False
+    errand.blame(KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{one.owner.name} {why}"))
+    return True
+
+
+def keep_frame(errand: "AroundErrand") -> None:
+    """Whoever parks a request gives its frame back: not before the handler has read it."""
+    request = errand.context.request
+    if request.connection.left or request.connection.closed:
+        errand.forwarded = errand.gone = True  # it will not be parked, and its frame is gone
+        if errand.worker is not None:
+            errand.worker.cancel()
+    else:
+        errand.frame, request.frame = request.frame, None
+
+
+# --- `forward`, when it goes wrong or is called in another task
+
+
+def misused(errand: "AroundErrand", message: Any) -> InterceptorError:
+    """What is wrong with a call of it."""
+    if errand.forwarded:
+        return InterceptorError(f"{errand.at}: forward is called again, or after the answer")
+    found, want = type(message).__name__, errand.around.request.__name__
+    return InterceptorError(f"{errand.at}: forwards {found}, want {want}")
+
+
+def say(errand: "AroundErrand", message: Any, error: Exception) -> Any:
+    """The error of what is further in, as an answer."""
+    failures, route = errand.around.failures, errand.around.route
+    request = errand.context.request
+    code, text = failures.judge(request, route, error)
+    return failures.answer(request, route, message, code, text)
+
+
+async def wait_elsewhere(errand: "AroundErrand", delayed: Delayed, *, again: bool) -> Any:
+    """What a Delayed ends with, for a task that the interceptor has started."""
+    errand.waiter = trio.lowlevel.current_task()
+    errand.park(delayed, again=again)
+    if errand.delayed is None:
+        errand.waiter = None
+    else:
+
+        def abort(raise_cancel: object) -> trio.lowlevel.Abort:
+            del raise_cancel
+            errand.forget()
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        await trio.lowlevel.wait_task_rescheduled(abort)
+    answer, errand.result = errand.result, None
+    if answer is None:  # its peer has left
+        await trio.lowlevel.checkpoint_if_cancelled()
+    elif type(answer) is InterceptorError:
+        raise answer
+    await errand.take()  # not earlier: many are woken at once, and run one after the other
+    return answer
+
+
+def end_elsewhere(errand: "AroundErrand") -> None:
+    """The request is answered: nobody needs to wait any more."""
+    waiter = errand.waiter
+    errand.forget()
+    errand.result = InterceptorError(f"{errand.at}: the request has been answered")
+    if waiter is not None:
+        trio.lowlevel.reschedule(waiter)
+
+
+# --- deadline and limit
+
+
+async def enter(errand: "AroundErrand") -> None:
+    """Be one of those who run at once; who waits for that is parked."""
+    limiter = errand.around.one.limiter
+    if limiter is None:
+        return
+    try:
+        limiter.acquire_on_behalf_of_nowait(errand)
+    except trio.WouldBlock:
+        await errand.parked(limiter.acquire_on_behalf_of, errand, deadline=_NEVER)
+
+
+def give_back(errand: "AroundErrand") -> None:
+    """What follows is not the interceptor's own time."""
+    limiter, worker = errand.around.one.limiter, errand.worker
+    if limiter is not None and errand in limiter.statistics().borrowers:
+        limiter.release_on_behalf_of(errand)
+    if worker is not None and worker.scope.deadline != _NEVER:
+        errand.left_s = worker.scope.deadline - trio.current_time()
+        worker.scope.deadline = _NEVER
+
+
+def _begin_deadline(errand: "AroundErrand", worker: Worker) -> None:
+    """It waits: from here on its own time counts, unless it is in `forward`."""
+    if errand.around.one.deadline_s is None or errand.began == around_errand.NOT_NOW:
+        return
+    if worker.scope.deadline == _NEVER:
+        worker.scope.deadline = trio.current_time() + errand.left_s
