@@ -1,17 +1,24 @@
 """OffsetCommit: what is stored, by name and by id, and what is refused for its partition alone."""
 
 import pytest
+import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import broker, delete_topic, stable
 from trio_kafka.errors import ErrorCode
+from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from trio_kafka.protocol.messages.k09_offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+)
 from trio_kafka.testing.broker import ServedBroker
+from trio_kafka.testing.scripted_client import connected
 
 IDS_SINCE = 10
 
@@ -113,7 +120,54 @@ async def test_before_there_is_a_coordinator_clients_look_for_one(
         answer = await served.ask(OffsetCommitRequest("g", topics=[commits(part(0))]), 9)
 
         assert codes(answer) == [[(0, ErrorCode.NOT_COORDINATOR)]]
-        await served.serve_groups("g")  # it is made because somebody asked
+        await trio.sleep(5.0)
+        assert "__consumer_offsets" in served.broker.metadata.image.topics
+
+
+async def test_replicas_that_do_not_follow_make_a_coordinator_unavailable(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await served.serve_groups("g")
+        let_follow(served, "g")
+        answer = await served.ask(OffsetCommitRequest("g", topics=[commits(part(0))]), 9)
+
+        assert codes(answer) == [[(0, ErrorCode.COORDINATOR_NOT_AVAILABLE)]]
+        # Consumers before 3.9 do not know that error here.
+        asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
+        (group,) = (await served.ask(asked, 9)).groups
+        assert group.error_code == ErrorCode.NOT_COORDINATOR
+
+
+async def test_who_waits_is_told_to_look_elsewhere_when_the_broker_stops(
+    autojump_clock: MockClock,
+) -> None:
+    told = []
+    async with (
+        trio.open_nursery() as nursery,
+        broker({"controlled.shutdown.enable": "false"}) as served,
+    ):
+        await served.create_topic("t")
+        await served.serve_groups("g")
+        let_follow(served, "g")
+
+        async def wait() -> None:
+            request = OffsetCommitRequest("g", topics=[commits(part(0))])
+            async with connected(served.broker.world, served.broker.endpoint) as client:
+                told.append(await client.ask(request, 9))
+
+        nursery.start_soon(wait)
+        await trio.sleep(0.1)
+
+    assert [codes(answer) for answer in told] == [[[(0, ErrorCode.NOT_COORDINATOR)]]]
+
+
+def let_follow(served: ServedBroker, group: str) -> None:
+    """The partition of a group has a follower that is in sync, and gets nothing any more."""
+    number = served.broker.groups.partition_of(group)
+    partition = served.broker.replicas.partition("__consumer_offsets", number)
+    partition.isr = (NodeId(1), NodeId(7))
 
 
 async def test_the_offsets_of_a_deleted_topic_go_with_it(autojump_clock: MockClock) -> None:

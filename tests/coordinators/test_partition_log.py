@@ -10,12 +10,14 @@ from trio.testing import MockClock
 
 from tests.apis.kit import broker
 from trio_kafka.coordinators.effects import CoordinatorRecord
-from trio_kafka.coordinators.partition_log import PartitionLog, as_coordinator
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.coordinators.partition_log import PartitionLog, Written, as_coordinator
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.append import Appended
 from trio_kafka.log.queries import read_bytes
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
 from trio_kafka.records.batch import iterate_headers, read_records
 from trio_kafka.records.compression import Codec
+from trio_kafka.replication.append_queue import Queued
 
 
 def record(number: int, size: int = 0) -> CoordinatorRecord:
@@ -85,6 +87,41 @@ async def test_what_is_not_durable_yet_is_not_committed(autojump_clock: MockCloc
         assert log.committed(written)
         log.unwatch()
         assert log.partition not in log._purgatory.watchers
+
+
+async def test_what_waits_for_its_turn_is_committed_when_it_has_had_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_log() as log:
+        moved: list[int] = []
+        queued = Queued(
+            records=memoryview(b""), headers=[], leader_epoch=0, needs_all=True, since=0.0
+        )
+        written = Written(queued)
+        log.watch(written, lambda: moved.append(1))
+        assert not log.committed(written)
+
+        log._purgatory.mark(queued)
+        assert moved == [1]
+        queued.result = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+        with pytest.raises(KafkaError) as error:
+            log.committed(written)
+        assert error.value.code is ErrorCode.NOT_COORDINATOR
+
+        queued.result = Appended(0, 0, -1, 0)
+        assert not log.committed(written)  # nothing is there yet
+        log.append([record(1)], 5)
+        assert log.committed(written)
+
+
+async def test_who_watches_is_told_of_a_partition_that_is_lost(autojump_clock: MockClock) -> None:
+    async with a_log() as log:
+        moved: list[int] = []
+        log.watch(log.append([record(1)], 5), lambda: moved.append(1))
+
+        log.partition.fail(LogDirError("/data", "broken"))
+
+        assert moved
 
 
 async def test_too_few_replicas_in_sync_make_a_coordinator_unavailable(

@@ -9,12 +9,19 @@ from tests.apis.kit import broker, delete_topic
 from tests.apis.test_k08_offset_commit import commits, part, stored
 from tests.apis.test_k09_offset_fetch import commit
 from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.groups.commits import (
+    Commit,
+    FetchOffsets,
+    PartitionOffset,
+    TopicOffsets,
+)
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.shard import State
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k08_offset_commit import OffsetCommitRequest
+from trio_kafka.purgatory import Delayed
 from trio_kafka.steps import Steps
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import fault_on, simulated_world
@@ -27,16 +34,27 @@ async def serve(served: ServedBroker) -> None:
     await served.serve_groups("g")
 
 
-def lead_elsewhere(served: ServedBroker, number: int) -> None:
-    """Let broker 7 lead a partition of the offsets topic, in the eyes of the coordinator."""
+def follow(served: ServedBroker, group: str, *, behind: bool) -> None:
+    """Let the partition of a group have a follower that is in sync and has nothing yet, or none."""
+    groups = served.broker.groups
+    partition = served.broker.replicas.partition(TOPIC, groups.partition_of(group))
+    partition.isr = (NodeId(1), NodeId(7)) if behind else (NodeId(1),)
+    partition.advance()
+    partition.changed(partition)
+
+
+def lead(served: ServedBroker, number: int, *, by: int) -> None:
+    """Let a broker lead a partition of the offsets topic, in an epoch of its own."""
     image = served.broker.metadata.image
     delta = MetadataDelta(image)
     topic = delta.topic(image.topics[TOPIC].id)
     assert topic is not None
-    state = evolve(topic.partitions[number], leader=NodeId(7), leader_epoch=9)
+    state = evolve(topic.partitions[number], leader=NodeId(by), leader_epoch=9)
     delta.set_partition(topic, number, state)
-    for _ in served.broker.groups.publish(delta, delta.apply(image.offset, image.epoch, 0)):
-        pass
+    image = delta.apply(image.offset, image.epoch, 0)
+    for publisher in (served.broker.replicas, served.broker.groups):
+        for _ in publisher.publish(delta, image):
+            pass
 
 
 async def settle() -> None:
@@ -73,13 +91,68 @@ async def test_partitions_that_are_led_elsewhere_have_none(autojump_clock: MockC
         await serve(served)
         groups = served.broker.groups
         shard, others = groups.shard_of("g"), len(groups.runtime.shards) - 1
-        lead_elsewhere(served, groups.partition_of("g"))
+        lead(served, groups.partition_of("g"), by=7)
 
         assert shard.state is State.UNLOADED
         with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
             groups.shard_of("g")
         assert len(groups.runtime.shards) == others
         assert groups.leader_of("g") == 7
+
+
+async def test_in_a_new_epoch_it_is_another_shard_with_the_same_groups(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await serve(served)
+        await commit(served, "g", "t", 0, 7)
+        shard = served.broker.groups.shard_of("g")
+        lead(served, served.broker.groups.partition_of("g"), by=1)
+        assert shard.state is State.UNLOADED
+        await served.serve_groups("g")
+
+        assert served.broker.groups.shard_of("g") is not shard
+        assert stored(served, "g", "t", 0) == 7
+        await commit(served, "g", "t", 0, 8)
+
+
+async def test_one_that_is_led_elsewhere_while_it_is_loaded_does_not_begin(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with served_broker(world) as served:
+        await serve(served)
+        await commit(served, "g", "t", 0, 7)
+    async with served_broker(world) as served:
+        groups = served.broker.groups
+        shard = groups.shard_of("g")
+        assert shard.state is State.LOADING
+        lead(served, groups.partition_of("g"), by=7)
+        await settle()
+
+        assert shard.state is State.UNLOADED
+        assert shard.figures()["timers"] == 0
+
+
+async def test_what_is_loaded_is_told_when_it_is_committed(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await serve(served)
+        groups = served.broker.groups
+        follow(served, "g", behind=True)
+        topic = TopicOffsets("t", bytes(16), [PartitionOffset(0, 7, -1, "")])
+        assert isinstance(groups.commit(Commit(group_id="g", topics=[topic]), list), Delayed)
+        groups.shard_of("g").fail()
+        await trio.sleep(0.1)
+
+        assert groups.shard_of("g").state is State.ACTIVE
+        assert groups.shard_of("g").machine.image is groups.runtime.image
+        assert stored(served, "g", "t", 0) == 7
+        asked = [FetchOffsets(group_id="g", topics=None)]
+        assert isinstance(groups.fetch(asked, list), Delayed)
+        follow(served, "g", behind=False)
+        await trio.sleep(0.1)
+        ((topic,),) = groups.fetch(asked, list)
+        assert topic.partitions[0].offset == 7
 
 
 async def test_with_their_topic_all_shards_go(autojump_clock: MockClock) -> None:

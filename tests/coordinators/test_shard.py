@@ -43,6 +43,7 @@ class KeptLog:
         self.error: KafkaError | None = None
         self.lost: KafkaError | None = None
         self.changed: Callable[[], None] | None = None
+        self.watched: int | None = None
         self.atomic: list[bool] = []
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool) -> int:
@@ -58,7 +59,7 @@ class KeptLog:
         return written <= self.end
 
     def watch(self, written: int, changed: Callable[[], None]) -> None:
-        self.changed = changed
+        self.changed, self.watched = changed, written
 
     def unwatch(self) -> None:
         self.changed = None
@@ -135,11 +136,36 @@ async def test_an_answer_waits_until_its_records_are_committed(stage: Stage) -> 
     assert isinstance(stage.submit(write("b")), Delayed)
     assert stage.told == []
 
+    assert stage.log.watched == 1
     stage.commit(1)
     assert stage.told == ["a"]
+    assert stage.log.watched == 2
     stage.commit(2)
     assert stage.told == ["a", "b"]
     assert stage.log.changed is None
+
+
+async def test_nobody_is_answered_before_those_who_came_before(stage: Stage) -> None:
+    stage.log.end = 0
+    stage.submit(write("a"))
+    stage.log.end = 2  # and nobody has been told yet
+
+    assert isinstance(stage.submit(write("b")), Delayed)
+    stage.commit(2)
+
+    assert stage.told == ["a", "b"]
+
+
+async def test_what_was_loaded_is_not_told_before_it_is_committed() -> None:
+    stage = Stage()
+    stage.log.end = 0
+    stage.machine.words.append("a")
+    stage.shard.activate(1)
+
+    assert isinstance(stage.submit(read), Delayed)
+    stage.commit(1)
+
+    assert stage.told == [["a"]]
 
 
 async def test_a_read_waits_for_what_it_has_seen(stage: Stage) -> None:

@@ -118,7 +118,7 @@ class PartitionLog:
         """See `ShardLog`."""
         self.unwatch()
         self._changed = changed
-        self._watched = [self.partition, self.partition.loss]
+        self._watched = [self.partition]
         if isinstance(written.result, Queued):
             self._watched.append(written.result)
         for key in self._watched:

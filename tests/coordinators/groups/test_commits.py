@@ -126,12 +126,26 @@ def test_metadata_that_are_too_long_are_refused_for_their_partition_alone() -> N
 def test_a_member_of_a_group_that_is_not_there_may_not_commit(
     version: int, code: ErrorCode
 ) -> None:
-    asked = Commit(group_id="g", member_id="a", epoch=1, version=version, topics=one(7))
+    for epoch in (0, 1):
+        asked = Commit(group_id="g", member_id="a", epoch=epoch, version=version, topics=one(7))
 
-    with pytest.raises(KafkaError) as error:
-        driver().ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+        with pytest.raises(KafkaError) as error:
+            driver().ask(
+                lambda machine, ticket, now, asked=asked: commit(machine, asked, ticket, now)
+            )
 
-    assert error.value.code is code
+        assert error.value.code is code
+
+
+def test_answers_are_in_the_order_of_the_request() -> None:
+    groups = driver()
+    topics = [*one(1, topic="t"), *one(2, topic="u", metadata="x" * 5000), *one(3, topic="v")]
+    asked = Commit(group_id="g", topics=topics)
+
+    codes = groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+
+    assert codes == [0, ErrorCode.OFFSET_METADATA_TOO_LARGE, 0]
+    assert [record.key.topic for record in groups.records] == ["t", "v"]
 
 
 def test_an_offset_of_another_topic_with_the_name_is_none() -> None:
