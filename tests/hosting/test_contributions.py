@@ -11,7 +11,15 @@ from trio.testing import MockClock
 from tests.hosting.plugins import EchoRequest, EchoResponse, echo
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.life import State
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, api, plugin
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    GroupAssignment,
+    GroupSpec,
+    KafkaError,
+    api,
+    plugin,
+)
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -36,9 +44,21 @@ def answer(request: EchoRequest, _: Context) -> EchoResponse:
     return EchoResponse(text="given")
 
 
+class Nothing:
+    """Nobody gets anything."""
+
+    def __init__(self, name: str = "nothing") -> None:
+        self.name = name
+
+    def assign(self, group: GroupSpec) -> GroupAssignment:
+        del group
+        return {}
+
+
 def everything(context: Any) -> None:
     context.mount("/given", app)
     context.add_metrics_reporter(context)
+    context.add_group_assignor(Nothing())
     context.before(EchoRequest, lambda request, _: None)
     context.after(None, lambda request, response, _: None)
     context.add_create_topic_policy(lambda wanted, principal: None)
@@ -53,6 +73,7 @@ def counts(served: ServedBroker) -> dict[str, int]:
         "interceptors": len(parts.interceptors),
         "topics": len(parts.controller.policies.topics),
         "configs": len(parts.controller.policies.configs),
+        "assignors": len(set(parts.groups.consumer.assignors.names) - {"uniform", "range"}),
     }
 
 
@@ -66,7 +87,14 @@ async def test_everything_goes_with_its_plugin(autojump_clock: MockClock) -> Non
         left = counts(served)
         answered = await served.ask(EchoRequest("a"))
 
-    assert there == {"mounts": 1, "reporters": 1, "interceptors": 2, "topics": 1, "configs": 1}
+    assert there == {
+        "mounts": 1,
+        "reporters": 1,
+        "interceptors": 2,
+        "topics": 1,
+        "configs": 1,
+        "assignors": 1,
+    }
     assert names == [
         "mount:/given",
         "before:EchoRequest",
@@ -74,6 +102,7 @@ async def test_everything_goes_with_its_plugin(autojump_clock: MockClock) -> Non
         "create-topic-policy",
         "alter-config-policy",
         "reporter:PluginContext",
+        "assignor:nothing",
     ]
     assert set(left.values()) == {0}
     assert answered.text == "a"
@@ -123,6 +152,21 @@ async def test_an_interceptor_that_cannot_be_takes_everything_back(
         assert EchoRequest.__message__.key not in listed
 
 
+async def test_an_assignor_whose_name_is_taken_takes_everything_back(
+    autojump_clock: MockClock,
+) -> None:
+    def give(context: Any) -> None:
+        context.add_api(answer)
+        everything(context)
+        context.add_group_assignor(Nothing("range"))
+
+    async with served_broker(simulated_world(), plugins=[made(give)]) as served:
+        listed = {one.api_key for one in (await served.ask(ApiVersionsRequest(), 0)).api_keys}
+        assert served.broker.plugins.find("giver").state is State.FAILED
+        assert set(counts(served).values()) == {0}
+        assert EchoRequest.__message__.key not in listed
+
+
 async def test_later_gifts_are_there_at_once(autojump_clock: MockClock) -> None:
     kept: list[Any] = []
     async with served_broker(simulated_world(), plugins=[made(kept.append)]) as served:
@@ -134,6 +178,8 @@ async def test_later_gifts_are_there_at_once(autojump_clock: MockClock) -> None:
         assert set(counts(served).values()) == {1, 2}
         with pytest.raises(ValueError, match="added twice"):
             context.add_api(answer)
+        with pytest.raises(ValueError, match="there is an assignor nothing already"):
+            context.add_group_assignor(Nothing())
 
         served.broker.plugins.find("giver").current.fail("enough")
         await trio.sleep(1)

@@ -1,6 +1,7 @@
 """docs/how-to/write-a-plugin.md: its plugin runs, and what it tells of is there."""
 
 import re
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.generation import GRACE_S
 from trio_kafka.hosting.host import PAUSES_S
 from trio_kafka.hosting.life import State
+from trio_kafka.model import TopicId
+from trio_kafka.plugin import GroupAssignment, GroupSpec, MemberSpec
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
 
@@ -55,11 +58,34 @@ def test_every_part_of_a_declaration_is_told_of() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["add_api", "add_module", "before", "after", "around", "mount", "start", "counter"]
+    "name",
+    [
+        "add_api",
+        "add_module",
+        "before",
+        "after",
+        "around",
+        "mount",
+        "start",
+        "counter",
+        "add_group_assignor",
+    ],
 )
 def test_every_call_that_it_names_is_there(name: str) -> None:
     assert f"{name}(" in PAGE
     assert hasattr(PluginContext, name)
+
+
+def test_its_assignor_assigns() -> None:
+    [block] = re.findall(r"^    (class Everything:.*?\n)\n(?! )", PAGE, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {"GroupSpec": GroupSpec, "GroupAssignment": GroupAssignment}
+    exec(dedent(f"    {block}"), names)
+    topic = TopicId(bytes(16))
+    members = {name: MemberSpec(topics={topic: 2}) for name in ("b", "a")}
+
+    found = names["Everything"]().assign(GroupSpec(members=members, homogeneous=True))
+
+    assert found == {"a": {topic: {0, 1}}}
 
 
 def test_pauses_and_states_are_those_of_the_code() -> None:

@@ -8,6 +8,7 @@ import trio
 
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.policies import ConfigPolicy, TopicPolicy
+from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
 from trio_kafka.hosting.contributions import Contributions, Wanted
 from trio_kafka.hosting.mounts import App, Mounts
 from trio_kafka.hosting.site import Reporters
@@ -170,6 +171,13 @@ class PluginContext(_Of[S]):
         `plugin.metrics.report.interval.ms`, by the plugin `metrics`.
         """
         self._contributions.report(reporter)
+
+    def add_group_assignor(self, assignor: Assignor) -> None:
+        """Assign the partitions of consumer groups whose members ask for `assignor.name`
+        (`group.remote.assignor`). Raises TypeError for one without a name, ValueError for a name
+        that is taken.
+        """
+        self._contributions.assign(assignor)
 
     async def start(
         self, name: str, call: Callable[..., Awaitable[Any]], *arguments: Any, kind: Kind = "task"

@@ -2,13 +2,16 @@
 when it is ready, taken back in one step when it goes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from math import inf
 from typing import Any
 
 from attrs import define, evolve, field
 
 from trio_kafka.controller.policies import ConfigPolicy, Policies, TopicPolicy
+from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
+from trio_kafka.hosting.assignors import GuardedAssignor
 from trio_kafka.hosting.guard import (
     GuardedReporter,
     Owner,
@@ -51,6 +54,7 @@ class Contributions:
     mounts: list[Mount] = field(factory=list, init=False)
     wanted: list[Wanted] = field(factory=list, init=False)
     reporters: list[GuardedReporter] = field(factory=list, init=False)
+    assignors: list[GuardedAssignor] = field(factory=list, init=False)
     topic_policies: list[TopicPolicy] = field(factory=list, init=False)
     config_policies: list[ConfigPolicy] = field(factory=list, init=False)
     live: bool = field(default=False, init=False)
@@ -89,6 +93,13 @@ class Contributions:
             self.site.reporters.add(guarded)
         self.reporters.append(guarded)
 
+    def assign(self, assignor: Assignor) -> None:
+        """Raises TypeError, and ValueError for a name that is taken, where it comes at once."""
+        guarded = GuardedAssignor(assignor, self.owner)
+        if self.live:
+            self._swap_assignors((), (guarded,))
+        self.assignors.append(guarded)
+
     def check_topics(self, policy: TopicPolicy) -> None:
         """A policy for topics that are to be created."""
         guarded = guard_policy(policy, self.owner, "create-topic policy")
@@ -106,23 +117,21 @@ class Contributions:
     def go_live(self, instead: "Contributions | None" = None) -> None:
         """Give all of it, `instead` of what another generation gave: no request finds neither.
 
-        Raises DuplicateApiError or MountError, and has then changed nothing.
+        Raises DuplicateApiError, MountError, or ValueError for the name of an assignor, and has
+        then changed nothing.
         """
         apis, mounts = self.site.parts.apis, self.site.mounts
         leaving = instead if instead is not None and instead.live else None
-        old_apis = leaving.apis if leaving else {}
-        apis.swap(old_apis, self.apis.values())
-        try:
-            old_mounts = leaving.mounts if leaving else []
-            mounts.swap(old_mounts, self.mounts)
-            try:
-                self._register_all()
-            except BaseException:
-                mounts.swap(self.mounts, old_mounts)
-                raise
-        except BaseException:
-            apis.swap(self.apis, old_apis.values())
-            raise
+        old = leaving or Contributions(self.owner, self.site)
+        with ExitStack() as undo:
+            apis.swap(old.apis, self.apis.values())
+            undo.callback(apis.swap, self.apis, old.apis.values())
+            mounts.swap(old.mounts, self.mounts)
+            undo.callback(mounts.swap, self.mounts, old.mounts)
+            self._swap_assignors(old.assignors, self.assignors)
+            undo.callback(self._swap_assignors, self.assignors, old.assignors)
+            self._register_all()
+            undo.pop_all()
         for reporter in self.reporters:
             self.site.reporters.add(reporter)
         self._enact()
@@ -141,10 +150,11 @@ class Contributions:
         left = [refusing(api, reason) for api in self.apis.values()] if reason else []
         self.site.parts.apis.swap(self.apis, left)
         self.site.mounts.swap(self.mounts, ())
+        self._swap_assignors(self.assignors, ())
         self.forget_the_rest()
         refused = {one.request: one for one in self.wanted} if reason and self.closed else {}
         topics, configs = bool(self.topic_policies), bool(self.config_policies)
-        self.mounts, self.wanted, self.reporters = [], [], []
+        self.mounts, self.wanted, self.reporters, self.assignors = [], [], [], []
         self.topic_policies, self.config_policies = [], []
         if reason and self.closed:
             self._refuse_changes(reason, topics=topics, configs=configs)
@@ -179,6 +189,7 @@ class Contributions:
             *("create-topic-policy" for _ in self.topic_policies),
             *("alter-config-policy" for _ in self.config_policies),
             *(f"reporter:{reporter.name}" for reporter in self.reporters),
+            *(f"assignor:{assignor.name}" for assignor in self.assignors),
         ]
 
     def _refuse(self, wanted: Wanted, reason: str) -> None:
@@ -195,6 +206,13 @@ class Contributions:
         if configs:
             self.config_policies = [refuser(reason)]
         self._enact()
+
+    def _swap_assignors(
+        self, leaving: Sequence[GuardedAssignor], coming: Sequence[GuardedAssignor]
+    ) -> None:
+        """A plugin without assignors may run where there are no groups."""
+        if leaving or coming:
+            self.site.parts.groups.consumer.assignors.swap(leaving, coming)
 
     @property
     def _policies(self) -> Policies:

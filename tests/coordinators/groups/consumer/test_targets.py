@@ -44,7 +44,7 @@ class InSteps(Mine):
 
 def scene_with(assignor: Mine) -> Scene:
     scene = Scene({"a": 2, "b": 1}, consumer_assignors=("mine", "uniform"))
-    scene.assignors.add(assignor)
+    scene.assignors.swap((), [assignor])
     return scene
 
 
@@ -107,7 +107,7 @@ def test_one_that_goes_with_its_plugin_leaves_the_default() -> None:
     scene = scene_with(mine)
     scene.join("m1", "a", assignor="mine")
 
-    scene.assignors.remove(mine)
+    scene.assignors.swap([mine], ())
     scene.join("m2", "a")
     scene.settle()
 

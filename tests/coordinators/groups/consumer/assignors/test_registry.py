@@ -9,7 +9,8 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import GroupAssignme
 class Mine:
     """A plugin's."""
 
-    name = "mine"
+    def __init__(self, name: str = "mine") -> None:
+        self.name = name
 
     def assign(self, group: GroupSpec) -> GroupAssignment:
         del group
@@ -32,31 +33,49 @@ def test_they_can_be_called_by_kafkas_classes() -> None:
 def test_a_plugin_brings_one_and_takes_it_away() -> None:
     assignors, mine = Assignors(), Mine()
 
-    assignors.add(mine)
+    assignors.swap((), [mine])
 
     assert assignors.names == ("uniform", "range", "mine")
     assert assignors.get("mine") is mine
-    with pytest.raises(ValueError, match="mine"):
-        assignors.add(Mine())
-    assignors.remove(mine)
-    assignors.remove(mine)
+    assignors.swap([mine], ())
+    assignors.swap([mine], ())
     assert assignors.names == ("uniform", "range")
     assert assignors.get("mine").name == "uniform"
 
 
-def test_a_plugin_cannot_stand_in_for_one_that_is_built_in() -> None:
-    mine = Mine()
-    mine.name = "range"
+def test_one_generation_follows_another() -> None:
+    assignors, old, new = Assignors(), Mine(), Mine()
+    assignors.swap((), [old])
 
+    assignors.swap([old], [new])
+
+    assert assignors.get("mine") is new
+    assignors.swap([old], ())
+    assert assignors.get("mine") is new
+
+
+def test_a_name_that_is_taken_changes_nothing() -> None:
+    assignors, old = Assignors(), Mine()
+    assignors.swap((), [old])
+
+    for names in (["other", "mine"], ["other", "other"], ["range"]):
+        with pytest.raises(ValueError, match="there is an assignor"):
+            assignors.swap((), [Mine(name) for name in names])
+
+    assert assignors.names == ("uniform", "range", "mine")
+    assert assignors.get("mine") is old
+
+
+def test_a_plugin_cannot_stand_in_for_one_that_is_built_in() -> None:
     with pytest.raises(ValueError, match="range"):
-        Assignors(["uniform"]).add(mine)
+        Assignors(["uniform"]).swap((), [Mine("range")])
 
 
 def test_the_setting_says_where_a_plugins_assignor_counts() -> None:
     assignors = Assignors(["mine", "range"])
 
     assert assignors.default == "range"
-    assignors.add(Mine())
+    assignors.swap((), [Mine()])
     assert assignors.names == ("mine", "range")
     assert assignors.default == "mine"
 

@@ -10,6 +10,7 @@ from trio_kafka.introspect.log import get_logger
 
 UNIFORM: Final[Assignor] = UniformAssignor()
 BUILTIN: Final[tuple[Assignor, ...]] = (UNIFORM, RangeAssignor())
+_BUILTIN_NAMES: Final = frozenset(one.name for one in BUILTIN)
 # What `group.consumer.assignors` may call them too: Kafka's classes.
 _CLASSES: Final = {
     "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
@@ -45,18 +46,20 @@ class Assignors:
         """One that is gone, with its plugin, is the default."""
         return self._by_name.get(name) or self._by_name[self.default]
 
-    def add(self, assignor: Assignor) -> None:
-        """Members can ask for it from now on. Raises ValueError for a name that is taken."""
-        if assignor.name in self._plugged or assignor.name in {one.name for one in BUILTIN}:
-            raise ValueError(f"there is an assignor {assignor.name} already")
-        self._plugged[assignor.name] = assignor
-        self._arrange()
+    def swap(self, leaving: Iterable[Assignor], coming: Iterable[Assignor]) -> None:
+        """Members can ask for those that come, and no longer for those that leave: who did gets
+        the default.
 
-    def remove(self, assignor: Assignor) -> None:
-        """Members can no longer ask for it; those that did get the default. Idempotent."""
-        if self._plugged.get(assignor.name) is assignor:
-            del self._plugged[assignor.name]
-            self._arrange()
+        Raises ValueError for a name that is taken, and has then changed nothing.
+        """
+        gone = {id(assignor) for assignor in leaving}
+        plugged = {name: one for name, one in self._plugged.items() if id(one) not in gone}
+        for assignor in coming:
+            if assignor.name in plugged or assignor.name in _BUILTIN_NAMES:
+                raise ValueError(f"there is an assignor {assignor.name} already")
+            plugged[assignor.name] = assignor
+        self._plugged = plugged
+        self._arrange()
 
     def preferred(self, counts: Mapping[str, int]) -> str:
         """The one that most members ask for; the default where nobody asks."""
