@@ -249,10 +249,15 @@ async def test_events_wait_for_one_that_works_in_steps(stage: Stage) -> None:
     assert stage.told == ["slow", "quick"]
 
 
-async def test_a_timer_that_is_set_anew_before_its_turn_is_not_due_yet(
-    stage: Stage, autojump_clock: MockClock
+@pytest.mark.parametrize(("again", "due"), [(True, [("session",)]), (False, [])])
+async def test_a_timer_that_is_set_or_cancelled_before_its_turn_is_not_due(
+    autojump_clock: MockClock, again: bool, due: list[TimerKey]
 ) -> None:
-    """A member is heard of while its session's end waits behind an event that takes steps."""
+    """A member is heard of, or leaves, while its session's end waits behind an event that takes
+    steps.
+    """
+    stage = Stage()
+    stage.shard.activate()
 
     def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
         yield
@@ -261,19 +266,22 @@ async def test_a_timer_that_is_set_anew_before_its_turn_is_not_due_yet(
     def heard(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         return Effects(answers=[(ticket, None)]).set_timer(("session",), 100)
 
+    def leaves(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        return Effects(answers=[(ticket, None)]).cancel_timer(("session",))
+
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stage.timers.run)
         stage.submit(heard)
         await trio.sleep(0.05)
         stage.submit(slowly)
-        stage.submit(heard)
+        stage.submit(heard if again else leaves)
         await trio.sleep(0.06)
         stage.commit(stage.log.end)
         assert stage.machine.due == []
-        await trio.sleep(0.1)
+        await trio.sleep(0.2)
         nursery.cancel_scope.cancel()
 
-    assert [key for key, _ in stage.machine.due] == [("session",)]
+    assert [key for key, _ in stage.machine.due] == due
 
 
 async def test_a_timer_that_is_put_off_is_due_later_and_one_that_is_cancelled_never(

@@ -130,6 +130,7 @@ class Shard(Generic[M]):
         self._uncommitted: deque[tuple[Any, Effects]] = deque()
         self._waiting: dict[Waiting, None] = {}
         self._alarms: dict[TimerKey, _Alarm] = {}
+        self._rung: dict[TimerKey, None] = {}  # those that are due and wait for their turn
         self._turns: deque[_Turn] = deque()
         self._steps: tuple[Steps[Effects], Waiting] | None = None
         self._events = self._records = self._refused = 0
@@ -301,6 +302,7 @@ class Shard(Generic[M]):
     # Timers
 
     def _set(self, key: TimerKey, delay_s: float) -> None:
+        self._rung.pop(key, None)
         deadline = trio.current_time() + delay_s
         alarm = self._alarms.get(key)
         if alarm is not None:
@@ -311,6 +313,7 @@ class Shard(Generic[M]):
         self._alarms[key] = _Alarm(deadline, self._timers.at(deadline, partial(self._due, key)))
 
     def _cancel(self, key: TimerKey) -> None:
+        self._rung.pop(key, None)
         alarm = self._alarms.pop(key, None)
         if alarm is not None:
             self._timers.cancel(alarm.timer)
@@ -321,12 +324,16 @@ class Shard(Generic[M]):
             alarm.timer = self._timers.at(alarm.deadline, partial(self._due, key))
             return
         del self._alarms[key]
+        self._rung[key] = None
 
-        def fire(machine: M, now_ms: int) -> Effects | Steps[Effects]:
-            # It may have waited for its turn behind the very event that has set it anew.
-            return Effects() if key in self._alarms else machine.timer(key, now_ms)
+        def ring(machine: M, now_ms: int) -> Effects | Steps[Effects]:
+            # It may have waited for its turn behind an event that has set or cancelled it.
+            if key not in self._rung:
+                return Effects()
+            del self._rung[key]
+            return machine.timer(key, now_ms)
 
-        self.apply(fire)
+        self.apply(ring)
 
     # Life
 
@@ -355,6 +362,7 @@ class Shard(Generic[M]):
         for alarm in self._alarms.values():
             self._timers.cancel(alarm.timer)
         self._alarms.clear()
+        self._rung.clear()
         for ticket in tuple(self._waiting):
             self._answer(ticket, KafkaError(ErrorCode.NOT_COORDINATOR, self.name))
 
