@@ -265,5 +265,7 @@ async def test_the_tree_shows_shards_and_their_groups(autojump_clock: MockClock)
 
     assert nodes[f"broker-1/group-coordinator/{TOPIC}-{number}/g"]["state"] == "Empty"
     assert nodes[f"broker-1/group-coordinator/{TOPIC}-{number}"]["state"] == "active"
+    due = nodes[f"broker-1/group-coordinator/{TOPIC}-{number}/timers"]
+    assert list(due) == ["expire-group-metadata"]
     whole = nodes["broker-1/group-coordinator"]
     assert (whole["groups"], whole["offsets"], whole["shards"]) == (1, 1, 50)

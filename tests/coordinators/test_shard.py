@@ -311,6 +311,13 @@ async def test_a_timer_that_is_put_off_is_due_later_and_one_that_is_cancelled_ne
         nursery.cancel_scope.cancel()
 
 
+async def test_whoever_looks_sees_what_is_due(stage: Stage, autojump_clock: MockClock) -> None:
+    stage.shard.apply(lambda _machine, _now_ms: Effects().set_timer(("session", "g", "m"), 2500))
+    await trio.sleep(1)
+
+    assert stage.shard.due() == {"session g m": 1.5}
+
+
 async def test_who_waits_too_long_is_told_so_and_what_was_written_stays(
     autojump_clock: MockClock,
 ) -> None:

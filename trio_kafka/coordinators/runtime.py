@@ -7,6 +7,7 @@ works on what takes steps. For groups, and for whatever else keeps its state in 
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar
 
 import trio
@@ -148,7 +149,9 @@ class ShardRuntime(Generic[M]):
             failed=lambda _shard: self._begin_anew(number),
         )
         self.shards[number], self._epochs[number] = shard, epoch
-        self._nodes[number] = self._node.add(shard.name, "part", shard.figures, shard.machine.nodes)
+        self._nodes[number] = self._node.add(
+            shard.name, "part", shard.figures, partial(_shard_nodes, shard)
+        )
         self._loads.append((number, shard))
         self._asked.set()
 
@@ -276,3 +279,9 @@ class ShardRuntime(Generic[M]):
             "broken": self._loaded.broken,
             "loaded_in_s": self._loaded.took_s,
         }
+
+
+def _shard_nodes(shard: Shard[M], parent: Node) -> Iterator[Node]:
+    """What its machine shows, and what is due."""
+    yield from shard.machine.nodes(parent)
+    yield Node("timers", "part", shard.due, parent)

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
+from itertools import islice
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import trio
@@ -32,6 +33,7 @@ from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.steps import Done, Steps, advance
 
 _logger: Final = get_logger(__name__)
+_SHOWN: Final = 100  # timers
 _QUEUED: Final = 10_000  # events that wait for their turn, of one shard
 
 
@@ -365,6 +367,12 @@ class Shard(Generic[M]):
         self._rung.clear()
         for ticket in tuple(self._waiting):
             self._answer(ticket, KafkaError(ErrorCode.NOT_COORDINATOR, self.name))
+
+    def due(self) -> Figures:
+        """For the tree: seconds until each timer is due, as many as can be shown."""
+        now = trio.current_time()
+        shown = islice(self._alarms.items(), _SHOWN)
+        return {" ".join(map(str, key)): round(alarm.deadline - now, 3) for key, alarm in shown}
 
     def figures(self) -> Figures:
         """For the tree."""

@@ -47,13 +47,15 @@ class Node:
         kind: Kind,
         figures: Callable[[], Figures] = no_figures,
         parent: "Node | None" = None,
+        passing: "Callable[[Node], Iterable[Node]] | None" = None,
     ) -> None:
+        """passing: see `add`."""
         self.name = name
         self.kind = kind
         self.parent = parent
         self._figures = figures
         self._children: dict[Node, None] = {}
-        self._passing: Callable[[Node], Iterable[Node]] | None = None
+        self._passing = passing
 
     def add(
         self,
@@ -67,8 +69,7 @@ class Node:
         passing: gives children of the new node that are made when somebody looks: of things that
         are too many, or change too often, to keep nodes.
         """
-        node = Node(name, kind, figures, self)
-        node._passing = passing
+        node = Node(name, kind, figures, self, passing)
         self._children[node] = None
         return node
 
@@ -79,7 +80,7 @@ class Node:
         """
         self._figures, self._passing = no_figures, None
         if self.parent is not None:
-            self.parent._children.pop(self, None)
+            self.parent._children.pop(self, None)  # noqa: SLF001 - of the same class
             self.parent = None
 
     @contextmanager

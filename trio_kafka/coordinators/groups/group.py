@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.introspect.tree import Figures
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.steps import Steps
 
@@ -15,6 +16,15 @@ GroupType: TypeAlias = Literal["classic", "consumer", "share", "streams"]
 Replay: TypeAlias = Callable[[Any, Any], None]  # key, value; a value of None is a tombstone
 # One request's effect on the groups of a shard. Steps where it takes longer than 2 ms.
 Event: TypeAlias = "Callable[[Groups, Ticket, int], Effects | Steps[Effects]]"
+
+
+class SeenMember(Protocol):
+    """A member, for whoever looks."""
+
+    @property
+    def member_id(self) -> str: ...
+
+    def figures(self) -> Figures: ...
 
 
 class Group(Protocol):
@@ -38,7 +48,7 @@ class Group(Protocol):
     def is_empty(self) -> bool:
         """It has no members."""
 
-    def members(self) -> Sequence[Any]:
+    def members(self) -> Sequence[SeenMember]:
         """For whoever looks: in the order in which they came."""
 
     def validate_commit(

@@ -6,12 +6,12 @@ Sans-IO.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.coordinators.groups.group import Group, Kind, Replay
 from trio_kafka.coordinators.groups.offsets import Offsets
+from trio_kafka.coordinators.groups.seen import group_nodes
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
@@ -22,7 +22,6 @@ from trio_kafka.steps import Steps
 
 MakeKind: TypeAlias = "Callable[[Groups], Kind]"
 MakeGroup: TypeAlias = "Callable[[str], Group]"
-_SHOWN: Final = 200  # groups of a shard that the tree names
 Change: TypeAlias = "Callable[[Groups, int], Effects | Steps[Effects]]"
 
 
@@ -129,8 +128,5 @@ class Groups:
     # For whoever looks
 
     def nodes(self, parent: Node) -> Iterator[Node]:
-        """One for each group, as many as can be shown, and how many there are besides."""
-        for group in islice(self.by_id.values(), _SHOWN):
-            yield Node(group.group_id, "part", group.describe, parent)
-        if len(self.by_id) > _SHOWN:
-            yield Node(f"{len(self.by_id) - _SHOWN} more groups", "part", parent=parent)
+        """One for each group, with its members."""
+        return group_nodes(self.by_id.values(), parent)

@@ -223,6 +223,7 @@ def test_members_are_described_with_what_they_said_once_they_are_stable() -> Non
 def test_whoever_looks_sees_members_timers_and_causes() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
+    asked = kit.driver.now_ms
     kit.join(leader)
 
     found = kit.group.describe()
@@ -230,5 +231,7 @@ def test_whoever_looks_sees_members_timers_and_causes() -> None:
     assert found["state"] == "PreparingRebalance"
     assert (found["members"], found["joined"], found["leader"]) == (2, 1, leader)
     assert [member.member_id for member in kit.group.members()] == [leader, follower]
-    assert found["last_rebalance_ms"] == kit.driver.now_ms
+    last = f"{asked}, after 1: leader {leader} joins again (not provided)"
+    assert found["rebalance 1"] == last
+    assert str(found["rebalance 2"]).endswith(f", after 0: new member {leader} (not provided)")
     assert RANGE[0].name == found["protocol"]

@@ -33,6 +33,24 @@ def test_one_that_waits_is_heard_unless_it_is_new() -> None:
     assert [one.is_heard for one in (silent, joins, syncs, new)] == [False, True, True, False]
 
 
+def test_whoever_looks_sees_what_a_member_waits_for() -> None:
+    one = member("m", "a", "b", instance="i", timeout_ms=7)
+    assert one.figures() == {
+        "instance": "i",
+        "client": "c",
+        "host": "/h",
+        "session_ms": 1,
+        "rebalance_ms": 7,
+        "protocols": "a, b",
+        "assigned_bytes": 0,
+        "waits": None,
+    }
+    one.syncing, one.assignment = "ticket", b"123"
+    assert (one.figures()["waits"], one.figures()["assigned_bytes"]) == ("sync", 3)
+    one.joining = "ticket"
+    assert one.figures()["waits"] == "join"
+
+
 def test_static_is_who_has_an_instance() -> None:
     assert member("m", "a", instance="i").is_static
     assert not member("m", "a").is_static

@@ -67,6 +67,23 @@ def test_records_say_all_of_a_member(member: Member) -> None:
     assert same(again, member)
 
 
+def test_whoever_looks_sees_where_a_member_is() -> None:
+    assert FULL.figures() == {
+        "epoch": 5,
+        "state": "UNREVOKED_PARTITIONS",
+        "instance": "i",
+        "client": "c",
+        "host": "/h",
+        "rebalance_ms": 7,
+        "assignor": "range",
+        "topics": 2,
+        "regex": "x.*",
+        "partitions": 2,
+        "revoking": 1,
+        "classic": True,
+    }
+
+
 def test_a_heartbeat_that_says_nothing_new_changes_nothing() -> None:
     member = heard(FULL)  # it speaks KIP-848 from now on
     assert member.classic is None

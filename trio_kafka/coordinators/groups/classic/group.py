@@ -264,8 +264,7 @@ class ClassicGroup:
         )
 
     def describe(self) -> Mapping[str, Any]:
-        last = self.rebalances[-1] if self.rebalances else None
-        return {
+        found: dict[str, Any] = {
             "state": self.state,
             "since_ms": self.since_ms,
             "generation": self.generation,
@@ -275,6 +274,7 @@ class ClassicGroup:
             "joined": self.roster.joined,
             "pending": len(self.roster.pending),
             "syncs_due": len(self.syncs_due),
-            "last_rebalance_ms": last and last.at_ms,
-            "cause": last and last.cause,
         }
+        for number, one in enumerate(reversed(self.rebalances), 1):  # the last one first
+            found[f"rebalance {number}"] = f"{one.at_ms}, after {one.generation}: {one.cause}"
+        return found

@@ -10,6 +10,7 @@ from trio_kafka.coordinators.groups.classic.values import (
     GroupProtocol,
     JoinedMember,
 )
+from trio_kafka.introspect.tree import Figures
 
 NO_ASSIGNMENT = b""
 
@@ -59,6 +60,20 @@ class Member:
     def told(self, protocol: str | None) -> JoinedMember:
         """As the leader sees it."""
         return JoinedMember(self.member_id, self.instance_id, self.metadata(protocol))
+
+    def figures(self) -> Figures:
+        """For the tree."""
+        waits = "join" if self.joining is not None else "sync" if self.syncing is not None else None
+        return {
+            "instance": self.instance_id,
+            "client": self.client_id,
+            "host": self.client_host,
+            "session_ms": self.session_timeout_ms,
+            "rebalance_ms": self.rebalance_timeout_ms,
+            "protocols": ", ".join(name for name, _ in self.protocols),
+            "assigned_bytes": len(self.assignment),
+            "waits": waits,
+        }
 
     def described(self, protocol: str | None) -> DescribedMember:
         """protocol: None where the group has none in force."""

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.values import LEAVE_EPOCH, SAME, Heartbeat
+from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.stored.groups.consumer import (
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -111,6 +112,23 @@ class Member:
         if self.classic is not None:
             changes["classic"] = None
         return evolve(self, **changes) if changes else self
+
+    def figures(self) -> Figures:
+        """For the tree."""
+        return {
+            "epoch": self.epoch,
+            "state": self.state.name,
+            "instance": self.instance_id,
+            "client": self.client_id,
+            "host": self.client_host,
+            "rebalance_ms": self.rebalance_timeout_ms,
+            "assignor": self.assignor,
+            "topics": len(self.topics),
+            "regex": self.regex,
+            "partitions": sum(map(len, self.assigned.values())),
+            "revoking": sum(map(len, self.revoking.values())),
+            "classic": self.classic is not None,
+        }
 
     # Replay
 

@@ -1,0 +1,37 @@
+"""Groups and their members in the tree."""
+
+from tests.coordinators.groups.classic.kit import GROUP, ClassicKit
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.introspect.tree import Node
+
+
+def seen(groups: Groups) -> list[str]:
+    root = Node("shard", "part")
+    return [node.path for top in groups.nodes(root) for _, node in top.walk()]
+
+
+def test_each_group_is_there_with_its_members() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+    kit.driver.machine.known("simple")
+
+    assert seen(kit.driver.machine) == [
+        f"shard/{GROUP}",
+        f"shard/{GROUP}/{leader}",
+        f"shard/{GROUP}/{follower}",
+        "shard/simple",
+    ]
+
+
+def test_as_many_as_can_be_shown_are() -> None:
+    kit = ClassicKit()
+    members = kit.stable(103)
+    for number in range(200):
+        kit.driver.machine.known(f"g{number}")
+
+    found = seen(kit.driver.machine)
+
+    assert found[100] == f"shard/{GROUP}/{members[99]}"
+    assert found[101] == f"shard/{GROUP}/3 more members"
+    assert found[-1] == "shard/1 more groups"
+    assert len(found) == 1 + 101 + 199 + 1
