@@ -10,7 +10,12 @@ from trio.testing import MockClock
 
 from tests.apis.kit import broker
 from trio_kafka.coordinators.effects import CoordinatorRecord
-from trio_kafka.coordinators.partition_log import PartitionLog, Written, as_coordinator
+from trio_kafka.coordinators.partition_log import (
+    PartitionLog,
+    PartlyWrittenError,
+    Written,
+    as_coordinator,
+)
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
 from trio_kafka.log.queries import read_bytes
@@ -18,12 +23,17 @@ from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCom
 from trio_kafka.records.batch import iterate_headers, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.append_queue import Queued
+from trio_kafka.steps import whole
 
 
 def record(number: int, size: int = 0) -> CoordinatorRecord:
     return CoordinatorRecord(
         OffsetCommitKey("g", "t", number), OffsetCommitValue(number, metadata="m" * size)
     )
+
+
+def append(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int, atomic=True):
+    return log.write(whole(log.encode(records, now_ms, atomic=atomic)))
 
 
 @asynccontextmanager
@@ -48,10 +58,10 @@ async def batches(log: PartitionLog) -> list[list[int]]:
 
 async def test_records_of_one_event_are_one_batch(autojump_clock: MockClock) -> None:
     async with a_log(codec=Codec.GZIP) as log:
-        written = log.append([record(1), record(2)], 5)
+        written = append(log, [record(1), record(2)], 5)
 
         assert log.committed(written)
-        assert log.committed(log.append([record(3)], 6))
+        assert log.committed(append(log, [record(3)], 6))
         assert await batches(log) == [[1, 2], [3]]
         content = await read_bytes(log.partition.local_log(), 0, 1 << 20)
         headers = [header for _, header in iterate_headers(content)]
@@ -65,20 +75,42 @@ async def test_what_is_too_large_is_refused_whole_or_parted(autojump_clock: Mock
         many = [record(number, 1000) for number in range(25)]
 
         with pytest.raises(KafkaError) as error:
-            log.append(many, 5)
+            append(log, many, 5)
         assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
         assert await batches(log) == []
 
-        assert log.committed(log.append(many, 5, atomic=False))
+        assert log.committed(append(log, many, 5, atomic=False))
         found = await batches(log)
         assert [number for part in found for number in part] == list(range(25))
         assert [len(part) for part in found] == [9, 9, 7]
 
 
+async def test_much_is_encoded_in_steps(autojump_clock: MockClock) -> None:
+    async with a_log() as log:
+        steps = log.encode([record(number) for number in range(250)], 5, atomic=False)
+
+        assert sum(1 for _ in steps) == 2
+
+
+async def test_what_is_written_in_part_is_told_from_what_is_refused(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_log() as log:
+        first, second = (whole(log.encode([record(number)], 5)) for number in range(2))
+
+        def lose_it(batches: list[bytes]):
+            yield batches[0]
+            log.leader_epoch += 1
+            yield batches[1]
+
+        with pytest.raises(PartlyWrittenError):
+            log.write(lose_it([*first, *second]))
+
+
 async def test_what_is_not_durable_yet_is_not_committed(autojump_clock: MockClock) -> None:
     async with a_log({"log.flush.interval.messages": "1"}) as log:
         moved = trio.Event()
-        written = log.append([record(1)], 5)
+        written = append(log, [record(1)], 5)
         assert not log.committed(written)
 
         log.watch(written, moved.set)
@@ -110,14 +142,14 @@ async def test_what_waits_for_its_turn_is_committed_when_it_has_had_it(
 
         queued.result = Appended(0, 0, -1, 0)
         assert not log.committed(written)  # nothing is there yet
-        log.append([record(1)], 5)
+        append(log, [record(1)], 5)
         assert log.committed(written)
 
 
 async def test_who_watches_is_told_of_a_partition_that_is_lost(autojump_clock: MockClock) -> None:
     async with a_log() as log:
         moved: list[int] = []
-        log.watch(log.append([record(1)], 5), lambda: moved.append(1))
+        log.watch(append(log, [record(1)], 5), lambda: moved.append(1))
 
         log.partition.fail(LogDirError("/data", "broken"))
 
@@ -132,7 +164,7 @@ async def test_too_few_replicas_in_sync_make_a_coordinator_unavailable(
         log.partition.isr = ()
 
         with pytest.raises(KafkaError) as error:
-            log.append([record(1)], 5)
+            append(log, [record(1)], 5)
 
         assert error.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
@@ -141,11 +173,11 @@ async def test_another_epoch_has_another_coordinator(autojump_clock: MockClock) 
     async with a_log() as log:
         log.leader_epoch += 1
         with pytest.raises(KafkaError) as error:
-            log.append([record(1)], 5)
+            append(log, [record(1)], 5)
         assert error.value.code is ErrorCode.NOT_COORDINATOR
 
         log.leader_epoch -= 1
-        written = log.append([record(1)], 5)
+        written = append(log, [record(1)], 5)
         log.partition.delete()
         with pytest.raises(KafkaError) as error:
             log.committed(written)

@@ -46,11 +46,18 @@ class KeptLog:
         self.watched: int | None = None
         self.atomic: list[bool] = []
 
-    def append(self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool) -> int:
+    def encode(
+        self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool
+    ) -> Steps[list[CoordinatorRecord]]:
+        self.atomic.append(atomic)
+        for _ in range(len(records) // 100):
+            yield
+        return list(records)
+
+    def write(self, encoded: list[CoordinatorRecord]) -> int:
         if self.error is not None:
             raise self.error
-        self.records += records
-        self.atomic.append(atomic)
+        self.records += encoded
         return len(self.records)
 
     def committed(self, written: int) -> bool:
@@ -229,6 +236,40 @@ async def test_an_error_of_the_machine_is_the_answer(stage: Stage) -> None:
 
     with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
         stage.submit(event)
+
+
+async def test_much_is_written_in_steps_and_others_wait(stage: Stage) -> None:
+    def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        records = [CoordinatorRecord(f"w{number}") for number in range(250)]
+        return Effects(records=records, answers=[(ticket, "all")])
+
+    stage.submit(event)
+    stage.submit(write("last"))
+    assert stage.log.records == []
+
+    passes = 0
+    while stage.shard.busy:
+        stage.shard.go_on(trio.current_time, 0.0)
+        passes += 1
+
+    assert passes > 4
+    assert stage.told == ["all", "last"]
+    assert len(stage.machine.words) == len(stage.log.records) == 251
+    assert stage.machine.words[-1] == "last"
+
+
+async def test_unloaded_in_the_middle_of_steps_it_ends_there(stage: Stage) -> None:
+    def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        records = [CoordinatorRecord(f"w{number}") for number in range(250)]
+        return Effects(records=records, answers=[(ticket, "all")])
+
+    stage.submit(event)
+    stage.shard.go_on(trio.current_time, 0.0)
+    stage.shard.unload()
+
+    assert not stage.shard.busy
+    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+    assert stage.log.records == []
 
 
 async def test_events_wait_for_one_that_works_in_steps(stage: Stage) -> None:

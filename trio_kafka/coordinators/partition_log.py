@@ -21,8 +21,10 @@ from trio_kafka.replication.append import ACKS_ALL, append_own
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed import acknowledged
 from trio_kafka.replication.partition import Partition
+from trio_kafka.steps import Steps
 
 _FIRST_SEQUENCE: Final = 0  # what Kafka's coordinators write, although no producer stands there
+_A_STEP: Final = 100  # records that are encoded without letting others run: 1 ms
 _LARGEST_VARINTS: Final = 20  # of a record, besides key and value
 # What clients of coordinators are told instead of what a log says.
 _TOLD: Final = {
@@ -37,6 +39,10 @@ _TOLD: Final = {
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
+
+
+class PartlyWrittenError(Exception):
+    """Some of the batches of one event are in the log, and the others were refused."""
 
 
 def as_coordinator(error: KafkaError) -> KafkaError:
@@ -65,38 +71,54 @@ class PartitionLog:
         self._changed: Callable[[], None] | None = None
         self._watched: list[object] = []
 
-    def append(
+    def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True
-    ) -> Written:
-        """See `ShardLog`. Several batches, where that is allowed, are appended one by one; the last
-        one is what is waited for.
-        """
+    ) -> Steps[list[bytes]]:
+        """See `ShardLog`: batches, of which each fits."""
         limit = self.partition.settings.limits.max_message_bytes
+        batches: list[bytes] = []
         body, size = BatchBody(), HEADER_SIZE
-        written = None
-        for record in records:
+        for number, record in enumerate(records, 1):
             key, value = encode_record(record)
             grown = size + len(key) + len(value or b"") + _LARGEST_VARINTS
             if not atomic and body.count and grown > limit:
-                written = self._append(body)
+                batches.append(self._batch(body, limit))
                 body, grown = BatchBody(), grown - size + HEADER_SIZE
             size = grown
             body.add(Record(timestamp=now_ms, key=key, value=value))
-        return self._append(body) if body.count or written is None else written
+            if not number % _A_STEP:
+                yield
+        batches.append(self._batch(body, limit))
+        return batches
 
-    def _append(self, body: BatchBody) -> Written:
+    def _batch(self, body: BatchBody, limit: int) -> bytes:
         batch = encode_batch(body, codec=self._codec, base_sequence=_FIRST_SEQUENCE)
-        try:
-            limit = self.partition.settings.limits.max_message_bytes
-            if len(batch) > limit:
-                found = f"records of {len(batch)} bytes, want at most {limit}"
-                raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found)
+        if len(batch) > limit:
+            found = f"records of {len(batch)} bytes, want at most {limit}"
+            raise as_coordinator(KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found))
+        return batch
+
+    def write(self, encoded: Sequence[bytes]) -> Written:
+        """See `ShardLog`. What was written last is what is waited for.
+
+        Raises PartlyWrittenError where a later batch is refused: what was replayed is not what
+        stands in the log.
+        """
+        written = None
+        for batch in encoded:
             records = memoryview(bytearray(batch))
-            return Written(
-                append_own(self.partition, records, acks=ACKS_ALL, leader_epoch=self.leader_epoch)
-            )
-        except KafkaError as error:
-            raise as_coordinator(error) from error
+            try:
+                result = append_own(
+                    self.partition, records, acks=ACKS_ALL, leader_epoch=self.leader_epoch
+                )
+            except KafkaError as error:
+                if written is not None:
+                    raise PartlyWrittenError(str(error)) from error
+                raise as_coordinator(error) from error
+            written = Written(result)
+        if written is None:
+            raise ValueError("nothing to be written")
+        return written
 
     def committed(self, written: Written) -> bool:
         """See `ShardLog`."""

@@ -30,11 +30,12 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timer, Timers
-from trio_kafka.steps import Done, Steps, advance
+from trio_kafka.steps import Steps, advance, whole
 
 _logger: Final = get_logger(__name__)
 _SHOWN: Final = 100  # timers
 _QUEUED: Final = 10_000  # events that wait for their turn, of one shard
+_AT_ONCE: Final = 100  # records of one event that are written and replayed in one go: 2 ms
 
 
 class Machine(Protocol):
@@ -54,10 +55,13 @@ Event: TypeAlias = Callable[[M, Ticket, int], Effects | Steps[Effects]]
 class ShardLog(Protocol):
     """Where a shard's records go. `Any` is what was written: the log knows what it is."""
 
-    def append(self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool) -> Any:
-        """Append them, at once or in their turn, as one batch where they are `atomic`. KafkaError:
-        refused, nothing is appended.
-        """
+    def encode(
+        self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool
+    ) -> Steps[Any]:
+        """What `write` takes: one batch where they are `atomic`. Raises KafkaError: refused."""
+
+    def write(self, encoded: Any) -> Any:
+        """Append it, at once or in its turn. Raises KafkaError: refused, nothing is appended."""
 
     def committed(self, written: Any) -> bool:
         """Whether that, and all before it, is. Raises KafkaError where it will never be."""
@@ -134,7 +138,7 @@ class Shard(Generic[M]):
         self._alarms: dict[TimerKey, _Alarm] = {}
         self._rung: dict[TimerKey, None] = {}  # those that are due and wait for their turn
         self._turns: deque[_Turn] = deque()
-        self._steps: tuple[Steps[Effects], Waiting] | None = None
+        self._steps: Steps[None] | None = None
         self._events = self._records = self._refused = 0
 
     # Requests
@@ -182,8 +186,19 @@ class Shard(Generic[M]):
         if isinstance(effects, Effects):
             self._perform(effects)
         else:
-            self._steps = effects, ticket
-            self._work(self)
+            self._begin(self._event_in_steps(effects, ticket))
+
+    def _begin(self, steps: Steps[None]) -> None:
+        """Others wait for their turn until these have come to their end."""
+        self._steps = steps
+        self._work(self)
+
+    def _event_in_steps(self, steps: Steps[Effects], ticket: Waiting) -> Steps[None]:
+        try:
+            effects = yield from steps
+        except KafkaError as error:
+            effects = Effects(answers=[(ticket, error.as_value())])
+        yield from self._perform_in_steps(effects)
 
     @property
     def busy(self) -> bool:
@@ -198,21 +213,18 @@ class Shard(Generic[M]):
             self._moved = False
             self._look()
         while self._steps is not None:
-            steps, ticket = self._steps
+            steps = self._steps
             try:
                 done = advance(steps, elapsed, ends)
-            except KafkaError as error:
-                done = Done(Effects(answers=[(ticket, error.as_value())]))
             except InvariantError:
                 raise
             except Exception:
                 _logger.exception("event failed", shard=self.name)
                 self.fail()
                 return
-            if done is None:
-                return
+            if done is None or self._steps is not steps:
+                return  # not at its end, or unloaded
             self._steps = None
-            self._perform(done.value)
             while self._turns and self._steps is None:
                 turn = self._turns.popleft()
                 self._take(turn.event, turn.ticket)
@@ -222,27 +234,44 @@ class Shard(Generic[M]):
     # Effects
 
     def _perform(self, effects: Effects) -> None:
+        """At once, unless there is much to be done: then in steps."""
+        if len(effects.records) > _AT_ONCE and self._steps is None:
+            self._begin(self._perform_in_steps(effects))
+        else:
+            whole(self._perform_in_steps(effects))
+
+    def _perform_in_steps(self, effects: Effects) -> Steps[None]:
         for timer in effects.timers:
             if isinstance(timer, SetTimer):
                 self._set(timer.key, timer.delay_ms / 1000)
             else:
                 self._cancel(timer.key)
-        if effects.records:
-            now_ms = self._now_ms()
-            try:
-                written = self.log.append(effects.records, now_ms, atomic=effects.atomic)
-            except KafkaError as error:
-                self._refuse(effects, error.as_value())
+        records = effects.records
+        if not records:
+            self._conclude(None, effects)
+            return
+        try:
+            encoded = yield from self.log.encode(records, self._now_ms(), atomic=effects.atomic)
+            written = self.log.write(encoded)
+        except KafkaError as error:
+            self._refuse(effects, error.as_value())
+            return
+        self._records += len(records)
+        if effects.replays:
+            for number, record in enumerate(records, 1):
+                self.machine.replay(record)
+                if not number % _AT_ONCE:
+                    yield
+        self._conclude(written, effects)
+
+    def _conclude(self, written: Any, effects: Effects) -> None:
+        """What was decided stands, or is there to be told: to whom, when it is committed."""
+        if written is None:
+            if self._uncommitted:
+                self._uncommitted.append((self._uncommitted[-1][0], effects))
                 return
-            self._records += len(effects.records)
-            if effects.replays:
-                for record in effects.records:
-                    self.machine.replay(record)
-            if self._uncommitted or not self._is_committed(written):
-                self._wait(written, effects)
-                return
-        elif self._uncommitted:
-            self._uncommitted.append((self._uncommitted[-1][0], effects))
+        elif self._uncommitted or not self._is_committed(written):
+            self._wait(written, effects)
             return
         if self.state is not State.UNLOADED:
             self._settle(effects)
