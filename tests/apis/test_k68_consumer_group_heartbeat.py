@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from trio.testing import MockClock
 
+from tests.apis.configs import SET, alter
 from tests.apis.kit import broker, stable
 from trio_kafka.errors import ErrorCode
+from trio_kafka.metadata.image import ResourceType
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -130,6 +132,19 @@ async def test_groups_can_be_turned_off(autojump_clock: MockClock) -> None:
         answer = await beat(served, joining(1))
 
         assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+async def test_a_group_obeys_its_own_settings(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("a", 1)
+        await served.serve_groups(GROUP)
+        joined = await beat(served, joining(1))
+
+        change = ("consumer.heartbeat.interval.ms", SET, "7000")
+        assert await alter(served, ResourceType.GROUP, GROUP, change) == (0, None)
+        live = await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "m", 2))
+
+        assert (joined.heartbeat_interval_ms, live.heartbeat_interval_ms) == (5000, 7000)
 
 
 async def test_a_group_is_there_after_a_restart(autojump_clock: MockClock) -> None:

@@ -49,6 +49,7 @@ _UPDATES: Final = {
     Update.CLUSTER_WIDE: "cluster",
 }
 _FATES: Final = {
+    Standing.HONOURED: "obeyed",
     Standing.NOT_YET: "not yet",
     Standing.MEANINGLESS: "without meaning here",
 }

@@ -17,10 +17,10 @@ class GuardedAssignor:
 
     def __init__(self, assignor: Assignor, owner: Owner) -> None:
         """Raises TypeError for one without a name."""
-        name = assignor.name
+        name: object = assignor.name
         if not isinstance(name, str) or not name:
             raise TypeError(f"{assignor!r} has no name that members could ask for")
-        self.name: str = name
+        self.name = name
         self._assignor = assignor
         self._owner = owner
 

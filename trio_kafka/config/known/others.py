@@ -23,12 +23,28 @@ def _others(title: str, standing: Standing, why: str, names: str) -> Others:
 
 OTHERS: Final = (
     _others(
-        "Of groups",
-        Standing.NOT_YET,
-        "groups are not served",
+        "Of consumer groups",
+        Standing.HONOURED,
+        "each goes over the broker's `group.consumer.…`, within its bounds; "
+        "kafka-configs.sh sets them while a broker runs",
         """
-            consumer.assignment.interval.ms consumer.assignor.offload.enable
-            consumer.heartbeat.interval.ms consumer.session.timeout.ms
+            consumer.assignment.interval.ms consumer.heartbeat.interval.ms
+            consumer.session.timeout.ms
+        """,
+    ),
+    _others(
+        "Of the assignors of consumer groups",
+        Standing.MEANINGLESS,
+        "one loop serves all groups",
+        """
+            consumer.assignor.offload.enable
+        """,
+    ),
+    _others(
+        "Of other groups",
+        Standing.NOT_YET,
+        "share and streams groups are not served",
+        """
             errors.deadletterqueue.copy.record.enable errors.deadletterqueue.topic.name
             share.assignment.interval.ms share.assignor.offload.enable share.auto.offset.reset
             share.delivery.count.limit share.heartbeat.interval.ms share.isolation.level

@@ -1,0 +1,182 @@
+"""Groups of KIP-848 with librdkafka: patterns, members that stay where they are, and settings."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+
+from tests.e2e.clients import end_offset, produce, settings
+from trio_kafka.testing.processes import BrokerProcess
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+Held = frozenset[tuple[str, int]]
+_LIMIT_S = 60
+_POLL_S = 0.05
+HEARTBEAT_MS = 5000  # group.consumer.min.heartbeat.interval.ms
+
+
+class Group:
+    """Topics of one prefix, and members by name that are polled together; `read` is what all saw."""
+
+    def __init__(self, broker: BrokerProcess) -> None:
+        self.prefix = f"g-{uuid4().hex[:12]}"
+        self.read: list[bytes | None] = []
+        self._broker = broker
+        self._members: dict[str, Consumer] = {}
+
+    def create(self, name: str, partitions: int) -> str:
+        """A topic that matches the pattern of the members."""
+        topic = f"{self.prefix}-{name}"
+        admin = AdminClient(settings(self._broker))
+        admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(_LIMIT_S)
+        for partition in range(partitions):
+            end_offset(self._broker, topic, partition)
+        return topic
+
+    def write(self, topic: str, values: list[bytes]) -> None:
+        produce(Producer(settings(self._broker)), topic, values)
+
+    def add(self, name: str, **more: object) -> None:
+        """A member that wants every topic of the prefix."""
+        member = Consumer(
+            settings(
+                self._broker,
+                group_id=self.prefix,
+                group_protocol="consumer",
+                auto_offset_reset="earliest",
+                **more,
+            )
+        )
+        member.subscribe([f"^{self.prefix}-.*"])
+        self._members[name] = member
+
+    def leave(self, name: str) -> None:
+        self._members.pop(name).close()
+
+    def held(self, name: str) -> Held:
+        return frozenset((one.topic, one.partition) for one in self._members[name].assignment())
+
+    def sizes(self) -> list[int]:
+        return sorted(len(self.held(name)) for name in self._members)
+
+    def poll_until(self, reached: Callable[[], bool], what: str) -> None:
+        end = time.monotonic() + _LIMIT_S
+        while not reached():
+            assert time.monotonic() < end, f"never: {what}; members have {self.sizes()}"
+            for member in self._members.values():
+                message = member.poll(_POLL_S)
+                if message is not None:
+                    assert message.error() is None
+                    self.read.append(message.value())
+
+    def wait_for(self, *sizes: int) -> None:
+        self.poll_until(lambda: self.sizes() == sorted(sizes), f"assignments of {sizes}")
+
+    def close(self) -> None:
+        for name in list(self._members):
+            self.leave(name)
+
+
+@pytest.fixture
+def group(shared_broker: BrokerProcess) -> Iterator[Group]:
+    with closing(Group(shared_broker)) as made:
+        yield made
+
+
+@contextmanager
+def closing(group: Group) -> Iterator[Group]:
+    try:
+        yield group
+    finally:
+        group.close()
+
+
+def test_a_pattern_takes_in_the_topics_that_come_later(group: Group) -> None:
+    early = group.create("early", 2)
+    group.write(early, [b"1", b"2"])
+    group.add("one")
+    group.poll_until(lambda: len(group.read) == 2, "the early topic is read")
+
+    late = group.create("late", 3)
+    group.write(late, [b"3"])
+    group.poll_until(lambda: len(group.read) == 3, "the late topic is read")
+
+    assert group.read == [b"1", b"2", b"3"]
+    assert len(group.held("one")) == 5
+
+
+def test_who_comes_and_goes_moves_no_more_than_it_must(group: Group) -> None:
+    group.create("a", 12)
+    group.add("one")
+    group.wait_for(12)
+    group.add("two")
+    group.wait_for(6, 6)
+    first, second = group.held("one"), group.held("two")
+
+    group.add("three")
+    group.wait_for(4, 4, 4)
+
+    assert group.held("one") < first
+    assert group.held("two") < second
+    assert group.held("three") == (first | second) - group.held("one") - group.held("two")
+    kept, other = group.held("one"), group.held("two")
+    group.leave("three")
+    group.wait_for(6, 6)
+    assert group.held("one") > kept
+    assert group.held("two") > other
+
+
+def test_a_static_member_comes_back_to_its_partitions(group: Group) -> None:
+    group.create("a", 4)
+    group.add("one", group_instance_id="one")
+    group.add("two", group_instance_id="two")
+    group.wait_for(2, 2)
+    mine = group.held("two")
+
+    group.leave("two")
+    group.add("two", group_instance_id="two")
+    group.wait_for(2, 2)
+
+    assert group.held("two") == mine
+
+
+def test_a_range_is_assigned_where_members_ask_for_it(group: Group) -> None:
+    for name in ("a", "b"):
+        group.create(name, 3)
+    group.add("one", group_remote_assignor="range")
+    group.add("two", group_remote_assignor="range")
+    # Two of three partitions of both topics go to one member; uniform gives three to each.
+    group.wait_for(4, 2)
+
+
+def test_a_group_has_settings_of_its_own(group: Group, shared_broker: BrokerProcess) -> None:
+    group.create("a", 1)
+    admin = AdminClient(settings(shared_broker))
+    resource = ConfigResource(ResourceType.GROUP, group.prefix)
+    wanted = "consumer.heartbeat.interval.ms"
+
+    def alter(value: int) -> None:
+        change = ConfigEntry(wanted, str(value), incremental_operation=AlterConfigOpType.SET)
+        asked = ConfigResource(ResourceType.GROUP, group.prefix, incremental_configs=[change])
+        admin.incremental_alter_configs([asked])[asked].result(_LIMIT_S)
+
+    alter(HEARTBEAT_MS + 1000)
+    group.add("one")
+    group.wait_for(1)
+
+    described = admin.describe_configs([resource])[resource].result(_LIMIT_S)
+    assert described[wanted].value == str(HEARTBEAT_MS + 1000)
+    with pytest.raises(Exception, match="INVALID_CONFIG"):
+        alter(HEARTBEAT_MS - 1)
