@@ -117,9 +117,15 @@ class Model:
         self._prepare_or_complete()
         return None if one.joins else NONE
 
-    def replace(self, old: str, member: str, one: One) -> ErrorCode | None:
-        """A static member is back."""
+    def replace(
+        self, old: str, member: str, one: One, *, refused: bool = False
+    ) -> ErrorCode | None:
+        """A static member is back. refused: nothing can be stored."""
         before = self.members[old]
+        if refused and self.phase == "Stable":
+            self.due.pop(old, None)
+            self.after(old, before.session_ms)
+            return ErrorCode.NOT_COORDINATOR
         one.told, one.has = before.told, before.has
         self.due.pop(old, None)
         self.members = {
@@ -139,7 +145,7 @@ class Model:
             self._complete_if_all()
         return None if one.joins else NONE
 
-    def sync(self, member: str, generation: int) -> ErrorCode | None:
+    def sync(self, member: str, generation: int, *, refused: bool = False) -> ErrorCode | None:
         if member not in self.members:
             return UNKNOWN
         if generation != self.generation:
@@ -154,6 +160,9 @@ class Model:
         self.members[member].syncs = True
         if member != self.leader:
             return None
+        if refused:
+            self._prepare()
+            return ErrorCode.NOT_COORDINATOR
         for name, one in self.members.items():
             one.has = True
             if one.syncs:

@@ -1,25 +1,10 @@
-"""What becomes of assignments, and of the words of a log that refuses them."""
-
-import pytest
+"""What becomes of assignments."""
 
 from tests.coordinators.groups.classic.kit import ClassicKit
 from trio_kafka.coordinators.groups.classic.act import Act
-from trio_kafka.coordinators.groups.classic.assigning import answer_to, give_out, take_back
+from trio_kafka.coordinators.groups.classic.assigning import give_out, take_back
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS
-from trio_kafka.errors import ErrorCode, KafkaError
-
-
-@pytest.mark.parametrize(
-    ("refusal", "told"),
-    [
-        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-        (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-        (ErrorCode.INVALID_FETCH_SIZE, ErrorCode.UNKNOWN_SERVER_ERROR),
-        (ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_COORDINATOR),
-    ],
-)
-def test_members_are_not_told_the_words_of_the_log(refusal: ErrorCode, told: ErrorCode) -> None:
-    assert answer_to(KafkaError(refusal)) is told
+from trio_kafka.errors import ErrorCode
 
 
 def test_those_who_are_not_named_get_nothing() -> None:

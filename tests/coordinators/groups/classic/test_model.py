@@ -14,7 +14,7 @@ from tests.coordinators.groups.classic.kit import (
 )
 from tests.coordinators.groups.classic.model import Model, One
 from trio_kafka.coordinators.groups.classic.states import ClassicState
-from trio_kafka.errors import ErrorCode
+from trio_kafka.errors import ErrorCode, KafkaError
 
 MAX_SIZE = 4
 SAYS = {"range": RANGE, "both": BOTH}
@@ -81,9 +81,12 @@ class Groups(RuleBasedStateMachine):
             assert asked.code is ErrorCode.GROUP_MAX_SIZE_REACHED
             return old or "ghost"
         member = self._new_static(asked, instance)
-        expected = self.model.replace(old, member, one) if old else self.model.join(member, one)
+        if old is None:
+            expected = self.model.join(member, one)
+        else:
+            expected = self.model.replace(old, member, one, refused=self.refuses)
         self._told(asked, expected)
-        return member
+        return member or old or "ghost"
 
     def _new_static(self, asked: Asked, instance: str) -> str:
         if asked.waits:
@@ -97,7 +100,7 @@ class Groups(RuleBasedStateMachine):
 
         asked = self.kit.sync(member, own, generation=generation)
 
-        self._told(asked, self.model.sync(member, generation))
+        self._told(asked, self.model.sync(member, generation, refused=self.refuses))
 
     @rule()
     def all_sync(self) -> None:
@@ -112,11 +115,27 @@ class Groups(RuleBasedStateMachine):
 
     @rule(members=st.lists(ids, min_size=1, max_size=2))
     def leave(self, members: list[str]) -> None:
-        assert self.kit.leave(*members) == self.model.leave(*members)
+        before = self.model.generation
+        expected = self.model.leave(*members)
+        found = self.kit.leave(*members)
+
+        if self.refuses and self.model.phase == "Empty" and self.model.generation > before:
+            assert isinstance(found, KafkaError)  # they are gone, but that is not stored
+        else:
+            assert found == expected
 
     @rule(member=consumes(ids))
     def leave_for_good(self, member: str) -> None:
         self.leave([member])
+
+    @rule()
+    def the_log_refuses_or_takes_records(self) -> None:
+        refusal = KafkaError(ErrorCode.NOT_COORDINATOR)
+        self.kit.driver.refuse = None if self.refuses else refusal
+
+    @property
+    def refuses(self) -> bool:
+        return self.kit.driver.refuse is not None
 
     @rule(ms=st.one_of(st.integers(1, 4000), st.integers(1, 50_000)))
     def wait(self, ms: int) -> None:
@@ -153,6 +172,7 @@ class Groups(RuleBasedStateMachine):
 
     @invariant()
     def what_is_stored_is_what_is_stable(self) -> None:
+        """Whatever was refused in between: a group is stable when its generation is stored."""
         if self.kit.group.phase is ClassicState.STABLE:
             again = self.kit.driver.reload().machine.by_id[GROUP]
             before = self.kit.group

@@ -56,7 +56,7 @@ def test_what_is_stored_does_not_undo_the_join() -> None:
 @pytest.mark.parametrize("version", [3, 9])
 def test_a_group_that_cannot_be_stored_is_not_there(version: int) -> None:
     kit = ClassicKit()
-    kit.driver.refuse = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+    kit.driver.refuse = KafkaError(ErrorCode.NOT_COORDINATOR)
 
     asked = kit.join(version=version)
 
@@ -86,7 +86,7 @@ def test_it_is_back_where_the_new_one_cannot_be_stored() -> None:
     kit = ClassicKit()
     other = OtherGroup(is_empty=True)
     kit.driver.machine.by_id[GROUP] = other  # type: ignore[assignment]
-    kit.driver.refuse = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+    kit.driver.refuse = KafkaError(ErrorCode.NOT_COORDINATOR)
 
     kit.join()
 

@@ -66,7 +66,7 @@ def test_the_delay_begins_anew_for_a_group_that_was_empty_again() -> None:
 def test_an_empty_generation_that_cannot_be_stored_is_empty_all_the_same() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
-    kit.driver.refuse = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+    kit.driver.refuse = KafkaError(ErrorCode.NOT_COORDINATOR)
 
     kit.wait(10_000)
 

@@ -145,7 +145,7 @@ def test_another_choice_of_protocol_has_all_join() -> None:
 def test_a_refused_record_leaves_the_member_as_it_was() -> None:
     kit = ClassicKit()
     old = kit.stable_static("i", protocols=BOTH, session_ms=7000)
-    kit.driver.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    kit.driver.refuse = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     back = kit.join(instance="i", protocols=RANGE, session_ms=SESSION_MS)
 

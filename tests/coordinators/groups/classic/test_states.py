@@ -114,7 +114,7 @@ def the_leader_syncs(kit: ClassicKit) -> None:
 
 
 def the_record_is_refused(kit: ClassicKit) -> None:
-    kit.driver.refuse = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+    kit.driver.refuse = KafkaError(ErrorCode.NOT_COORDINATOR)
     kit.sync(ids(kit)[0], {})
 
 

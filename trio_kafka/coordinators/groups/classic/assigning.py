@@ -1,30 +1,11 @@
 """What is assigned to the members of a classic group: given out, or taken back."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from trio_kafka.coordinators.groups.classic.act import Act
 from trio_kafka.coordinators.groups.classic.member import NO_ASSIGNMENT
 from trio_kafka.coordinators.groups.classic.values import Synced
 from trio_kafka.errors import ErrorCode, KafkaError
-
-_ANSWERS: Final[Mapping[ErrorCode, ErrorCode]] = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
-}
-
-
-def answer_to(refusal: KafkaError) -> ErrorCode:
-    """What a member is told when its group's record was refused: not the log's own words, which it
-    would take for those of a topic of its own.
-    """
-    return _ANSWERS.get(refusal.code, refusal.code)
 
 
 def synced(act: Act, assignment: bytes) -> Synced:

@@ -8,7 +8,6 @@ from typing import Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.groups.classic.act import Act
-from trio_kafka.coordinators.groups.classic.assigning import answer_to
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.joining import join
 from trio_kafka.coordinators.groups.classic.stored import empty_group_record
@@ -41,7 +40,7 @@ def open_group(
         later = act.again(now_ms)
         for key in group.timers():
             later.effects.cancel_timer(key)
-        return later.effects.answer(ticket, Joined(member_id=NO_MEMBER_ID, error=answer_to(error)))
+        return later.effects.answer(ticket, Joined(member_id=NO_MEMBER_ID, error=error.code))
 
     effects.records = [*records, empty_group_record(group)]
     effects.replays, effects.refused = False, refused

@@ -139,8 +139,8 @@ def _begin_generation(act: Act) -> None:
 
 
 def _begin_empty(act: Act) -> None:
-    """Nobody is left. Should the record be refused, the generation before lives on in the log, and
-    its members time out when it is loaded.
+    """Nobody is left. Should the record be refused, whoever is to be answered is told so; the
+    generation before lives on in the log, and its members time out when it is loaded.
     """
     group = act.group
     group.protocol_name = None

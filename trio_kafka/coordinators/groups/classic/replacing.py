@@ -12,7 +12,6 @@ from attrs import evolve
 
 from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic.act import Act
-from trio_kafka.coordinators.groups.classic.assigning import answer_to
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.rebalance import complete_if_joined, prepare
 from trio_kafka.coordinators.groups.classic.states import ClassicState
@@ -99,7 +98,7 @@ def _store(act: Act, ticket: Ticket, answer: Joined, undo: Callable[[Act], None]
             leader=group.leader or "",
             members=(),
             skip_assignment=False,
-            error=answer_to(error),
+            error=error.code,
         )
         return later.effects.answer(ticket, told)
 

@@ -9,7 +9,6 @@ from typing import Final
 from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic.act import Act
 from trio_kafka.coordinators.groups.classic.assigning import (
-    answer_to,
     give_out,
     synced,
     take_back,
@@ -85,9 +84,8 @@ def _store(act: Act, syncing: Syncing) -> None:
     def refused(error: KafkaError, now_ms: int) -> Effects:
         later = act.again(now_ms)
         if is_current():
-            code = answer_to(error)
-            take_back(later, code)
-            prepare_or_complete(later, f"{code.name} when the assignments were stored")
+            take_back(later, error.code)
+            prepare_or_complete(later, f"{error.code.name} when the assignments were stored")
         return later.effects
 
     effects.records.append(group_record(group, syncing.assignments))
