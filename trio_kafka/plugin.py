@@ -108,6 +108,7 @@ from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolat
 from trio_kafka.replication.sessions import FetchKey, SessionPartition
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
+from trio_kafka.requests.in_process import RefusedError
 from trio_kafka.requests.kept import Kept
 from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
@@ -115,11 +116,13 @@ from trio_kafka.requests.replies import Encoded, encoded_in_steps
 from trio_kafka.requests.seen import Seen, Which, look
 from trio_kafka.requests.slices import in_slices, lazily
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC
+from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.steps import Steps, sorted_in_steps
 
 __all__ = [
     "LED_ELSEWHERE",
     "MOST_QUOTA_CHANGES",
+    "NOBODY",
     "NO_ANSWER",
     "NO_NODE",
     "OF_CLUSTER",
@@ -186,6 +189,7 @@ __all__ = [
     "PluginContext",
     "PluginError",
     "PluginStatus",
+    "Principal",
     "Produced",
     "ProtocolError",
     "Purgatory",
@@ -193,6 +197,7 @@ __all__ = [
     "QuotaChange",
     "QuotaEntity",
     "Reads",
+    "RefusedError",
     "Registry",
     "ResourceChanges",
     "ResourceType",

@@ -16,10 +16,13 @@ from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Kind, Node
+from trio_kafka.model import Endpoint
 from trio_kafka.requests.api import api_of
+from trio_kafka.requests.in_process import HERE
 from trio_kafka.requests.interceptors import Kind as InterceptorKind
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
+from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.world.protocols import World
 
 S = TypeVar("S")
@@ -103,6 +106,28 @@ class PluginContext(_Of[S]):
         return self._site.counters.counter(name, plugin=self.name, **labels)
 
     # --- requests
+
+    async def ask(
+        self,
+        request: object,
+        *,
+        principal: Principal = NOBODY,
+        client_id: str | None = None,
+        peer: Endpoint = HERE,
+        version: int | None = None,
+    ) -> Any:
+        """Ask the broker as a client does, and give the answer: interceptors, quotas, metrics and
+        the request log see it. See `requests.in_process`.
+
+        client_id: None: the plugin's name. version: None: the newest that is served.
+        """
+        return await self.parts.in_process.ask(
+            request,
+            principal=principal,
+            client_id=self.name if client_id is None else client_id,
+            peer=peer,
+            version=version,
+        )
 
     def add_api(self, handler: Callable[..., Any]) -> None:
         """Serve an API by a function that is marked `@api`. Raises TypeError, DuplicateApiError."""

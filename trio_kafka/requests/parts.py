@@ -16,6 +16,7 @@ from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.stamps import Times
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache
@@ -25,6 +26,7 @@ from trio_kafka.network.plane import Plane
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.counted import ErrorCounts
+from trio_kafka.requests.in_process import InProcess
 from trio_kafka.requests.interceptors import Interceptors
 from trio_kafka.requests.plugins import Plugins
 from trio_kafka.requests.registry import Registry
@@ -105,6 +107,9 @@ class Parts:
     node_id: NodeId = NO_NODE
     cluster_id: str = ""
     features: Features = field(factory=StaticFeatures)
+    in_process: InProcess = Factory(
+        lambda self: InProcess(self.apis, self.data_times), takes_self=True
+    )
     interceptors: Interceptors = Factory(lambda self: Interceptors(self.apis), takes_self=True)
     config: BrokerConfig = missing("config")
     configs: ConfigAdmin = missing("changes of settings")
@@ -124,3 +129,7 @@ class Parts:
     settings: EffectiveConfig = missing("settings")
     topic_creation: TopicCreation = missing("topic creation")
     tree: Node = missing("tree")
+
+    def data_times(self) -> Times | None:
+        """Where requests of the data plane are counted, if there is one."""
+        return self.planes[0].times if self.planes else None

@@ -89,6 +89,7 @@ class HandlerGroup:
         )
         counted = counting(chains.put_on, parts.error_counts)
         self._routes = Routes(parts.apis, charging(counted, parts.quotas))
+        parts.in_process.serve(self, channel, node)
         parts.error_counts.on_toggle(self._routes.clear)
         parts.quotas.quotas.on_toggle(self._routes.clear)
 

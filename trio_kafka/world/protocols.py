@@ -208,6 +208,9 @@ class Lease(Protocol):
     def cut(self) -> bool:
         """A truncation reached below `end`, even if the file has grown again since."""
 
+    async def read(self, start: int, limit: int) -> bytes:
+        """Up to `limit` bytes from position `start`, read in a thread. RangeCutError; OSError."""
+
     def release(self) -> None:
         """Idempotent. The last release of a closed file closes its descriptor."""
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, NoReturn
 
-from trio_kafka.world.protocols import Buffer
+from trio_kafka.world.protocols import Buffer, RangeCutError
 from trio_kafka.world.real.volume import Volume
 from trio_kafka.world.recent import RecentBytes
 
@@ -33,6 +33,9 @@ class RealLease:
         self.key = key
         self.end = end
         self.cut = False
+
+    async def read(self, start: int, limit: int) -> bytes:
+        return await self._file.read_leased(self, start, limit)
 
     def release(self) -> None:
         self._file.released(self)
@@ -188,6 +191,14 @@ class RealFile:
             return await self._volume.run(_read_whole, lease.key, position, memoryview(buffer))
         finally:
             lease.release()
+
+    async def read_leased(self, lease: RealLease, start: int, limit: int) -> bytes:
+        """See `Lease.read`."""
+        buffer = bytearray(max(0, min(limit, lease.end - start)))
+        found = await self._volume.run(_read_whole, lease.key, start, memoryview(buffer))
+        if lease.cut:
+            raise RangeCutError(f"the file was cut below {lease.end}")
+        return bytes(buffer[:found])
 
     async def append_slow(self, buffers: Sequence[Buffer]) -> int:
         """The size grows in the loop, with whatever the caller knows of it."""

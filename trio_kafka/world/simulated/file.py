@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from trio_kafka.world.protocols import Buffer
+from trio_kafka.world.protocols import Buffer, RangeCutError
 from trio_kafka.world.recent import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
 
@@ -30,6 +30,12 @@ class SimulatedLease:
     def content(self, start: int, limit: int) -> bytes:
         """Up to `limit` bytes of the range."""
         return bytes(self._node.data[start : min(self.end, start + limit)])
+
+    async def read(self, start: int, limit: int) -> bytes:
+        await self._file.pause()
+        if self.cut:
+            raise RangeCutError(f"the file was cut below {self.end}")
+        return self.content(start, limit)
 
     def release(self) -> None:
         self._file.released(self)
@@ -156,6 +162,10 @@ class SimulatedFile:
         if self._world.alive and not self._closed:
             self._node.reserved = 0
         self._closed = True
+
+    async def pause(self) -> None:
+        """As long as a thread takes."""
+        await self._world.pause(1e-4, 5e-3)
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:
         self._call("read", (position, len(buffer)))
