@@ -92,8 +92,10 @@ async def test_who_joins_is_told_what_to_read_and_leaves(
         (
             {"subscribed_topic_names": None},
             ErrorCode.INVALID_REQUEST,
-            "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when "
-            "(re-)joining.",
+            (
+                "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when "
+                "(re-)joining."
+            ),
         ),
         ({"member_epoch": -2}, ErrorCode.INVALID_REQUEST, "InstanceId can't be null."),
         ({"member_epoch": -3}, ErrorCode.INVALID_REQUEST, "MemberEpoch is invalid."),

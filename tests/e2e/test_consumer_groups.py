@@ -28,7 +28,7 @@ HEARTBEAT_MS = 5000  # group.consumer.min.heartbeat.interval.ms
 
 
 class Group:
-    """Topics of one prefix, and members by name that are polled together; `read` is what all saw."""
+    """Topics of one prefix, and members by name, polled together; `read` is what all saw."""
 
     def __init__(self, broker: BrokerProcess) -> None:
         self.prefix = f"g-{uuid4().hex[:12]}"
