@@ -117,7 +117,7 @@ from trio_kafka.requests.seen import Seen, Which, look
 from trio_kafka.requests.slices import in_slices, lazily
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC
 from trio_kafka.security.principal import NOBODY, Principal
-from trio_kafka.steps import Steps, sorted_in_steps
+from trio_kafka.steps import Steps, sorted_in_steps, whole
 
 __all__ = [
     "LED_ELSEWHERE",
@@ -254,4 +254,5 @@ __all__ = [
     "string",
     "texts",
     "to_bytes",
+    "whole",
 ]

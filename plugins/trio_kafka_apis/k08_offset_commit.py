@@ -6,7 +6,7 @@ on topics are named by their ids. Partitions that do not exist are told so for t
 others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
 """
 
-from collections.abc import Callable
+from collections.abc import Container
 from typing import Any, Final
 
 from trio_kafka.plugin import (
@@ -14,9 +14,12 @@ from trio_kafka.plugin import (
     Context,
     ErrorCode,
     PartitionOffset,
+    Steps,
     TopicId,
     TopicOffsets,
     api,
+    in_slices,
+    whole,
 )
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -27,40 +30,42 @@ from trio_kafka.protocol.messages.k08_offset_commit import (
 )
 
 IDS_SINCE: Final = 10
+MANY: Final = 200  # partitions that are looked at without letting others run
 
 
 @api(OffsetCommitRequest)
 def offset_commit(request: OffsetCommitRequest, context: Context) -> Any:
+    steps = _commit(request, context)
+    return steps if sum(len(one.partitions) for one in request.topics) > MANY else whole(steps)
+
+
+def _commit(request: OffsetCommitRequest, context: Context) -> Steps[Any]:
     response = OffsetCommitResponse()
     wanted: list[TopicOffsets] = []
     rows: list[OffsetCommitResponsePartition] = []  # of what is wanted, in its order
     for topic in request.topics:
         row = OffsetCommitResponseTopic(topic.name, topic.topic_id)
         response.topics.append(row)
-        found = _find(topic, context)
-        if isinstance(found, ErrorCode):
-            row.partitions = [
-                OffsetCommitResponsePartition(one.partition_index, found)
-                for one in topic.partitions
-            ]
-            continue
-        name, topic_id, has = found
+        name, topic_id, known, code = _find(topic, context)
         offsets: list[PartitionOffset] = []
-        for one in topic.partitions:
-            part = OffsetCommitResponsePartition(one.partition_index)
-            row.partitions.append(part)
-            if not has(one.partition_index):
-                part.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                continue
-            rows.append(part)
-            offsets.append(
-                PartitionOffset(
-                    one.partition_index,
-                    one.committed_offset,
-                    one.committed_leader_epoch,
-                    one.committed_metadata,
+        for some in in_slices(topic.partitions, MANY):
+            for one in some:
+                number = one.partition_index
+                part = OffsetCommitResponsePartition(number)
+                row.partitions.append(part)
+                if number not in known:
+                    part.error_code = code
+                    continue
+                rows.append(part)
+                offsets.append(
+                    PartitionOffset(
+                        number,
+                        one.committed_offset,
+                        one.committed_leader_epoch,
+                        one.committed_metadata,
+                    )
                 )
-            )
+            yield
         if offsets:
             wanted.append(TopicOffsets(name, topic_id, offsets))
     if not wanted:
@@ -85,12 +90,11 @@ def offset_commit(request: OffsetCommitRequest, context: Context) -> Any:
 
 def _find(
     topic: OffsetCommitRequestTopic, context: Context
-) -> tuple[str, bytes, Callable[[int], bool]] | ErrorCode:
-    """Name, id, and which partitions there are; or why there is no such topic."""
-    name = TopicId(topic.topic_id) if context.version >= IDS_SINCE else topic.name
-    image = context.metadata.image.topic(name)
-    if image is None:
-        if context.version >= IDS_SINCE:
-            return ErrorCode.UNKNOWN_TOPIC_ID
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return image.name, image.id, image.partitions.__contains__
+) -> tuple[str, bytes, Container[int], ErrorCode]:
+    """Name, id, which partitions there are, and what is said of others."""
+    has_id = context.version >= IDS_SINCE
+    image = context.metadata.image.topic(TopicId(topic.topic_id) if has_id else topic.name)
+    if image is not None:
+        return image.name, image.id, image.partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    code = ErrorCode.UNKNOWN_TOPIC_ID if has_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return "", b"", (), code

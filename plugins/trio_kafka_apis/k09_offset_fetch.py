@@ -6,7 +6,7 @@ one of a group that nobody knows. From version 8 on it asks for several groups a
 transaction may still change is UNSTABLE_OFFSET_COMMIT. Source: KIP-447, KIP-709, KIP-848, KIP-516.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from trio_kafka.plugin import (
@@ -17,8 +17,11 @@ from trio_kafka.plugin import (
     FetchedTopic,
     FetchOffsets,
     KafkaError,
+    Steps,
     TopicId,
     api,
+    in_slices,
+    whole,
 )
 from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequest,
@@ -33,6 +36,7 @@ from trio_kafka.protocol.messages.k09_offset_fetch import (
 
 GROUPS_SINCE: Final = 8
 IDS_SINCE: Final = 10
+MANY: Final = 200  # partitions that are answered without letting others run
 ERROR_SINCE: Final = 2  # before, each partition says the error
 NO_OFFSET: Final = -1
 Told = list[FetchedTopic] | KafkaError
@@ -74,11 +78,22 @@ def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
         for plan in plans
     ]
 
-    def answer(told: list[Told]) -> OffsetFetchResponse:
-        pairs = zip(plans, told, strict=True)
-        return OffsetFetchResponse(groups=[plan.answer(one, context) for plan, one in pairs])
+    def in_steps(told: list[Told]) -> Steps[OffsetFetchResponse]:
+        response = OffsetFetchResponse()
+        for plan, one in zip(plans, told, strict=True):
+            response.groups.append((yield from plan.answer(one, context)))
+        return response
+
+    def answer(told: list[Told]) -> OffsetFetchResponse | Steps[OffsetFetchResponse]:
+        return in_steps(told) if _count(told) > MANY else whole(in_steps(told))
 
     return context.groups.fetch(asked, answer)
+
+
+def _count(told: list[Told]) -> int:
+    """Partitions of all groups."""
+    found = (one for one in told if not isinstance(one, KafkaError))
+    return sum(len(topic.partitions) for topics in found for topic in topics)
 
 
 def _fetch_one(request: OffsetFetchRequest, context: Context) -> Any:
@@ -138,39 +153,43 @@ class _Plan:
             self._places.append(None)
             self.asked.append(AskedTopic(name, topic_id, topic.partition_indexes))
 
-    def answer(self, told: Told, context: Context) -> OffsetFetchResponseGroup:
-        group_id = self.group.group_id
+    def answer(self, told: Told, context: Context) -> Steps[OffsetFetchResponseGroup]:
+        response = OffsetFetchResponseGroup(self.group.group_id)
         if isinstance(told, KafkaError):
-            return OffsetFetchResponseGroup(group_id, [], _as_fetched(told))
+            response.error_code = _as_fetched(told)
+            return response
         if self.asked is None:
-            return OffsetFetchResponseGroup(group_id, list(_all(told, context)))
+            for topic in _known(told, context):
+                response.topics.append((yield from _row(topic)))
+            return response
         found = iter(told)
-        rows = [place or _row(next(found)) for place in self._places]
-        return OffsetFetchResponseGroup(group_id, rows)
+        for place in self._places:
+            response.topics.append(place or (yield from _row(next(found))))
+        return response
 
 
-def _all(told: Iterable[FetchedTopic], context: Context) -> Iterable[OffsetFetchResponseTopics]:
+def _known(told: Iterable[FetchedTopic], context: Context) -> Iterator[FetchedTopic]:
     """Whoever knows topics by their ids is not told of those that are no more."""
     for topic in told:
         if context.version < IDS_SINCE:
-            yield _row(topic)
+            yield topic
             continue
         image = context.metadata.image.topics.get(topic.topic)
         if image is not None:
-            yield _row(topic._replace(topic_id=image.id))
+            yield topic._replace(topic_id=image.id)
 
 
-def _row(topic: FetchedTopic) -> OffsetFetchResponseTopics:
-    return OffsetFetchResponseTopics(
-        topic.topic,
-        topic.topic_id,
-        [
+def _row(topic: FetchedTopic) -> Steps[OffsetFetchResponseTopics]:
+    row = OffsetFetchResponseTopics(topic.topic, topic.topic_id)
+    for some in in_slices(topic.partitions, MANY):
+        row.partitions += [
             OffsetFetchResponsePartitions(
                 one.partition, one.offset, one.leader_epoch, one.metadata, one.error
             )
-            for one in topic.partitions
-        ],
-    )
+            for one in some
+        ]
+        yield
+    return row
 
 
 def _unknown(topic_id: bytes, partitions: Sequence[int]) -> OffsetFetchResponseTopics:

@@ -157,3 +157,20 @@ async def test_before_there_is_a_coordinator_clients_look_for_one(
     else:
         assert [one.error_code for one in answer.topics[0].partitions] == [code]
         assert version < ALL_SINCE or answer.error_code == code
+
+
+@pytest.mark.parametrize("version", [7, 9])
+async def test_many_partitions_are_committed_and_told(
+    autojump_clock: MockClock, version: int
+) -> None:
+    count = 450
+    async with broker() as served:
+        await served.create_topic("t", count)
+        await served.serve_groups("g")
+        topics = [commits(*(part(number, number) for number in range(count + 1)))]
+        answer = await served.ask(OffsetCommitRequest("g", topics=topics), 9)
+        found = await served.ask(asking(version, *range(count)), version)
+
+    codes = [one.error_code for one in answer.topics[0].partitions]
+    assert codes == [0] * count + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert [offset for offset, *_ in told(found).values()] == list(range(count))

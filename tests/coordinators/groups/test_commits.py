@@ -2,7 +2,7 @@
 
 import pytest
 
-from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.commits import (
     AskedTopic,
@@ -208,6 +208,34 @@ def test_deleted_offsets_are_gone_also_after_a_crash() -> None:
 def test_offsets_of_a_group_that_is_not_there_cannot_be_deleted() -> None:
     with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND: Group g not found"):
         driver().ask(lambda machine, ticket, now: delete(machine, "g", [T0], ticket, now))
+
+
+def test_many_partitions_are_committed_and_fetched_in_steps() -> None:
+    groups = driver()
+    parts = [PartitionOffset(number, number, -1, "") for number in range(1000)]
+    asked = Commit(group_id="g", topics=[TopicOffsets("t", ZERO_TOPIC_ID, parts)])
+    pauses = []
+
+    def counted(make):
+        def event(machine: Groups, ticket: Ticket, now: int) -> Effects:
+            steps = make(machine, ticket, now)
+            assert not isinstance(steps, Effects)
+            while True:
+                try:
+                    next(steps)
+                except StopIteration as end:
+                    return end.value
+                pauses.append(make)
+
+        return event
+
+    codes = groups.ask(counted(lambda machine, ticket, now: commit(machine, asked, ticket, now)))
+    assert (codes, len(pauses)) == ([0] * 1000, 4)
+
+    wanted = FetchOffsets(group_id="g", topics=None)
+    (topic,) = groups.ask(counted(lambda machine, ticket, now: fetch(machine, wanted, ticket, now)))
+    assert [found.offset for found in topic.partitions] == list(range(1000))
+    assert len(pauses) == 9
 
 
 # Transactions

@@ -275,11 +275,15 @@ class GroupCoordinator:
         }
 
 
-def _commit(asked: commits.Commit, groups: Groups, ticket: Any, now_ms: int) -> Effects:
+def _commit(
+    asked: commits.Commit, groups: Groups, ticket: Any, now_ms: int
+) -> Effects | Steps[Effects]:
     return commits.commit(groups, asked, ticket, now_ms)
 
 
-def _fetch(asked: commits.FetchOffsets, groups: Groups, ticket: Any, now_ms: int) -> Effects:
+def _fetch(
+    asked: commits.FetchOffsets, groups: Groups, ticket: Any, now_ms: int
+) -> Effects | Steps[Effects]:
     return commits.fetch(groups, asked, ticket, now_ms)
 
 
