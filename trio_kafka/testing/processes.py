@@ -88,6 +88,7 @@ def broker_process(
     directory: Path,
     *settings: str,
     command: Command = trio_kafka_command,
+    port: int | None = None,
     start_timeout_s: float = 60.0,
     stop_timeout_s: float = 30.0,
 ) -> Iterator[BrokerProcess]:
@@ -95,9 +96,11 @@ def broker_process(
 
     settings: NAME=VALUE, after the address and the data directory. A data directory that is
         there already is used again.
+    port: for one that lives again where its clients look for it; else one that is unused.
     """
     directory = directory.resolve()
-    port, data, log = unused_port(), directory / "data", directory / "broker.log"
+    port = unused_port() if port is None else port
+    data, log = directory / "data", directory / "broker.log"
     data.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
     with child_process(command(port, data, settings), log, stop_timeout_s) as process:
