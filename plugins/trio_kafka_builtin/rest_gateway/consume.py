@@ -4,20 +4,26 @@ Sees what Kafka's consumers see with read_uncommitted. Control records are left 
 """
 
 from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import trio
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import whole_batches
 from trio_kafka.plugin import PluginContext
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    PartitionData,
+)
 from trio_kafka.records.batch import decode_records
 from trio_kafka.records.compression import decompress
 from trio_kafka.records.header import HEADER_SIZE, iterate_headers
+from trio_kafka_builtin.rest_gateway.client import Client, refused
 from trio_kafka_builtin.rest_gateway.formats import decode
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
-from trio_kafka_builtin.rest_gateway.waiting import Watch
 
 _STEP: Final = 16
 _UNPACKED: Final = 16 << 20  # bytes of a batch
@@ -35,33 +41,46 @@ class Asked:
     format: str
 
 
-async def consume(context: PluginContext[GatewaySettings], asked: Asked) -> dict[str, Any]:
+async def consume(client: Client, asked: Asked) -> dict[str, Any]:
     """Records, and where to go on. Raises KafkaError."""
-    replicas = context.parts.replicas
-    partition = replicas.partition(asked.topic, asked.partition)
-    deadline = trio.current_time() + asked.wait_s
-    with Watch(replicas.fetch, partition) as watch, trio.CancelScope(deadline=deadline):
-        while _is_at_end(partition.local_log(), asked.offset):
-            await watch.wait()
-    log = partition.local_log()
-    end = log.high_watermark
+    context = client.context
+    topic = context.parts.metadata.image.topics.get(asked.topic)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {asked.topic}")
+    wanted = FetchPartition(
+        partition=asked.partition, fetch_offset=asked.offset, partition_max_bytes=asked.max_bytes
+    )
+    fetched = await client.ask(
+        FetchRequest(
+            max_wait_ms=round(asked.wait_s * 1000),
+            min_bytes=1,
+            max_bytes=asked.max_bytes,
+            topics=[FetchTopic(asked.topic, topic.id, [wanted])],
+        )
+    )
+    if fetched.error_code:
+        raise refused(fetched.error_code, None)
+    for given in fetched.responses:
+        for data in given.partitions:
+            return await _answer(data, asked, context)
+    # Throttled: nothing was read, and the time is over.
+    return {"records": [], "next_offset": asked.offset}
+
+
+async def _answer(
+    data: PartitionData, asked: Asked, context: PluginContext[GatewaySettings]
+) -> dict[str, Any]:
+    if data.error_code:
+        error = refused(data.error_code, None)
+        raise KafkaError(error.code, f"{asked.topic}-{asked.partition} from {asked.offset} on")
     answer: dict[str, Any] = {"records": [], "next_offset": asked.offset}
-    answer |= {"start_offset": log.start_offset, "high_watermark": end}
-    if _is_at_end(log, asked.offset):
-        return answer
-    data = await read_bytes(log, asked.offset, asked.max_bytes, end)
-    async for offset, row in _rows(data, asked, context):
-        answer["next_offset"] = offset + 1
+    answer |= {"start_offset": data.log_start_offset, "high_watermark": data.high_watermark}
+    stored = whole_batches(cast("memoryview", data.records or memoryview(b"")))
+    async for offset, row in _rows(stored, asked, context):
+        answer["next_offset"] = max(answer["next_offset"], offset + 1)
         if row is not None:
             answer["records"].append(row)
     return answer
-
-
-def _is_at_end(log: Any, offset: int) -> bool:
-    if not log.start_offset <= offset <= log.end_offset:
-        wanted = f"offset {offset}: there are {log.start_offset} to {log.high_watermark}"
-        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, wanted)
-    return bool(offset >= log.high_watermark)
 
 
 async def _rows(

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from attrs import frozen
 
-from trio_kafka.plugin import PluginContext, boolean, integer, plugin, string
+from trio_kafka.plugin import PluginContext, integer, plugin, string
 
 
 @frozen(kw_only=True)
@@ -20,9 +20,10 @@ class GatewaySettings:
     max_wait_ms: int = integer(20000, "The most that a request waits for records.", low=0)
     timeout_ms: int = integer(15000, "How long a write may take.", low=1)
     max_requests: int = integer(256, "Requests in hand at once; others are told to wait.", low=1)
-    beside_interceptors: bool = boolean(
-        False, "Whether it serves what interceptors of other plugins would see of Kafka's clients."
+    principal: str = string(
+        "User:ANONYMOUS", "As whom it asks, as type:name: whom quotas and audits see."
     )
+    client_id: str = string("rest-gateway", "The client id that quotas and logs see.")
 
 
 @plugin("rest_gateway", settings=GatewaySettings, order=200, enabled=False)
@@ -31,5 +32,7 @@ async def rest_gateway(context: PluginContext[GatewaySettings]) -> AsyncIterator
     """Serves topics and records over HTTP, in JSON."""
     from trio_kafka_builtin.rest_gateway.app import Gateway  # noqa: PLC0415 - off by default
 
+    if not all(context.settings.principal.partition(":")):
+        raise ValueError(f"principal={context.settings.principal}: want type:name")
     context.mount(context.settings.path, Gateway(context))
     yield

@@ -1,16 +1,20 @@
-"""Records of a body into partitions: one batch for each, appended as those of clients are."""
+"""Records of a body into partitions: a Produce with one batch for each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.plugin import Appended, PluginContext, Produced, append
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    TopicProduceData,
+)
 from trio_kafka.records.batch import BatchBody, Record, encode_batch
+from trio_kafka_builtin.rest_gateway.client import Client, refused
 from trio_kafka_builtin.rest_gateway.formats import check_format, encode
-from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
-from trio_kafka_builtin.rest_gateway.waiting import settled
 
 MOST: Final = 2000  # records of a request
 _STEP: Final = 32  # records: about 0.3 ms
@@ -19,9 +23,7 @@ _MASK: Final = 0xFFFFFFFF
 _M: Final = 0x5BD1E995
 
 
-async def produce(
-    context: PluginContext[GatewaySettings], topic: str, body: Any
-) -> list[dict[str, Any]]:
+async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]:
     """Append; for each record its partition and offset, or the error of its partition.
 
     Raises KafkaError for a body that is no list of records; nothing was appended then.
@@ -33,8 +35,8 @@ async def produce(
     acks = body.get("acks", "all")
     if isinstance(acks, bool) or not isinstance(acks, str | int) or acks not in _ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, 'acks: want "all" or 1')
-    parts = context.parts
-    known = parts.metadata.image.topics.get(topic)
+    context = client.context
+    known = context.parts.metadata.image.topics.get(topic)
     if known is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {topic}")
     format_ = check_format(body.get("format", "json"))
@@ -51,43 +53,31 @@ async def produce(
         batch.add(record)
         if not (number + 1) % _STEP:
             await trio.lowlevel.checkpoint()
-    produced: dict[int, Produced] = {}
+    data = []
     for partition, batch in bodies.items():
-        produced[partition] = _append(context, topic, partition, batch, _ACKS[acks])
+        data.append(PartitionProduceData(partition, memoryview(encode_batch(batch))))
         await trio.lowlevel.checkpoint()
-    await settled(
-        parts.replicas.acknowledge(
-            list(produced.values()),
-            _kept,
-            context.settings.timeout_ms / 1000,
+    if not data:
+        return []
+    answer = await client.ask(
+        ProduceRequest(
             acks=_ACKS[acks],
+            timeout_ms=context.settings.timeout_ms,
+            topic_data=[TopicProduceData(topic, known.id, data)],
         )
     )
-    return [_row(partition, index, produced[partition].result) for partition, index in places]
+    rows = {row.index: row for given in answer.responses for row in given.partition_responses}
+    return [_row(partition, index, rows[partition]) for partition, index in places]
 
 
-def _kept(parts: Sequence[Produced]) -> Sequence[Produced]:
-    return parts
-
-
-def _append(
-    context: PluginContext[GatewaySettings], topic: str, number: int, batch: BatchBody, acks: int
-) -> Produced:
-    found = None
-    try:
-        found = context.parts.replicas.partition(topic, number)
-        return Produced(found, append(found, memoryview(bytearray(encode_batch(batch))), acks=acks))
-    except KafkaError as error:
-        return Produced(found, error.as_value())
-
-
-def _row(partition: int, index: int, result: Any) -> dict[str, Any]:
+def _row(partition: int, index: int, made: PartitionProduceResponse) -> dict[str, Any]:
     row: dict[str, Any] = {"partition": partition, "offset": None}
-    if isinstance(result, Appended):
-        row["offset"] = result.first_offset + index
+    if not made.error_code:
+        row["offset"] = made.base_offset + index
     else:
-        row |= {"error_code": int(result.code), "error": result.code.name}
-        row["message"] = result.message
+        error = refused(made.error_code, made.error_message)
+        row |= {"error_code": int(error.code), "error": error.code.name}
+        row["message"] = error.message
     return row
 
 

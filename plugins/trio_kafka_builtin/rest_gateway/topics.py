@@ -1,4 +1,4 @@
-"""Topics: listed, described, made and removed, by the controller and its rules."""
+"""Topics: listed and described as the metadata say, made and removed by requests."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,8 +6,15 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.plugin import NewTopic, PluginContext
+from trio_kafka.plugin import PluginContext
+from trio_kafka.protocol.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
 from trio_kafka.protocol.plain import show_uuid
+from trio_kafka_builtin.rest_gateway.client import Client, refused
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
 MOST_NAMES: Final = 1000
@@ -48,34 +55,33 @@ async def describe_topic(context: Context, name: str) -> dict[str, Any]:
     return {"name": topic.name, "id": show_uuid(topic.id), "partitions": rows}
 
 
-async def create_topic(context: Context, body: Any) -> dict[str, Any]:
+async def create_topic(client: Client, body: Any) -> dict[str, Any]:
     """Raises KafkaError."""
     wanted = _wanted(body)
-    made = await context.parts.controller.create_topics([wanted], deadline=_deadline(context))
-    topic = made[wanted.name]
-    if isinstance(topic, KafkaError):
-        raise topic
+    settings = client.context.settings
+    made = await client.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=settings.timeout_ms))
+    (topic,) = made.topics
+    if topic.error_code:
+        raise refused(topic.error_code, topic.error_message)
     return {
         "name": topic.name,
-        "id": show_uuid(topic.id),
-        "partitions": topic.partitions,
+        "id": show_uuid(topic.topic_id),
+        "partitions": topic.num_partitions,
         "replication_factor": topic.replication_factor,
     }
 
 
-async def delete_topic(context: Context, name: str) -> None:
+async def delete_topic(client: Client, name: str) -> None:
     """Raises KafkaError."""
-    made = await context.parts.controller.delete_topics([name], deadline=_deadline(context))
-    topic = made[name]
-    if isinstance(topic, KafkaError):
-        raise topic
+    timeout_ms = client.context.settings.timeout_ms
+    topics = [DeleteTopicState(name=name)]
+    made = await client.ask(DeleteTopicsRequest(topics=topics, timeout_ms=timeout_ms))
+    (topic,) = made.responses
+    if topic.error_code:
+        raise refused(topic.error_code, topic.error_message)
 
 
-def _deadline(context: Context) -> float:
-    return trio.current_time() + context.settings.timeout_ms / 1000
-
-
-def _wanted(body: Any) -> NewTopic:
+def _wanted(body: Any) -> CreatableTopic:
     """Raises KafkaError(INVALID_REQUEST)."""
     shape = '{"name": text, "partitions": n, "replication_factor": n, "configs": {text: text}}'
     if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
@@ -89,8 +95,11 @@ def _wanted(body: Any) -> NewTopic:
     texts = isinstance(configs, Mapping) and all(isinstance(one, str) for one in configs.values())
     if not counts or not texts or body.keys() - {"name", *_KNOWN}:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"want {shape}")
-    return NewTopic(
-        name=body["name"], partitions=partitions, replication_factor=factor, configs=dict(configs)
+    return CreatableTopic(
+        name=body["name"],
+        num_partitions=partitions,
+        replication_factor=factor,
+        configs=[CreatableTopicConfig(name, value) for name, value in configs.items()],
     )
 
 

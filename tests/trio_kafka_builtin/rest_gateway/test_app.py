@@ -1,12 +1,21 @@
-"""Routes, limits and errors; what goes around interceptors is refused."""
+"""Routes, limits and errors; interceptors, quotas and metrics see what is asked here."""
 
 import json
+from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.requests.test_log_sinks import values
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.plugin import Context
+from trio_kafka.protocol.messages.k00_produce import ProduceRequest
+from trio_kafka.protocol.messages.k01_fetch import FetchRequest
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.testing.interceptors import Blamed
 from trio_kafka_builtin.audit.plugin import audit
 from trio_kafka_builtin.mask.plugin import mask
 from trio_kafka_builtin.rest_gateway.app import STATUS
@@ -75,26 +84,108 @@ async def test_more_requests_than_the_limit_are_told_to_wait(autojump_clock: Moc
     assert served.status == 200
 
 
-async def test_what_another_plugin_masks_cannot_be_read_past_it(autojump_clock: MockClock) -> None:
+async def test_what_another_plugin_masks_is_masked_here_too(autojump_clock: MockClock) -> None:
     masks = {"plugin.mask.enabled": "true", "plugin.mask.rules": "t: a=redact"}
     async with gateway(mask, more=masks) as rest:
         await rest.served.create_topic("t")
-        await rest.produce("t", {"value": {"a": 1}})
-        refused = await rest.ask("GET", "/v1/topics/t/partitions/0/records")
+        await rest.produce("t", {"value": {"a": 1, "b": 2}})
+        found = await rest.consume("t")
 
-    assert refused.status == 403
-    assert b"mask" in refused.body
+    assert found["records"][0]["value"] == {"a": "***", "b": 2}
+    assert found["next_offset"] == 1
 
 
-async def test_what_is_audited_cannot_be_done_past_it_unless_it_is_allowed(
+async def test_what_is_done_here_is_audited_as_who_it_is_done_for(
     autojump_clock: MockClock,
 ) -> None:
-    audits = {"plugin.audit.enabled": "true"}
-    for allowed, status in (("false", 403), ("true", 201)):
-        async with gateway(audit, more=audits, beside_interceptors=allowed) as rest:
-            answer = await rest.ask("POST", "/v1/topics", {"name": "t"})
+    audits = {"plugin.audit.enabled": "true", "plugin.audit.apis": "admin,Produce"}
+    audits["plugin.audit.sample"] = "1"
+    async with gateway(audit, more=audits, principal="User:web", client_id="shop") as rest:
+        assert (await rest.ask("POST", "/v1/topics", {"name": "t"})).status == 201
+        await rest.produce("t", {"value": 1})
+        await trio.sleep(1)
+        events = [json.loads(text) for text in await values(rest.served, "trio-audit", 0)]
 
-        assert answer.status == status
+    assert [event["api"] for event in events] == ["CreateTopics", "Produce"]
+    for event in events:
+        assert (event["principal"], event["client_id"]) == ("User:web", "shop")
+        assert (event["listener"], event["outcome"]) == ("in-process", "done")
+
+
+async def test_interceptors_may_change_and_refuse_what_is_written_and_read_here(
+    autojump_clock: MockClock,
+) -> None:
+    def write(request: ProduceRequest, context: Context) -> None:
+        data = request.topic_data[0].partition_data[0]
+        if data.index:
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "not there")
+        data.records = memoryview(bytearray(encode_batch([Record(value=b'"changed"')])))
+
+    async def read(request: FetchRequest, context: Context, forward: Any) -> Any:
+        if request.topics[0].partitions[0].partition:
+            raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return await forward(request)
+
+    async with gateway() as rest:
+        await rest.served.create_topic("t", 2)
+        interceptors = rest.served.broker.parts.interceptors
+        interceptors.add("before", ProduceRequest, write, order=1, owner=Blamed())
+        interceptors.add("around", FetchRequest, read, order=1, owner=Blamed())
+        written = await rest.produce("t", {"value": "mine", "partition": 0})
+        (refused,) = await rest.produce("t", {"value": "mine", "partition": 1})
+        found = await rest.consume("t")
+        unread = await rest.ask("GET", "/v1/topics/t/partitions/1/records")
+
+    assert written == [{"partition": 0, "offset": 0}]
+    assert (refused["error"], refused["message"]) == ("TOPIC_AUTHORIZATION_FAILED", "not there")
+    assert [one["value"] for one in found["records"]] == ["changed"]
+    assert unread.status == 403
+
+
+async def test_who_is_above_a_quota_waits_and_others_do_not(autojump_clock: MockClock) -> None:
+    async with gateway(client_id="shop") as rest:
+        await rest.served.create_topic("t")
+        quotas = rest.served.broker.parts.quotas.quotas
+        took = []
+        for limits in ({}, {"producer_byte_rate": 100.0}, {"consumer_byte_rate": 100.0}):
+            quotas.set(("", "shop"), limits)
+            for what in ("write", "read"):
+                began = trio.current_time()
+                if what == "write":
+                    await rest.produce("t", {"value": "x" * 2000})
+                else:
+                    await rest.consume("t", "max_bytes=4000")
+                took.append(trio.current_time() - began > 0.5)
+        again = await rest.consume("t", "max_bytes=4000")
+
+    assert took == [False, False, True, False, False, True]
+    assert again["next_offset"] >= 0
+
+
+async def test_it_is_logged_and_counted_as_requests_are(autojump_clock: MockClock) -> None:
+    lives: list[Stamps] = []
+    async with gateway() as rest:
+        times = rest.served.broker.planes[0].times
+        times.follow(lives.append)
+        await rest.ask("POST", "/v1/topics", {"name": "t"})
+        await rest.produce("t", {"value": 1})
+        await rest.consume("t")
+        await rest.ask("DELETE", "/v1/topics/t")
+        times.unfollow(lives.append)
+
+    assert [life.key for life in lives] == [19, 0, 1, 20]
+    assert {life.origin.listener for life in lives} == {"in-process"}
+    assert {life.client_id for life in lives} == {"rest-gateway"}
+
+
+async def test_a_client_that_leaves_while_it_waits_leaves_nothing(
+    autojump_clock: MockClock,
+) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        with trio.move_on_after(2):
+            await rest.consume("t", "wait_ms=20000")
+        assert rest.served.broker.replicas.fetch.waiting == 0
 
 
 async def test_the_openapi_document_names_what_is_served(autojump_clock: MockClock) -> None:
