@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.e2e.clients import new_topic, produce, settings
 from trio_kafka.testing.processes import BrokerProcess
@@ -94,4 +94,25 @@ def test_the_metadata_log_is_read_by_its_decoder(
     assert text.count('"PARTITION_RECORD"') >= 2
     assert '"123456789"' in text
     assert "REGISTER_BROKER_RECORD" in text
+    assert set(re.findall(r"isvalid: (\w+)", text)) == {"true"}
+
+
+def test_committed_offsets_are_what_kafkas_decoder_reads(
+    own_broker: BrokerProcess, kafka_tool: Path
+) -> None:
+    topic = new_topic(own_broker, 2)
+    consumer = Consumer(settings(own_broker, group_id="readers"))
+    wanted = [TopicPartition(topic, 0, 7), TopicPartition(topic, 1, 8)]
+    consumer.commit(offsets=wanted, asynchronous=False)
+    consumer.close()
+    own_broker.stop()
+    logs = log_directory(own_broker).glob("__consumer_offsets-*/*.log")
+
+    text = dump(kafka_tool, [one for one in logs if one.stat().st_size], "--offsets-decoder")
+
+    for partition, offset in ((0, 7), (1, 8)):
+        key = f'"group":"readers","topic":"{topic}","partition":{partition}'
+        [line] = [line for line in text.splitlines() if key in line]
+        assert f'"version":"4","data":{{"offset":{offset},' in line
+        assert '"topicId":"' in line
     assert set(re.findall(r"isvalid: (\w+)", text)) == {"true"}
