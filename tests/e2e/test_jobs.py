@@ -16,12 +16,22 @@ import trio
 from attrs import define, field
 
 from tests.e2e.turns import Turns, blame, held_by_nobody, watching
+from trio_kafka.coordinators.groups.commits import Commit, PartitionOffset, TopicOffsets
 from trio_kafka.log.sync import sync
 from trio_kafka.log.upkeep import retain_all, write_checkpoints
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
+)
+from trio_kafka.protocol.messages.k08_offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from trio_kafka.protocol.messages.k09_offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
 )
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
@@ -245,3 +255,42 @@ async def test_recompression_holds_nobody_up(tmp_path: Path, size: Size, codec: 
                 request = ProduceRequest(acks=1, timeout_ms=30_000, topic_data=topics)
                 answer = await broker.ask(request, 9)
                 assert answer.responses[0].partition_responses[0].error_code == 0
+
+
+@held_by_nobody
+async def test_a_load_of_committed_offsets_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+    count = size(20_000, 100_000)
+    async with a_broker(tmp_path, offsets_topic_num_partitions="1") as broker:
+        await broker.serve_groups("g")
+        groups = broker.broker.groups
+        for number in range(count // 50):
+            parts = [PartitionOffset(at, number, -1, "") for at in range(50)]
+            topic = TopicOffsets("t", bytes(16), parts)
+            groups.commit(Commit(group_id=f"g{number}", topics=[topic]), list)
+            if not number % 20:
+                await trio.lowlevel.checkpoint()
+
+        async with beside_an_echo("load of offsets", broker):
+            groups.shard_of("g").fail()
+            await broker.serve_groups("g")
+
+        assert groups.shard_of("g").machine.offsets.count == count
+
+
+@held_by_nobody
+async def test_offsets_of_many_partitions_hold_nobody_up(tmp_path: Path, size: Size) -> None:
+    count = size(1000, 3000)
+    async with a_broker(tmp_path) as broker:
+        await broker.create_topic("t", count)
+        await broker.serve_groups("g")
+        parts = [OffsetCommitRequestPartition(number, 7, -1, "m") for number in range(count)]
+        request = OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic("t", partitions=parts)])
+        asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
+
+        async with beside_an_echo("many offsets", broker), broker.connect() as client:
+            for _ in range(3):
+                answer = await client.ask(request, 9)
+                found = await client.ask(asked, 9)
+
+        assert not any(one.error_code for one in answer.topics[0].partitions)
+        assert len(found.groups[0].topics[0].partitions) == count
