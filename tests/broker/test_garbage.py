@@ -12,10 +12,12 @@ from random import Random
 import trio
 from trio.testing import MockClock
 
+from tests.apis.classic import join, stable_group
 from tests.e2e.frames import TOPICS, Speaker, request_classes
 from tests.e2e.fuzz import error_codes
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.clock import EPOCH
@@ -83,6 +85,21 @@ async def speak(served: ServedBroker, seed: int, rounds: int) -> Counter[str]:
                         answer = sent.read(await client.receive_frame())
                     errors.update(ErrorCode(code).name for code in error_codes(answer))
     return errors
+
+
+async def test_the_life_of_a_group_makes_no_cycles(autojump_clock: MockClock) -> None:
+    async with served_broker(simulated_world(), SETTINGS) as served:
+        await stable_group(served, group="before")  # what is imported and compiled stays
+        await trio.sleep(60)
+        await served.serve_groups("g")
+        with garbage() as found:
+            await stable_group(served)
+            await stable_group(served, instance="i")
+            await join(served, instance="i")  # back under another id
+            await trio.sleep(60)  # nobody is heard: it is empty again
+            assert not (await served.ask(DeleteGroupsRequest(["g"]))).results[0].error_code
+
+    assert not found
 
 
 async def test_requests_and_their_errors_make_no_cycles(autojump_clock: MockClock) -> None:

@@ -22,8 +22,9 @@ class Waiting:
     def give(self, answer: Any) -> None:
         """This is the answer. Whoever waits for it is only told to look."""
         self.answer = answer
-        if self.delayed is not None:
-            self.delayed.marked()
+        delayed, self.delayed = self.delayed, None  # which knows this ticket: no cycle is to stay
+        if delayed is not None:
+            delayed.marked()
 
 
 def answer_of(

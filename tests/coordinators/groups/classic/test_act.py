@@ -65,7 +65,7 @@ def test_what_follows_later_has_effects_of_its_own() -> None:
     kit.stable(1)
     act = act_on(kit)
 
-    later = act.again(9)
+    later = act.later(9)
 
     assert (later.group, later.settings, later.now_ms) == (kit.group, act.settings, 9)
     assert later.effects is not act.effects

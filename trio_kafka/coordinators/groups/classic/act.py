@@ -1,5 +1,8 @@
 """What one event does to one group: the effects as they come together."""
 
+from collections.abc import Callable
+from functools import partial
+
 from attrs import define, field
 
 from trio_kafka.coordinators.effects import Effects, Ticket
@@ -19,9 +22,13 @@ class Act:
     now_ms: int
     effects: Effects = field(factory=Effects)
 
-    def again(self, now_ms: int) -> "Act":
-        """What follows later, when the fate of the records is known."""
-        return Act(self.group, self.settings, now_ms)
+    @property
+    def later(self) -> "Callable[[int], Act]":
+        """By the time: an act of what follows, when the fate of the records is known.
+
+        It knows nothing of this one, whose effects know it: together they would be a cycle.
+        """
+        return partial(Act, self.group, self.settings)
 
     def watch(self, member: Member, timeout_ms: int | None = None) -> None:
         """The member's session begins anew."""

@@ -30,17 +30,17 @@ def open_group(
     act = Act(group, groups.settings_of(group_id), now_ms)
     effects = join(act, joining, ticket)
 
-    def refused(error: KafkaError, now_ms: int) -> Effects:
+    def refused(error: KafkaError, _now_ms: int) -> Effects:
         """There is no such group: whoever came is told, nothing is due any more."""
         _logger.warning("group could not be made", group=group_id, reason=str(error))
         if before is None:
             del groups.by_id[group_id]
         else:
             groups.by_id[group_id] = before
-        later = act.again(now_ms)
+        effects = Effects()
         for key in group.timers():
-            later.effects.cancel_timer(key)
-        return later.effects.answer(ticket, Joined(member_id=NO_MEMBER_ID, error=error.code))
+            effects.cancel_timer(key)
+        return effects.answer(ticket, Joined(member_id=NO_MEMBER_ID, error=error.code))
 
     effects.records = [*records, empty_group_record(group)]
     effects.replays, effects.refused = False, refused

@@ -87,11 +87,11 @@ def _answer(act: Act, joining: Joining, leader_before: str | None) -> Joined:
 
 def _store(act: Act, ticket: Ticket, answer: Joined, undo: Callable[[Act], None]) -> None:
     """The group goes on as it is; only the member's id, and what it said, are new."""
-    group, effects = act.group, act.effects
+    group, effects, later = act.group, act.effects, act.later
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
-        later = act.again(now_ms)
-        undo(later)
+        act = later(now_ms)
+        undo(act)
         told = evolve(
             answer,
             member_id=NO_MEMBER_ID,
@@ -100,7 +100,7 @@ def _store(act: Act, ticket: Ticket, answer: Joined, undo: Callable[[Act], None]
             skip_assignment=False,
             error=error.code,
         )
-        return later.effects.answer(ticket, told)
+        return act.effects.answer(ticket, told)
 
     assignments = {one.member_id: one.assignment for one in group.roster}
     effects.records.append(group_record(group, assignments))

@@ -64,7 +64,7 @@ def _validate(group: ClassicGroup, syncing: Syncing) -> None:
 
 
 def _store(act: Act, syncing: Syncing) -> None:
-    group, effects = act.group, act.effects
+    group, effects, later = act.group, act.effects, act.later
     without = [m.member_id for m in group.roster if m.member_id not in syncing.assignments]
     if without:
         _logger.info("members without assignment", group=group.group_id, members=without)
@@ -75,18 +75,18 @@ def _store(act: Act, syncing: Syncing) -> None:
         return waits and group.generation == syncing.generation
 
     def committed(now_ms: int) -> Effects:
-        later = act.again(now_ms)
+        act = later(now_ms)
         if is_current():
-            give_out(later, syncing.assignments)
+            give_out(act, syncing.assignments)
             group.enter(ClassicState.STABLE, now_ms)
-        return later.effects
+        return act.effects
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
-        later = act.again(now_ms)
+        act = later(now_ms)
         if is_current():
-            take_back(later, error.code)
-            prepare_or_complete(later, f"{error.code.name} when the assignments were stored")
-        return later.effects
+            take_back(act, error.code)
+            prepare_or_complete(act, f"{error.code.name} when the assignments were stored")
+        return act.effects
 
     effects.records.append(group_record(group, syncing.assignments))
     effects.replays, effects.committed, effects.refused = False, committed, refused
