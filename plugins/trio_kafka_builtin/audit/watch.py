@@ -18,6 +18,7 @@ from trio_kafka_builtin.audit.subjects import (
 from trio_kafka_builtin.audit.trail import Event, Trail
 
 ALL_ADMIN: Final = "admin"
+NO_ACKS: Final = 0
 SCHEMA: Final = 1  # of events; grows when a field changes its meaning
 Forward = Callable[[Any], Awaitable[Any]]
 
@@ -61,10 +62,14 @@ class Watch:
         try:
             answer = await forward(request)
         except BaseException:
-            # Its client has left, or the broker stops: it may have been done all the same.
+            # Its client has left or is cut off, or the broker stops: it may have been done.
             self._end(event, subjects, None)
             raise
-        self._end(event, subjects, answer)
+        if answer is None and getattr(request, "acks", None) == NO_ACKS:
+            event["acknowledged"] = False  # nobody is told; an error would have been raised
+            self._end(event, subjects, None, done=True)
+        else:
+            self._end(event, subjects, answer)
         return answer
 
     def _begin(self, key: int, request: Any, context: Context) -> Event:
@@ -87,13 +92,13 @@ class Watch:
             event["validate_only"] = True
         return event
 
-    def _end(self, event: Event, subjects: Subjects, answer: Any) -> None:
-        """answer: None: there is none."""
+    def _end(self, event: Event, subjects: Subjects, answer: Any, *, done: bool = False) -> None:
+        """answer: None: there is none; done: as there was to be none."""
         errors = [] if answer is None else subjects.tell(answer)
         if subjects.shape.read and self._is_idle(subjects):
             return
         failed = [error for error in errors if error]
-        event["outcome"] = _outcome(errors, failed)
+        event["outcome"] = "done" if done else _outcome(errors, failed)
         event["error"] = name_of(failed[0]) if failed else None
         event["subjects"] = [one.plain() for one in subjects.found[:MOST]]
         if subjects.count > MOST:

@@ -2,6 +2,8 @@
 
 import json
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
@@ -10,6 +12,7 @@ from trio.testing import MockClock
 from tests.requests.test_log_sinks import values
 from tests.trio_kafka_builtin.audit.kit import TOPIC, audited, events
 from trio_kafka.model import TopicPartition
+from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -30,7 +33,7 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
 )
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.testing.broker import ServedBroker, served_broker
-from trio_kafka.testing.scripted_client import request_frame
+from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_builtin.audit.plugin import audit
 from trio_kafka_builtin.audit.trail import LOGGER
@@ -223,19 +226,59 @@ async def test_it_is_off_unless_it_is_wanted(autojump_clock: MockClock) -> None:
         assert served.broker.plugins.find("audit").state.value != "ready"
 
 
-async def test_what_waits_when_the_broker_stops_is_written(autojump_clock: MockClock) -> None:
-    world = simulated_world()
-    given = {"plugin.audit.enabled": "true"}
-    async with served_broker(world, given, plugins=(audit,)) as served:
-        await served.create_topic("last")
-        await events(served)
-        (node,) = [one for _, one in served.broker.node.walk() if one.name == "audit-events"]
-        for number in range(1200):  # more than are written at once
-            node._figures.__self__.take({"number": number})
-    async with served_broker(world, plugins=()) as served:
-        told = [json.loads(one) for one in await values(served, TOPIC, 0)]
+async def test_what_waits_when_the_broker_stops_is_written(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also what came at the last moment: while plugins stop, one after the other.
 
-    assert [one["number"] for one in told[1:]] == list(range(1200))
+    The topic is led by nobody then: those events are in the log alone.
+    """
+    late = 5000  # more than are written in a few passes of the loop
+    taken: list[int] = []
+
+    @plugin("late", order=500)
+    @asynccontextmanager
+    async def last(context: PluginContext[None]) -> AsyncIterator[None]:
+        yield
+        (node,) = [one for _, one in served.broker.node.walk() if one.name == "audit-events"]
+        for number in range(late):
+            node._figures.__self__.take({"number": number})
+        taken.append(node.figures()["depth"])
+
+    world, given = simulated_world(), {"plugin.audit.enabled": "true"}
+    with caplog.at_level(logging.INFO, logger=LOGGER):
+        async with served_broker(world, given, plugins=(audit, last)) as served:
+            await served.create_topic("last")
+    assert taken == [late]
+    lines = [one.getMessage() for one in caplog.records if one.name == LOGGER]
+    told = [json.loads(one.removeprefix("audit:")) for one in lines]
+    assert [one["number"] for one in told[1:]] == list(range(late))
+
+    async with served_broker(world, plugins=()) as served:
+        stored = [json.loads(one) for one in await values(served, TOPIC, 0)]
+    assert stored == told[:1]  # that was taken while the broker still led
+
+
+async def test_of_what_gets_no_answer_it_is_told_what_became_of_it(
+    autojump_clock: MockClock,
+) -> None:
+    """acks=0: who hears nothing has written all the same; an error ends the connection."""
+    async with audited(apis="Produce", sample="1") as served:
+        await served.create_topic("data")
+        async with served.connect() as other:
+            for acks, partition in ((0, 0), (1, 0), (0, 7)):
+                request = produce(served, "data")
+                request.acks = acks
+                request.topic_data[0].partition_data[0].index = partition
+                await other.send(request_frame(request, newest(ProduceRequest)))
+                await trio.sleep(1)
+        stored = await values(served, "data", 0)
+        told = await events(served)
+
+    assert stored == [SECRET] * 2
+    assert [one["outcome"] for one in told] == ["done", "done", "unknown"]
+    assert [one.get("acknowledged") for one in told] == [False, None, None]
+    assert told[0]["subjects"][0]["name"] == "data"
 
 
 async def test_an_api_that_is_not_there_is_named(autojump_clock: MockClock) -> None:

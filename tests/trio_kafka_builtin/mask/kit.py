@@ -44,11 +44,11 @@ async def produce(served: ServedBroker, topic: str, data: bytes, partition: int 
 
 
 def fetch(served: ServedBroker, topic: str, *partitions: int, **facts: Any) -> FetchRequest:
-    """facts: of the request; `most`: bytes of each partition."""
-    most = facts.pop("most", LARGE)
+    """facts: of the request; `most`: bytes of each partition, `offset`: from which on."""
+    most, offset = facts.pop("most", LARGE), facts.pop("offset", 0)
     topic_id = served.broker.metadata.image.topics[topic].id
     wanted = [
-        FetchPartition(partition=one, fetch_offset=0, partition_max_bytes=most)
+        FetchPartition(partition=one, fetch_offset=offset, partition_max_bytes=most)
         for one in partitions or (0,)
     ]
     given = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": LARGE, "session_epoch": -1, **facts}

@@ -1,6 +1,7 @@
 """Fetches of a whole broker: masked for whom, within which limits, and what cannot be read."""
 
 import json
+from typing import Any
 
 import pytest
 import trio
@@ -18,6 +19,8 @@ from tests.trio_kafka_builtin.mask.kit import (
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest, ReplicaState
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.replication.append import append_own
 from trio_kafka.testing.scripted_client import newest
 
 MASKED = {"ssn": "***", "name": "Ann"}
@@ -145,3 +148,50 @@ async def test_no_lease_is_held_when_the_answer_is_given(autojump_clock: MockClo
         log = served.broker.replicas.partition("people", 0).local_log()
 
         assert not log.segments.active.file.leased
+
+
+async def test_while_a_transaction_is_open_readers_of_what_is_committed_see_nothing_of_it(
+    autojump_clock: MockClock,
+) -> None:
+    """As without masks: not a byte more for the room that masked values leave."""
+    facts = {"producer_epoch": 0, "base_sequence": 0, "transactional": True}
+    long = {"ssn": "0" * 2000, "name": "Ann"}
+    async with masking() as served:
+        await served.create_topic("people")
+        partition = served.broker.replicas.partition("people", 0)
+
+        def write(data: bytes) -> None:
+            append_own(partition, memoryview(bytearray(data)), acks=1)
+
+        async def seen(isolation_level: int, **more: int) -> tuple[list[Any], Any]:
+            request = fetch(served, "people", isolation_level=isolation_level, **more)
+            (part,) = parts_of(await served.ask(request))
+            return [json.loads(one) for one in values_of(part) if b"ssn" in one], part
+
+        write(batch(long))
+        write(batch(PERSON, producer_id=1, **facts))
+        write(batch(PERSON))
+        committed, part = await seen(1)
+        assert (part.last_stable_offset, part.high_watermark) == (1, 3)
+        assert committed == [MASKED]
+        assert (await seen(0))[0] == [MASKED] * 3
+
+        parked: list[Any] = []
+        async with served.connect() as other, trio.open_nursery() as nursery:
+            request = fetch(
+                served, "people", offset=1, isolation_level=1, max_wait_ms=9000, min_bytes=1
+            )
+
+            async def wait() -> None:
+                parked.extend(parts_of(await other.ask(request, newest(FetchRequest))))
+
+            nursery.start_soon(wait)
+            await trio.sleep(1)
+            assert parked == []  # nothing is stable from there on
+            marker = Marker(committed=False, coordinator_epoch=1)
+            write(encode_marker(marker, producer_id=1, producer_epoch=0, timestamp=5))
+        (part,) = parked
+        assert [one.first_offset for one in part.aborted_transactions] == [1]
+        assert part.last_stable_offset == 4
+        assert b"078-05" not in bytes(part.records)
+        assert (await seen(1))[0] == [MASKED] * 3
