@@ -12,6 +12,7 @@ import pytest
 from tests.project.tree import ROOT
 
 HANDLERS = ROOT / "plugins" / "trio_kafka_apis"
+EXAMPLES = ROOT / "examples" / "plugins"
 DOOR = re.compile(r"trio_kafka\.(plugin|protocol\.messages\.k\d+_\w+)")
 
 
@@ -94,6 +95,46 @@ def test_handlers_know_the_door_for_plugins_and_messages_only() -> None:
     ]
 
     assert strangers == []
+
+
+def test_examples_of_one_file_know_the_door_for_plugins_and_messages_only() -> None:
+    """Those that are packages are import-linter's; clients are programs, and use the wire too."""
+    strangers = [
+        f"{path.name}: {name}"
+        for path in sorted(EXAMPLES.glob("*/*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in imported(node)
+        if name.startswith("trio_kafka")
+        and not DOOR.fullmatch(name)
+        and name not in {"trio_kafka.protocol", "trio_kafka.protocol.schema"}
+        and not (path.name == "client.py" and name == "trio_kafka.wire.client")
+    ]
+
+    assert strangers == []
+
+
+@pytest.mark.slow
+def test_examples_that_are_packages_import_what_plugins_may() -> None:
+    places = sorted(str(path.parent) for path in EXAMPLES.glob("*/pyproject.toml"))
+    program = str(Path(sys.executable).with_name("lint-imports"))
+    checked = subprocess.run(
+        [program, "--no-cache", "--config", str(EXAMPLES / "importlinter.toml")],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_types_and_layers_of_every_example_are_checked() -> None:
+    made = subprocess.run(
+        ["make", "-n", "types", "layers"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    for example in EXAMPLES.glob("*/pyproject.toml"):
+        assert made.count(f"examples/plugins/{example.parent.name}") == 2
 
 
 def imported(node: ast.AST) -> list[str]:
