@@ -46,6 +46,9 @@ class ShardMachine(Machine, Replayed, Protocol):
     def nodes(self, parent: Node) -> Iterable[Node]:
         """For the tree, below `parent`, made when asked."""
 
+    def close(self) -> None:
+        """Nobody asks any more: nothing in it is to wait for the collector."""
+
 
 M = TypeVar("M", bound=ShardMachine)
 
@@ -166,7 +169,10 @@ class ShardRuntime(Generic[M]):
         del self._epochs[number]
         self._nodes.pop(number).remove()
         self._busy.pop(shard, None)
+        loads = shard.state is State.LOADING
         shard.unload()
+        if not loads:  # else whoever loads it still has it in hand
+            shard.machine.close()
         self._unloads += 1
 
     def stop(self) -> None:
@@ -217,6 +223,7 @@ class ShardRuntime(Generic[M]):
             shard.state = State.FAILED
             return
         if self.shards.get(number) is not shard:
+            shard.machine.close()
             return  # it was led elsewhere meanwhile
         self._note(shard, loaded)
         shard.machine.image = self.image

@@ -76,7 +76,8 @@ def answer_of_all(
 
 def _told(answer: Any, make: Callable[[Any], Any]) -> Any:
     if isinstance(answer, KafkaError):
-        raise answer
+        # Another one: raised itself, it would know the frames that know it.
+        raise KafkaError(answer.code, answer.message)
     return make(answer)
 
 

@@ -1,9 +1,14 @@
 """The machine of a shard: who knows what, and what is passed on to whom."""
 
+import gc
+import weakref
+
 import pytest
 
 from tests.coordinators.groups.test_commits import simple
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.groups.classic.kind import ClassicGroups
+from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
 from trio_kafka.errors import KafkaError
@@ -114,3 +119,18 @@ def test_as_many_groups_as_can_be_shown_have_nodes() -> None:
     assert nodes[0].path == "shard/g0"
     assert nodes[0].figures()["state"] == "Empty"
     assert nodes[-1].name == "3 more groups"
+
+
+def test_a_machine_that_is_closed_waits_for_no_collector() -> None:
+    groups = Groups([ClassicGroups, ConsumerGroups], simple=simple)
+    groups.known("g")
+    known = weakref.ref(groups), weakref.ref(groups.kinds[-1])
+    gc.collect()
+    gc.disable()
+    try:
+        groups.close()
+        del groups
+
+        assert [one() for one in known] == [None, None]
+    finally:
+        gc.enable()

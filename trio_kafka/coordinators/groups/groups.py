@@ -125,6 +125,13 @@ class Groups:
         """A timer that was set is due."""
         return self._timers[str(key[0])].timer(key, now_ms)
 
+    # Life
+
+    def close(self) -> None:
+        """Nobody asks any more. The parts know one another: they would wait for the collector."""
+        for part in (*self.kinds, self):
+            vars(part).clear()
+
     # For whoever looks
 
     def nodes(self, parent: Node) -> Iterator[Node]:
