@@ -65,6 +65,7 @@ async def test_the_order_of_start_and_stop_is_that_of_the_design(world, autojump
         "plugins",
         "handlers",
         "scheduler",
+        "coordinators",
         "replication",
         "controller",
         "logs",

@@ -272,6 +272,28 @@ async def test_unloaded_in_the_middle_of_steps_it_ends_there(stage: Stage) -> No
     assert stage.log.records == []
 
 
+async def test_what_nobody_waits_for_is_done_however_many_wait(stage: Stage) -> None:
+    def slowly(_machine: Words, _ticket: Ticket, _now_ms: int) -> Steps[Effects]:
+        yield
+        return Effects()
+
+    def late(_machine: Words, now_ms: int) -> Effects:
+        del now_ms
+        return Effects(records=[CoordinatorRecord("late")])
+
+    stage.submit(slowly)
+    for _ in range(10_001):
+        stage.submit(write("one"))
+    assert [error.code for error in stage.told] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    stage.shard.apply(late)
+
+    while stage.shard.busy:
+        stage.shard.go_on(trio.current_time, 0.0)
+
+    assert len(stage.machine.words) == 10_001
+    assert stage.machine.words[-1] == "late"
+
+
 async def test_events_wait_for_one_that_works_in_steps(stage: Stage) -> None:
     def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
         yield
@@ -403,3 +425,18 @@ async def test_lost_records_make_it_load_anew(stage: Stage) -> None:
     assert stage.failures == [stage.shard]
     assert stage.shard.state is State.UNLOADED
     assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+
+
+async def test_one_that_cannot_begin_is_not_loaded_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def loaded(_machine: Words, _now_ms: int) -> Effects:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(Words, "loaded", loaded)
+    stage = Stage()
+    stage.shard.activate()
+
+    assert (stage.shard.state, stage.failures) == (State.FAILED, [])
+    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+        stage.submit(read)

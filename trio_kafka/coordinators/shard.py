@@ -161,8 +161,13 @@ class Shard(Generic[M]):
         shard is loaded anew.
         """
         if self.state is State.ACTIVE:
+            event: Event[M] = lambda machine, _ticket, now_ms: change(machine, now_ms)  # noqa: E731
+            if self._steps is not None:
+                # However many wait: a timer or an image that got lost would never come again.
+                self._turns.append(_Turn(event, Waiting()))
+                return
             try:
-                self._take(lambda machine, _ticket, now_ms: change(machine, now_ms), Waiting())
+                self._take(event, Waiting())
             except InvariantError:
                 raise
             except Exception:
@@ -375,7 +380,14 @@ class Shard(Generic[M]):
         self.state = State.ACTIVE
         if read is not None and not self._is_committed(read):
             self._wait(read, Effects())
-        self.apply(lambda machine, now_ms: machine.loaded(now_ms))
+        try:
+            self._take(lambda machine, _ticket, now_ms: machine.loaded(now_ms), Waiting())
+        except InvariantError:
+            raise
+        except Exception:  # to load it anew would end here again
+            _logger.exception("shard cannot be begun", shard=self.name)
+            self.unload()
+            self.state = State.FAILED
 
     def fail(self) -> None:
         """What was replayed may be lost: whoever waits is told, and the shard is loaded anew."""

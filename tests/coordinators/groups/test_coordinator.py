@@ -4,6 +4,7 @@ import pytest
 from attrs import evolve
 from trio.testing import MockClock
 
+from tests.apis.configs import GROUP, SET, alter
 from tests.apis.kit import broker
 from tests.apis.test_k09_offset_fetch import commit
 from trio_kafka.coordinators.effects import Effects, Ticket
@@ -11,6 +12,8 @@ from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.placing import partition_of
 from trio_kafka.coordinators.shard import State
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.simulation import simulated_world
 
 
 def names(groups: Groups, ticket: Ticket, _now_ms: int) -> Effects:
@@ -63,3 +66,15 @@ async def test_settings_that_change_are_obeyed(autojump_clock: MockClock) -> Non
         groups.obey(evolve(config, group_consumer_assignment_interval_ms=5))
 
         assert groups.shard_of("g").machine.settings.consumer_assignment_interval_ms == 5
+
+
+async def test_settings_of_groups_are_there_after_a_restart(autojump_clock: MockClock) -> None:
+    world, name = simulated_world(), "consumer.session.timeout.ms"
+    async with served_broker(world) as served:
+        await alter(served, GROUP, "g", (name, SET, "50000"))
+    async with served_broker(world) as served:
+        await served.serve_groups("g")
+        machine = served.broker.groups.shard_of("g").machine
+
+        assert machine.settings_of("g").consumer_session_timeout_ms == 50_000
+        assert machine.settings_of("h").consumer_session_timeout_ms == 45_000
