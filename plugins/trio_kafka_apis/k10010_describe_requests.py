@@ -41,7 +41,9 @@ def describe_requests(
         return (not keys or stamps.key in keys) and client in (None, client_id)
 
     most = MOST if request.max_requests < 0 else min(request.max_requests, MOST)
-    found, truncated = yield from look(context.planes, Which(request.which), is_wanted, most)
+    found, truncated = yield from look(
+        context.planes, Which(request.which), is_wanted, most, context.in_process
+    )
     return DescribeRequestsResponse(truncated=truncated, requests=lazily(found, make_life))
 
 

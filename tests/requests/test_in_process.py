@@ -1,5 +1,6 @@
 """Requests from within are requests like others: seen, changed, charged, counted."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceData,
 )
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsRequest
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.asking import LISTENER
@@ -148,6 +150,19 @@ async def test_no_answer_is_none_and_where_a_client_loses_its_connection_it_is_r
             await ask(served, EchoRequest())
         with pytest.raises(TypeError):
             await ask(served, EchoResponse())
+
+
+async def test_it_is_seen_where_requests_are(autojump_clock: MockClock) -> None:
+    async with served_broker(simulated_world()) as served, trio.open_nursery() as nursery:
+        await served.create_topic("t")
+        nursery.start_soon(
+            partial(ask, served, fetch("t", max_wait_ms=60_000), client_id="w", version=12)
+        )
+        await trio.sleep(1)
+        answer = await served.ask(DescribeRequestsRequest(which=0, client_id="w"))
+        (one,) = answer.requests
+        assert (one.api_name, one.listener, one.stage) == ("Fetch", LISTENER.name, "parked")
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_broken_invariant_is_not_the_askers_matter(autojump_clock: MockClock) -> None:

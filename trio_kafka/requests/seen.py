@@ -5,13 +5,15 @@ A look is no single moment: it is taken in steps, and what goes meanwhile may be
 
 from collections.abc import Callable, Iterable
 from enum import IntEnum
-from typing import Final
+from typing import Final, cast
 
 from attrs import frozen
 
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.network.in_hand import requests_in_hand, stage_of, wait_of
 from trio_kafka.network.plane import Plane
+from trio_kafka.network.processor import Processor
+from trio_kafka.requests.in_process import InProcess
 from trio_kafka.steps import Steps
 
 MOST: Final = 5000  # of one look
@@ -43,12 +45,21 @@ class Seen:
 
 
 def look(
-    planes: Iterable[Plane], which: Which, wanted: Wanted, most: int = MOST
+    planes: Iterable[Plane],
+    which: Which,
+    wanted: Wanted,
+    most: int = MOST,
+    inside: InProcess | None = None,
 ) -> Steps[tuple[list[Seen], bool]]:
-    """The requests, at most so many, and whether there were more. Looks at no frame."""
+    """The requests, at most so many, and whether there were more. Looks at no frame.
+
+    inside: who asks from within, by the first of the planes.
+    """
     seen: list[Seen] = []
-    for plane in planes:
-        steps = _in_hand(plane, wanted) if which is Which.IN_HAND else _over(plane, which, wanted)
+    for at, plane in enumerate(planes):
+        steps = _over(plane, which, wanted)
+        if which is Which.IN_HAND:
+            steps = _in_hand(plane, wanted, None if at else inside)
         for number, one in enumerate(steps):
             if one is not None:
                 if len(seen) >= most:
@@ -59,8 +70,11 @@ def look(
     return seen, False
 
 
-def _in_hand(plane: Plane, wanted: Wanted) -> Iterable[Seen | None]:
-    for request in requests_in_hand(plane.processors):
+def _in_hand(plane: Plane, wanted: Wanted, inside: InProcess | None) -> Iterable[Seen | None]:
+    owners = plane.processors
+    if inside is not None:  # it has connections as a processor has
+        owners = [*owners, cast("Processor", inside)]
+    for request in requests_in_hand(owners):
         if request is None or not wanted(request.stamps, request.client_id):
             yield None
             continue
