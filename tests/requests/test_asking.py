@@ -1,5 +1,6 @@
 """How requests from within are handed over, and given up."""
 
+from functools import partial
 from typing import Any
 
 import trio
@@ -22,8 +23,10 @@ async def test_who_is_cancelled_has_left_and_nothing_of_it_stays(
         assert served.broker.parts.in_process.connections == {}
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(ask, served, fetch("t", max_wait_ms=60_000, min_bytes=1))
+            asked = fetch("t", max_wait_ms=60_000, min_bytes=1)
+            nursery.start_soon(partial(ask, served, asked, version=12))
             await wait_all_tasks_blocked()
+            assert figures(served)["in_hand"] == 1
             nursery.cancel_scope.cancel()
         assert figures(served)["in_hand"] == 0
 
