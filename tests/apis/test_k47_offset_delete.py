@@ -35,6 +35,20 @@ async def test_offsets_are_forgotten_and_unknown_partitions_told(autojump_clock:
         assert stored(served, "g", "t", 1) == 8
 
 
+async def test_a_group_without_a_name_has_offsets_that_cannot_be_deleted(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await served.serve_groups("")
+        await commit(served, "", "t", 0, 7)
+
+        answer = await served.ask(asking("", "t", 0), 0)
+
+        assert answer.error_code == ErrorCode.INVALID_GROUP_ID
+        assert stored(served, "", "t", 0) == 7
+
+
 async def test_a_group_that_is_not_there_is_told_so(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")

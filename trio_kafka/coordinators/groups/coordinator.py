@@ -186,7 +186,11 @@ class GroupCoordinator:
         topics: Sequence[commits.AskedTopic],
         make: Callable[[list[int]], T],
     ) -> Any:
-        """Forget offsets: see `commits.delete`; as `submit`."""
+        """Forget offsets: see `commits.delete`; as `submit`, and INVALID_GROUP_ID for no name: only
+        commits of old clients have none.
+        """
+        if not group_id:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         event = partial(_delete, group_id, topics)
         timeout_s = self._timeout_s()
         return self.submit(COMMITS, group_id, event, make, timeout_s=timeout_s)
