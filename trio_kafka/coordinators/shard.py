@@ -146,12 +146,21 @@ class Shard(Generic[M]):
     def ask(self, event: Event[M]) -> Waiting:
         """One request's event: its ticket, with the answer where there is one at once, which may be
         an error: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
+
+        An event that fails with what is no answer is logged, and the shard is loaded anew.
         """
         ticket = Waiting()
         if self.state is not State.ACTIVE:
             ticket.answer = KafkaError(_REFUSALS[self.state], self.name)
             return ticket
-        self._take(event, ticket)
+        if not self._has_turns:
+            self._unless_it_fails(partial(self._take, _Turn(event, ticket)))
+            if ticket.answer is NOT_YET and self.state is not State.ACTIVE:
+                ticket.answer = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        elif len(self._turns) < _QUEUED:
+            self._turns.append(_Turn(event, ticket))
+        else:
+            ticket.answer = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "busy")
         if ticket.answer is NOT_YET:
             self._waiting[ticket] = None
         return ticket
@@ -161,37 +170,40 @@ class Shard(Generic[M]):
         shard is loaded anew.
         """
         if self.state is State.ACTIVE:
-            event: Event[M] = lambda machine, _ticket, now_ms: change(machine, now_ms)  # noqa: E731
-            if self._steps is not None:
-                # However many wait: a timer or an image that got lost would never come again.
-                self._turns.append(_Turn(event, Waiting()))
-                return
-            try:
-                self._take(event, Waiting())
-            except InvariantError:
-                raise
-            except Exception:
-                _logger.exception("event failed", shard=self.name)
-                self.fail()
+            # However many wait: a timer or an image that got lost would never come again.
+            turn = _Turn(lambda machine, _ticket, now_ms: change(machine, now_ms), Waiting())
+            if self._has_turns:
+                self._turns.append(turn)
+            else:
+                self._unless_it_fails(partial(self._take, turn))
 
     # Turns
 
-    def _take(self, event: Event[M], ticket: Waiting) -> None:
-        if self._steps is not None:
-            if len(self._turns) >= _QUEUED:
-                self._answer(ticket, KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "busy"))
-                return
-            self._turns.append(_Turn(event, ticket))
-            return
+    @property
+    def _has_turns(self) -> bool:
+        """What comes now is not next."""
+        return self._steps is not None or bool(self._turns)
+
+    def _take(self, turn: _Turn) -> None:
         self._events += 1
         try:
-            effects = event(self.machine, ticket, self._now_ms())
+            effects = turn.event(self.machine, turn.ticket, self._now_ms())
         except KafkaError as error:
-            effects = Effects(answers=[(ticket, error.as_value())])
+            effects = Effects(answers=[(turn.ticket, error.as_value())])
         if isinstance(effects, Effects):
             self._perform(effects)
         else:
-            self._begin(self._event_in_steps(effects, ticket))
+            self._begin(self._event_in_steps(effects, turn.ticket))
+
+    def _unless_it_fails(self, work: Callable[[], None]) -> None:
+        """A failure is logged, and the shard is loaded anew."""
+        try:
+            work()
+        except InvariantError:
+            raise
+        except Exception:
+            _logger.exception("event failed", shard=self.name)
+            self.fail()
 
     def _begin(self, steps: Steps[None]) -> None:
         """Others wait for their turn until these have come to their end."""
@@ -208,7 +220,7 @@ class Shard(Generic[M]):
     @property
     def busy(self) -> bool:
         """`go_on` has something to do."""
-        return self._steps is not None or self._moved
+        return self._moved or self._has_turns
 
     def go_on(self, elapsed: Callable[[], float], ends: float) -> None:
         """Give the answers that have become due; work on what takes steps, and on what has waited
@@ -217,24 +229,17 @@ class Shard(Generic[M]):
         if self._moved:
             self._moved = False
             self._look()
-        while self._steps is not None:
-            steps = self._steps
-            try:
-                done = advance(steps, elapsed, ends)
-            except InvariantError:
-                raise
-            except Exception:
-                _logger.exception("event failed", shard=self.name)
-                self.fail()
-                return
-            if done is None or self._steps is not steps:
-                return  # not at its end, or unloaded
-            self._steps = None
-            while self._turns and self._steps is None:
-                turn = self._turns.popleft()
-                self._take(turn.event, turn.ticket)
+        while self._has_turns:
+            self._unless_it_fails(partial(self._go_on, elapsed, ends))
             if elapsed() >= ends:
                 return
+
+    def _go_on(self, elapsed: Callable[[], float], ends: float) -> None:
+        steps = self._steps
+        if steps is None:
+            self._take(self._turns.popleft())
+        elif advance(steps, elapsed, ends) is not None and self._steps is steps:
+            self._steps = None  # at its end, and not unloaded
 
     # Effects
 
@@ -381,7 +386,7 @@ class Shard(Generic[M]):
         if read is not None and not self._is_committed(read):
             self._wait(read, Effects())
         try:
-            self._take(lambda machine, _ticket, now_ms: machine.loaded(now_ms), Waiting())
+            self._perform(self.machine.loaded(self._now_ms()))
         except InvariantError:
             raise
         except Exception:  # to load it anew would end here again
