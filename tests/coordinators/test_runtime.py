@@ -100,6 +100,28 @@ async def test_partitions_that_are_led_elsewhere_have_none(autojump_clock: MockC
         assert groups.leader_of("g") == 7
 
 
+async def test_new_metadata_wait_for_an_event_that_is_half_done(autojump_clock: MockClock) -> None:
+    seen = []
+
+    def slowly(machine: Groups, _ticket: object, _now_ms: int) -> Steps[Effects]:
+        seen.append(machine.image)
+        yield
+        seen.append(machine.image)
+        return Effects()
+
+    async with broker() as served:
+        await serve(served)
+        shard = served.broker.groups.shard_of("g")
+        assert not shard.machine.by_id
+        old = shard.machine.image
+        shard.ask(slowly)
+        lead(served, served.broker.groups.partition_of("g") - 1, by=7)
+        await settle()
+
+        assert seen == [old, old]
+        assert shard.machine.image is served.broker.groups.runtime.image is not old
+
+
 async def test_in_a_new_epoch_it_is_another_shard_with_the_same_groups(
     autojump_clock: MockClock,
 ) -> None:

@@ -379,7 +379,7 @@ async def test_whoever_looks_sees_what_is_due(stage: Stage, autojump_clock: Mock
     stage.shard.apply(lambda _machine, _now_ms: Effects().set_timer(("session", "g", "m"), 2500))
     await trio.sleep(1)
 
-    assert stage.shard.due() == {"session g m": 1.5}
+    assert stage.shard.alarms.figures() == {"session g m": 1.5}
 
 
 async def test_who_waits_too_long_is_told_so_and_what_was_written_stays(
@@ -431,7 +431,7 @@ async def test_lost_records_make_it_load_anew(stage: Stage) -> None:
 async def test_what_waits_for_its_turn_has_it_in_slices(stage: Stage) -> None:
     def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
         yield
-        return Effects(answers=[(ticket, None)])
+        return Effects(answers=[(ticket, "done")])
 
     stage.submit(slowly)
     for number in range(5):

@@ -39,9 +39,9 @@ class ShardMachine(Machine, Replayed, Protocol):
     image: MetadataImage
 
     def image_changed(
-        self, delta: MetadataDelta, image: MetadataImage
+        self, delta: MetadataDelta, image: MetadataImage, *, busy: bool
     ) -> Sequence[Callable[[Any, int], Effects | Steps[Effects]]]:
-        """What is to be done, one event after the other."""
+        """What is to be done, one event after the other. busy: after one that is half done."""
 
     def nodes(self, parent: Node) -> Iterable[Node]:
         """For the tree, below `parent`, made when asked."""
@@ -110,7 +110,7 @@ class ShardRuntime(Generic[M]):
             self._follow(image)
         for shard in tuple(self.shards.values()):
             if shard.state is State.ACTIVE:
-                for change in shard.machine.image_changed(delta, image):
+                for change in shard.machine.image_changed(delta, image, busy=shard.busy):
                     shard.apply(change)
                 yield
 
@@ -291,4 +291,4 @@ class ShardRuntime(Generic[M]):
 def _shard_nodes(shard: Shard[M], parent: Node) -> Iterator[Node]:
     """What its machine shows, and what is due."""
     yield from shard.machine.nodes(parent)
-    yield Node("timers", "part", shard.due, parent)
+    yield Node("timers", "part", shard.alarms.figures, parent)

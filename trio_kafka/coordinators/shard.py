@@ -12,12 +12,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from itertools import islice
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-import trio
 from attrs import define
 
+from trio_kafka.coordinators.alarms import Alarms
 from trio_kafka.coordinators.effects import (
     CoordinatorRecord,
     Effects,
@@ -29,11 +28,10 @@ from trio_kafka.coordinators.waiting import NOT_YET, Waiting
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.purgatory import Timer, Timers
+from trio_kafka.purgatory import Timers
 from trio_kafka.steps import Steps, advance, whole
 
 _logger: Final = get_logger(__name__)
-_SHOWN: Final = 100  # timers
 _QUEUED: Final = 10_000  # events that wait for their turn, of one shard
 _AT_ONCE: Final = 100  # records of one event that are written and replayed in one go: 2 ms
 
@@ -92,16 +90,6 @@ _REFUSALS: Final = {
 
 
 @define(eq=False)
-class _Alarm:
-    """A timer of the machine. One that is put off only has a later deadline: its Timer, when it is
-    due, is set again. Members that say that they live put theirs off all the time.
-    """
-
-    deadline: float
-    timer: Timer
-
-
-@define(eq=False)
 class _Turn:
     """An event that waits for its turn."""
 
@@ -128,15 +116,13 @@ class Shard(Generic[M]):
         self.machine = machine
         self.log = log
         self.state = State.LOADING
-        self._timers = timers
         self._now_ms = now_ms
         self._work = work
         self._failed = failed
         self._moved = False  # the log has changed since `go_on` looked
         self._uncommitted: deque[tuple[Any, Effects]] = deque()
         self._waiting: dict[Waiting, None] = {}
-        self._alarms: dict[TimerKey, _Alarm] = {}
-        self._rung: dict[TimerKey, None] = {}  # those that are due and wait for their turn
+        self.alarms = Alarms(timers, self._ring)
         self._turns: deque[_Turn] = deque()
         self._steps: Steps[None] | None = None
         self._events = self._records = self._refused = 0
@@ -154,8 +140,8 @@ class Shard(Generic[M]):
             ticket.answer = KafkaError(_REFUSALS[self.state], self.name)
             return ticket
         if not self._has_turns:
-            self._unless_it_fails(partial(self._take, _Turn(event, ticket)))
-            if ticket.answer is NOT_YET and self.state is not State.ACTIVE:
+            went_well = self._unless_it_fails(partial(self._take, _Turn(event, ticket)))
+            if not went_well and ticket.answer is NOT_YET:
                 ticket.answer = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         elif len(self._turns) < _QUEUED:
             self._turns.append(_Turn(event, ticket))
@@ -195,8 +181,8 @@ class Shard(Generic[M]):
         else:
             self._begin(self._event_in_steps(effects, turn.ticket))
 
-    def _unless_it_fails(self, work: Callable[[], None]) -> None:
-        """A failure is logged, and the shard is loaded anew."""
+    def _unless_it_fails(self, work: Callable[[], None]) -> bool:
+        """Whether it went well. A failure is logged, and the shard is loaded anew."""
         try:
             work()
         except InvariantError:
@@ -204,6 +190,8 @@ class Shard(Generic[M]):
         except Exception:
             _logger.exception("event failed", shard=self.name)
             self.fail()
+            return False
+        return True
 
     def _begin(self, steps: Steps[None]) -> None:
         """Others wait for their turn until these have come to their end."""
@@ -253,9 +241,9 @@ class Shard(Generic[M]):
     def _perform_in_steps(self, effects: Effects) -> Steps[None]:
         for timer in effects.timers:
             if isinstance(timer, SetTimer):
-                self._set(timer.key, timer.delay_ms / 1000)
+                self.alarms.set(timer.key, timer.delay_ms / 1000)
             else:
-                self._cancel(timer.key)
+                self.alarms.cancel(timer.key)
         records = effects.records
         if not records:
             self._conclude(None, effects)
@@ -340,41 +328,13 @@ class Shard(Generic[M]):
         elif len(self._uncommitted) != before:
             self.log.watch(self._uncommitted[0][0], self._changed)
 
-    # Timers
-
-    def _set(self, key: TimerKey, delay_s: float) -> None:
-        self._rung.pop(key, None)
-        deadline = trio.current_time() + delay_s
-        alarm = self._alarms.get(key)
-        if alarm is not None:
-            if deadline >= alarm.deadline:
-                alarm.deadline = deadline
-                return
-            self._timers.cancel(alarm.timer)
-        self._alarms[key] = _Alarm(deadline, self._timers.at(deadline, partial(self._due, key)))
-
-    def _cancel(self, key: TimerKey) -> None:
-        self._rung.pop(key, None)
-        alarm = self._alarms.pop(key, None)
-        if alarm is not None:
-            self._timers.cancel(alarm.timer)
-
-    def _due(self, key: TimerKey) -> None:
-        alarm = self._alarms[key]
-        if alarm.deadline > trio.current_time():
-            alarm.timer = self._timers.at(alarm.deadline, partial(self._due, key))
-            return
-        del self._alarms[key]
-        self._rung[key] = None
-
-        def ring(machine: M, now_ms: int) -> Effects | Steps[Effects]:
-            # It may have waited for its turn behind an event that has set or cancelled it.
-            if key not in self._rung:
-                return Effects()
-            del self._rung[key]
-            return machine.timer(key, now_ms)
-
-        self.apply(ring)
+    def _ring(self, key: TimerKey) -> None:
+        """A timer of the machine is due."""
+        self.apply(
+            lambda machine, now_ms: (
+                machine.timer(key, now_ms) if self.alarms.take(key) else Effects()
+            )
+        )
 
     # Life
 
@@ -407,18 +367,9 @@ class Shard(Generic[M]):
         self._uncommitted.clear()
         self._turns.clear()
         self._steps, self._moved = None, False
-        for alarm in self._alarms.values():
-            self._timers.cancel(alarm.timer)
-        self._alarms.clear()
-        self._rung.clear()
+        self.alarms.clear()
         for ticket in tuple(self._waiting):
             self._answer(ticket, KafkaError(ErrorCode.NOT_COORDINATOR, self.name))
-
-    def due(self) -> Figures:
-        """For the tree: seconds until each timer is due, as many as can be shown."""
-        now = trio.current_time()
-        shown = islice(self._alarms.items(), _SHOWN)
-        return {" ".join(map(str, key)): round(alarm.deadline - now, 3) for key, alarm in shown}
 
     def figures(self) -> Figures:
         """For the tree."""
@@ -431,5 +382,5 @@ class Shard(Generic[M]):
             "turns": len(self._turns),
             "turns_bound": _QUEUED,
             "waiting": len(self._waiting),
-            "timers": len(self._alarms),
+            "timers": len(self.alarms),
         }

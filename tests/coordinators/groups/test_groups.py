@@ -88,6 +88,19 @@ def test_new_metadata_are_told_to_who_has_groups() -> None:
     assert kind.seen == [("image", 7)]
 
 
+def test_new_metadata_wait_for_an_event_that_may_make_the_first_group() -> None:
+    groups, kind = machine()
+    before, newer = groups.image, MetadataImage()
+
+    changes = groups.image_changed(MetadataDelta(before), newer, busy=True)
+
+    assert groups.image is before
+    for change in changes:
+        change(groups, 7)
+    assert groups.image is newer
+    assert kind.seen == [("image", 7)]
+
+
 def test_a_group_that_is_not_there_is_found_by_nobody_or_made() -> None:
     groups, _ = machine()
 

@@ -104,14 +104,19 @@ class Groups:
             effects.join(kind.loaded(now_ms))
         return effects
 
-    def image_changed(self, delta: MetadataDelta, image: MetadataImage) -> list[Change]:
-        """The metadata have changed: what is to be done, one event after the other."""
+    def image_changed(
+        self, delta: MetadataDelta, image: MetadataImage, *, busy: bool = False
+    ) -> list[Change]:
+        """The metadata have changed: what is to be done, one event after the other.
+
+        busy: an event is half done, which may make the first group, by the image that it has seen.
+        """
 
         def take(_groups: "Groups", _now_ms: int) -> Effects:
             self.image = image
             return Effects()
 
-        if not self.by_id:
+        if not self.by_id and not busy:
             self.image = image
             return []
         changes: list[Change] = [take]

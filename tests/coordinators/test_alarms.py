@@ -1,0 +1,96 @@
+"""Timers of a machine: put off, cancelled, taken when their turn comes."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.coordinators.alarms import Alarms
+from trio_kafka.coordinators.effects import TimerKey
+from trio_kafka.introspect.tree import Node
+from trio_kafka.purgatory import Timers
+
+A, B = ("a", 1), ("b", 2)
+
+
+class Bell:
+    """What rang, and when."""
+
+    def __init__(self) -> None:
+        self.timers = Timers(Node("test", "broker"))
+        self.alarms = Alarms(self.timers, self.ring)
+        self.rang: list[tuple[TimerKey, float]] = []
+        self.began = trio.current_time()
+
+    def ring(self, key: TimerKey) -> None:
+        self.rang.append((key, round(trio.current_time() - self.began, 3)))
+
+
+@asynccontextmanager
+async def a_bell() -> AsyncIterator[Bell]:
+    bell = Bell()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(bell.timers.run)
+        yield bell
+        nursery.cancel_scope.cancel()
+
+
+async def test_one_rings_when_it_is_due_and_once(autojump_clock: MockClock) -> None:
+    async with a_bell() as bell:
+        bell.alarms.set(A, 0.1)
+        await trio.sleep(1.0)
+
+        assert bell.rang == [(A, 0.1)]
+        assert bell.alarms.take(A)
+        assert not bell.alarms.take(A)
+        assert len(bell.alarms) == 0
+
+
+async def test_one_that_is_put_off_costs_no_timer_until_it_would_have_been_due(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_bell() as bell:
+        bell.alarms.set(A, 0.1)
+        for _ in range(5):
+            await trio.sleep(0.05)
+            bell.alarms.set(A, 0.1)
+            assert bell.timers.waiting == 1
+            assert bell.rang == []
+        await trio.sleep(1.0)
+
+        assert bell.rang == [(A, 0.35)]
+
+
+async def test_one_that_is_set_earlier_rings_earlier(autojump_clock: MockClock) -> None:
+    async with a_bell() as bell:
+        bell.alarms.set(A, 1.0)
+        bell.alarms.set(A, 0.1)
+        await trio.sleep(2.0)
+
+        assert bell.rang == [(A, 0.1)]
+
+
+async def test_what_is_cancelled_or_cleared_does_not_ring(autojump_clock: MockClock) -> None:
+    async with a_bell() as bell:
+        bell.alarms.set(A, 0.1)
+        bell.alarms.cancel(A)
+        bell.alarms.cancel(A)
+        bell.alarms.set(B, 0.1)
+        assert bell.alarms.figures() == {"b 2": 0.1}
+        bell.alarms.clear()
+        await trio.sleep(1.0)
+
+        assert bell.rang == []
+
+
+async def test_who_waits_for_its_turn_is_not_taken_if_it_was_set_or_cancelled(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_bell() as bell:
+        for change in (lambda: bell.alarms.set(A, 5.0), lambda: bell.alarms.cancel(A)):
+            bell.alarms.set(A, 0.1)
+            await trio.sleep(0.2)
+            change()
+            assert not bell.alarms.take(A)
+            bell.alarms.cancel(A)

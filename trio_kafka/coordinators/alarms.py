@@ -1,0 +1,88 @@
+"""The timers of one machine, by their keys.
+
+One that is put off only has a later deadline, and is set again when it is due: members that say
+that they live put theirs off all the time.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import Final
+
+import trio
+from attrs import define
+
+from trio_kafka.coordinators.effects import TimerKey
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.purgatory import Timer, Timers
+
+_SHOWN: Final = 100
+
+
+@define(eq=False)
+class _Alarm:
+    """deadline: may be later than that of the timer."""
+
+    deadline: float
+    timer: Timer
+
+
+class Alarms:
+    """`ring` is called with the key of what is due; who works on it asks `take` first."""
+
+    def __init__(self, timers: Timers, ring: Callable[[TimerKey], None]) -> None:
+        self._timers = timers
+        self._ring = ring
+        self._alarms: dict[TimerKey, _Alarm] = {}
+        self._rung: dict[TimerKey, None] = {}  # those that are due and wait for their turn
+
+    def __len__(self) -> int:
+        return len(self._alarms)
+
+    def set(self, key: TimerKey, delay_s: float) -> None:
+        """Ring in `delay_s`, in place of what was set for this key."""
+        self._rung.pop(key, None)
+        deadline = trio.current_time() + delay_s
+        alarm = self._alarms.get(key)
+        if alarm is not None:
+            if deadline >= alarm.deadline:
+                alarm.deadline = deadline
+                return
+            self._timers.cancel(alarm.timer)
+        self._alarms[key] = _Alarm(deadline, self._timers.at(deadline, partial(self._due, key)))
+
+    def cancel(self, key: TimerKey) -> None:
+        """Do not ring, also where it was due and waits for its turn. Idempotent."""
+        self._rung.pop(key, None)
+        alarm = self._alarms.pop(key, None)
+        if alarm is not None:
+            self._timers.cancel(alarm.timer)
+
+    def take(self, key: TimerKey) -> bool:
+        """Its turn has come: whether nobody has set or cancelled it since it rang."""
+        if key not in self._rung:
+            return False
+        del self._rung[key]
+        return True
+
+    def clear(self) -> None:
+        """Cancel all."""
+        for alarm in self._alarms.values():
+            self._timers.cancel(alarm.timer)
+        self._alarms.clear()
+        self._rung.clear()
+
+    def _due(self, key: TimerKey) -> None:
+        alarm = self._alarms[key]
+        if alarm.deadline > trio.current_time():
+            alarm.timer = self._timers.at(alarm.deadline, partial(self._due, key))
+            return
+        del self._alarms[key]
+        self._rung[key] = None
+        self._ring(key)
+
+    def figures(self) -> Figures:
+        """For the tree: seconds until each is due, as many as can be shown."""
+        now = trio.current_time()
+        shown = islice(self._alarms.items(), _SHOWN)
+        return {" ".join(map(str, key)): round(alarm.deadline - now, 3) for key, alarm in shown}
