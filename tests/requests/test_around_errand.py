@@ -1,5 +1,6 @@
 """Errands that are run by hand: whose task sleeps on, and what it is woken for."""
 
+import random
 from typing import Any
 
 import pytest
@@ -239,3 +240,159 @@ async def test_a_request_in_hand_says_what_it_waits_for(autojump_clock: MockCloc
             assert client.connection.parked is not None
             await client.receive(WaitRequest())
             assert request.waits_for is None
+
+
+ACTS = ("sleep", "checkpoint", "parked", "scope", "cancelled scope", "nursery", "shield", "nothing")
+
+
+async def act(what: str, context: Context) -> None:
+    """Something that an interceptor may do, before it forwards or afterwards."""
+    match what:
+        case "sleep":
+            await trio.sleep(0.3)
+        case "checkpoint":
+            await trio.lowlevel.checkpoint()
+        case "parked":
+            await context.parked(trio.sleep, 0.3)
+        case "scope":
+            with trio.move_on_after(0.1):
+                await trio.sleep_forever()
+        case "cancelled scope":
+            with trio.CancelScope() as scope:
+                scope.cancel()
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await trio.sleep(1)
+        case "nursery":
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.sleep, 0.2)
+        case "shield":
+            with trio.CancelScope(shield=True):
+                await trio.sleep(0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("by_hand", [True, False])
+async def test_whatever_they_do_and_whoever_leaves_all_are_answered_and_nothing_stays(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, seed: int, by_hand: bool
+) -> None:
+    monkeypatch.setattr("trio_kafka.requests.errands.KNOWN", by_hand)
+    chance = random.Random(seed)
+    answered = left = 0
+
+    async def around(request: WaitRequest, context: Context, forward: Any) -> Any:
+        mine = random.Random(f"{seed} {request.timeout_ms}")
+        assert trio.lowlevel.current_task() is trio.lowlevel.current_task()
+        task = trio.lowlevel.current_task()
+        await act(mine.choice(ACTS), context)
+        with trio.CancelScope(shield=mine.random() < 0.2):
+            answer = await forward(request)
+        assert trio.lowlevel.current_task() is task
+        if answer is not None:
+            await act(mine.choice(ACTS), context)
+        return answer or WaitResponse(outcome="left")
+
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness)
+        owners = put(harness, around, nothing_more, around, deadline_s=60, limit=7)
+        resize(harness, 3)
+
+        async def client() -> None:
+            nonlocal answered, left
+            asking = harness.client()
+            for _ in range(12):
+                request = WaitRequest(chance.randrange(2000))
+                asking.send(request)
+                if chance.random() < 0.25:
+                    await trio.sleep(chance.random())
+                    asking.leave()
+                    left += 1
+                    asking = harness.client()
+                else:
+                    assert (await asking.receive(request)).outcome == "time"
+                    answered += 1
+
+        with trio.fail_after(3600):
+            async with trio.open_nursery() as nursery:
+                for _ in range(20):
+                    nursery.start_soon(client)
+            await trio.sleep(10)
+        assert answered + left == 240
+        assert [owner.failures for owner in owners] == [[], [], []]
+        now = figures(harness)
+        assert (now["working"], now["parked"], purgatory.waiting) == (0, 0, 0)
+        assert harness._group is not None
+        assert harness._group.group.limiter.borrowed_tokens == 0
+        for one in harness.interceptors._all:
+            assert one.limiter is not None
+            assert one.limiter.borrowed_tokens == 0
+
+
+async def test_a_scope_that_is_cancelled_already_lets_nobody_wait_in_forward(
+    autojump_clock: MockClock,
+) -> None:
+    async def impatient(request: WaitRequest, context: Context, forward: Any) -> Any:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            return await forward(request)
+        return WaitResponse(outcome="impatient")
+
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness)
+        put(harness, impatient)
+        for _ in range(3):  # in a new task, then by hand
+            began = trio.current_time()
+            assert (await harness.ask(WaitRequest(60_000))).outcome == "impatient"
+            assert trio.current_time() == began
+            assert purgatory.waiting == 0
+
+
+async def test_what_is_begun_for_nobody_forwards_nothing_even_if_it_is_not_to_be_cancelled(
+    autojump_clock: MockClock,
+) -> None:
+    """Its frame has been given back: the handler would read what others wrote there."""
+    served: list[str] = []
+    ends: list[str] = []
+
+    @api(EchoRequest)
+    def note(request: EchoRequest, context: Context) -> EchoResponse:
+        served.append(request.text)
+        return EchoResponse()
+
+    async def stubborn(request: EchoRequest, context: Context, forward: Any) -> Any:
+        with trio.CancelScope(shield=True):
+            await trio.sleep(request.number)
+        try:
+            return await forward(request)
+        finally:
+            ends.append(request.text)
+
+    async with PluginHarness(handlers=[note]) as harness:
+        put(harness, stubborn)
+        await harness.ask(EchoRequest("first", 1))
+        client = harness.client()
+        client.connection.left = True
+        client.send(EchoRequest("second", 1))
+        await trio.sleep(2)
+        assert (served, ends) == (["first"], ["first", "second"])
+        assert figures(harness)["working"] == 0
+
+
+async def test_tasks_that_have_slept_all_the_time_are_not_kept_beyond_the_bound(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trio_kafka.requests.errands.SPARE", 2)
+    async with PluginHarness(handlers=[echo]) as harness:
+        serve_waits(harness)
+        put(harness, nothing_more)
+        clients = [harness.client() for _ in range(6)]
+        for _ in range(3):
+            # Two are run by hand and parked; the others' tasks are new, and kept before them.
+            for number, client in enumerate(clients):
+                client.send(WaitRequest(2000 if number < 2 else 1000))
+            await trio.sleep(3)
+            for client in clients:
+                await client.receive(WaitRequest())
+            now = figures(harness)
+            assert (now["spare"], now["working"]) == (2, 0)

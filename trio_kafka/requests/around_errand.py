@@ -317,6 +317,7 @@ class AroundErrand(Parking):
         self.inner_answer = answer = None if answer is NO_ANSWER else answer
         if around.is_bounded:
             await around_task.enter(self)
+        self.context.parking = self  # one further in had it meanwhile
         self.began = around.elapsed()
         return answer
 
