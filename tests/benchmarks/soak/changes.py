@@ -20,6 +20,8 @@ from trio_kafka.testing.processes import unused_port
 
 PLUGIN = "audit"
 OTHERS = ("EXTRA", "OTHER")  # listeners that come and go
+FEW = {"num.network.threads": "3", "num.io.threads": "8"}
+MANY = {"num.network.threads": "6", "num.io.threads": "16"}
 _BROKER = 4  # the type of a resource
 _SET = 0
 _TRIES_S = 60.0
@@ -42,9 +44,9 @@ def change_sizes(load: Load, topic: str) -> None:
     """Twice as many processors and handlers, and half as many."""
     del topic
     for number in load.paced(3):
-        processors, handlers = ("6", "16") if number % 2 else ("3", "8")
-        change(load, "", {"num.network.threads": processors, "num.io.threads": handlers})
+        change(load, "", FEW if number % 2 else MANY)
         load.done["sizes"] += 1
+    change(load, "", FEW)
 
 
 def reload_plugin(load: Load, topic: str) -> None:

@@ -49,6 +49,8 @@ def settings(connections: int) -> tuple[str, ...]:
         "log.retention.check.interval.ms=5000",
         f"listener.security.protocol.map={','.join(f'{name}:PLAINTEXT' for name in NAMES)}",
         f"max.connections={connections * 2 + 200}",
+        # Of who left before he was accepted the kernel may say nothing.
+        "connections.max.idle.ms=15000",
         f"max.connections.per.ip.overrides={crowds.CROWDED}:{crowds.CROWD}",
         f"{storm}.max.connections={connections // 2}",
         f"{storm}.max.connection.creation.rate={connections // 2}",
