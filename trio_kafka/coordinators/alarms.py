@@ -66,7 +66,10 @@ class Alarms:
         return True
 
     def clear(self) -> None:
-        """Cancel all."""
+        """Cancel all, for good. Whoever was to be told is forgotten: it knows these alarms, and
+        both would wait for the collector.
+        """
+        self._ring = _nobody
         for alarm in self._alarms.values():
             self._timers.cancel(alarm.timer)
         self._alarms.clear()
@@ -86,3 +89,7 @@ class Alarms:
         now = trio.current_time()
         shown = islice(self._alarms.items(), _SHOWN)
         return {" ".join(map(str, key)): round(alarm.deadline - now, 3) for key, alarm in shown}
+
+
+def _nobody(_key: TimerKey) -> None:
+    """Is told when all is cancelled."""
