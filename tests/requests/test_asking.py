@@ -3,11 +3,15 @@
 from functools import partial
 from typing import Any
 
+import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.test_in_process import ask, fetch, figures, produce
+from trio_kafka.plugin import Context, api
+from trio_kafka.requests.api import api_of
 from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 from trio_kafka.testing.simulation import simulated_world
 
 
@@ -53,21 +57,41 @@ async def test_many_at_once_wait_for_room_and_are_all_answered(
     assert len(set(offsets)) == 20
 
 
-async def test_one_that_gave_up_waiting_for_room_passes_it_on(autojump_clock: MockClock) -> None:
-    answers: list[Any] = []
-    async with served_broker(simulated_world(), {"queued.max.requests": "1"}) as served:
-        await served.create_topic("t")
+@pytest.mark.parametrize("called", [False, True])
+async def test_one_that_gave_up_waiting_for_room_passes_it_on(
+    autojump_clock: MockClock, called: bool
+) -> None:
+    """Also when it has been called already, and has not run since."""
+    answers: list[str] = []
 
-        async def one(scope: trio.CancelScope) -> None:
+    @api(EchoRequest)
+    async def hold(request: EchoRequest, context: Context) -> EchoResponse:
+        await trio.sleep(1)
+        return EchoResponse(text=request.text)
+
+    settings = {"queued.max.requests": "1", "num.io.threads": "1"}
+    async with served_broker(simulated_world(), settings) as served:
+        found = api_of(hold)
+        assert found is not None
+        served.broker.parts.apis.add(found)
+        channel = served.broker.parts.in_process.channel
+
+        async def one(number: int, scope: trio.CancelScope) -> None:
             with scope:
-                answers.append(await ask(served, produce("t"), version=12))
+                answers.append((await ask(served, EchoRequest(str(number)))).text)
 
         scopes = [trio.CancelScope() for _ in range(9)]
         async with trio.open_nursery() as nursery:
-            for scope in scopes:
-                nursery.start_soon(one, scope)
-            await trio.lowlevel.checkpoint()
-            for scope in scopes[1::2]:
-                scope.cancel()
+            for number, scope in enumerate(scopes):
+                nursery.start_soon(one, number, scope)
+                await wait_all_tasks_blocked()
+            # One is served, one is queued, the others wait for room.
+            if called:
+                channel._refused.popleft()()
+                scopes[2].cancel()
+            else:
+                for scope in scopes[2::2]:
+                    scope.cancel()
         assert figures(served)["in_hand"] == 0
-    assert len(answers) >= 5
+    left = [0, 1, 3, 4, 5, 6, 7, 8] if called else [0, 1, 3, 5, 7]
+    assert sorted(answers) == list(map(str, left))

@@ -18,6 +18,7 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceData,
 )
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsRequest
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.requests.api import api_of
@@ -163,6 +164,21 @@ async def test_it_is_seen_where_requests_are(autojump_clock: MockClock) -> None:
         (one,) = answer.requests
         assert (one.api_name, one.listener, one.stage) == ("Fetch", LISTENER.name, "parked")
         nursery.cancel_scope.cancel()
+
+
+async def test_the_data_plane_serves_it_though_there_is_another(
+    autojump_clock: MockClock,
+) -> None:
+    settings = {
+        "listeners": "PLAINTEXT://broker:9092,CONTROL://broker:9094",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROL:PLAINTEXT",
+        "control.plane.listener.name": "CONTROL",
+    }
+    async with served_broker(simulated_world(), settings) as served:
+        data, control = served.broker.planes
+        await ask(served, MetadataRequest(topics=[]))
+        assert (data.times.of(3).count, control.times.of(3).count) == (1, 0)
+        assert served.broker.parts.in_process.channel is data._shared.channel
 
 
 async def test_a_broken_invariant_is_not_the_askers_matter(autojump_clock: MockClock) -> None:
