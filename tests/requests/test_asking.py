@@ -87,11 +87,39 @@ async def test_one_that_gave_up_waiting_for_room_passes_it_on(
                 await wait_all_tasks_blocked()
             # One is served, one is queued, the others wait for room.
             if called:
-                channel._refused.popleft()()
                 scopes[2].cancel()
+                channel._refused.popleft()()
             else:
                 for scope in scopes[2::2]:
                     scope.cancel()
         assert figures(served)["in_hand"] == 0
     left = [0, 1, 3, 4, 5, 6, 7, 8] if called else [0, 1, 3, 5, 7]
     assert sorted(answers) == list(map(str, left))
+
+
+async def test_files_are_let_go_whether_the_answer_is_waited_for_or_not(
+    autojump_clock: MockClock,
+) -> None:
+    @api(EchoRequest)
+    async def hold(request: EchoRequest, context: Context) -> EchoResponse:
+        await trio.sleep(1)
+        return EchoResponse(text=request.text)
+
+    async with served_broker(simulated_world(), {"num.io.threads": "1"}) as served:
+        found = api_of(hold)
+        assert found is not None
+        served.broker.parts.apis.add(found)
+        await served.create_topic("t")
+        await ask(served, produce("t"), version=12)
+        log = served.broker.replicas.partition("t", 0).local_log()
+        found_records = await ask(served, fetch("t"), version=12)
+        assert found_records.responses[0].partitions[0].records
+        assert not log.segments.active.file.leased
+
+        with trio.move_on_after(0.5):  # it has left before it is served
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask, served, EchoRequest())
+                await wait_all_tasks_blocked()
+                nursery.start_soon(partial(ask, served, fetch("t"), version=12))
+        await trio.sleep(2)
+        assert not log.segments.active.file.leased
