@@ -6,6 +6,7 @@ from tests.coordinators.groups.classic.kit import GROUP, SESSION_MS, ClassicKit
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.expiry import expire
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode
@@ -110,3 +111,28 @@ def test_a_simple_group_is_empty_and_has_no_record() -> None:
     assert group.is_simple
     assert group.is_empty
     assert (group.type, group.protocol_type) == ("classic", "")
+
+
+@pytest.mark.parametrize("phase", ["joining", "completing", "stable"])
+def test_a_group_in_which_somebody_is_does_not_expire(phase: str) -> None:
+    kit = ClassicKit()
+    getattr(kit, phase)(1)
+    before = kit.state
+
+    kit.driver.apply(expire)
+
+    assert kit.state == before
+
+
+def test_an_empty_group_without_offsets_expires() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+    kit.leave(member)
+    expected = kit.new_id()  # somebody who is only expected does not keep it
+
+    kit.driver.apply(expire)
+
+    assert kit.state == "none"
+    assert kit.join(expected).code is ErrorCode.UNKNOWN_MEMBER_ID
+    kit.wait(SESSION_MS)
+    assert reloaded(kit).state == "none"
