@@ -33,7 +33,7 @@ def record(number: int, size: int = 0) -> CoordinatorRecord:
 
 
 def append(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int, atomic=True):
-    return log.write(whole(log.encode(records, now_ms, atomic=atomic)))
+    return whole(log.write(whole(log.encode(records, now_ms, atomic=atomic))))
 
 
 @asynccontextmanager
@@ -104,7 +104,7 @@ async def test_what_is_written_in_part_is_told_from_what_is_refused(
             yield batches[1]
 
         with pytest.raises(PartlyWrittenError):
-            log.write(lose_it([*first, *second]))
+            whole(log.write(lose_it([*first, *second])))
 
 
 async def test_what_is_not_durable_yet_is_not_committed(autojump_clock: MockClock) -> None:

@@ -54,9 +54,10 @@ class KeptLog:
             yield
         return list(records)
 
-    def write(self, encoded: list[CoordinatorRecord]) -> int:
+    def write(self, encoded: list[CoordinatorRecord]) -> Steps[int]:
         if self.error is not None:
             raise self.error
+        yield from ()
         self.records += encoded
         return len(self.records)
 

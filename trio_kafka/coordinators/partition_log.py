@@ -4,7 +4,7 @@ Records of one event are one batch. Errors are told as coordinators tell them: a
 cannot be written to now is COORDINATOR_NOT_AVAILABLE, one that is led elsewhere NOT_COORDINATOR.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from attrs import define
@@ -98,7 +98,7 @@ class PartitionLog:
             raise as_coordinator(KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found))
         return batch
 
-    def write(self, encoded: Sequence[bytes]) -> Written:
+    def write(self, encoded: Iterable[bytes]) -> Steps[Written]:
         """See `ShardLog`. What was written last is what is waited for.
 
         Raises PartlyWrittenError where a later batch is refused: what was replayed is not what
@@ -106,6 +106,8 @@ class PartitionLog:
         """
         written = None
         for batch in encoded:
+            if written is not None:
+                yield
             records = memoryview(bytearray(batch))
             try:
                 result = append_own(

@@ -58,8 +58,10 @@ class ShardLog(Protocol):
     ) -> Steps[Any]:
         """What `write` takes: one batch where they are `atomic`. Raises KafkaError: refused."""
 
-    def write(self, encoded: Any) -> Any:
-        """Append it, at once or in its turn. Raises KafkaError: refused, nothing is appended."""
+    def write(self, encoded: Any) -> Steps[Any]:
+        """Append it, now or in its turn; in steps of a batch. Raises KafkaError: refused, nothing
+        is appended.
+        """
 
     def committed(self, written: Any) -> bool:
         """Whether that, and all before it, is. Raises KafkaError where it will never be."""
@@ -250,7 +252,7 @@ class Shard(Generic[M]):
             return
         try:
             encoded = yield from self.log.encode(records, self._now_ms(), atomic=effects.atomic)
-            written = self.log.write(encoded)
+            written = yield from self.log.write(encoded)
         except KafkaError as error:
             self._refuse(effects, error.as_value())
             return
