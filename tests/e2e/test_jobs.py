@@ -17,6 +17,7 @@ from attrs import define, field
 
 from tests.e2e.turns import Turns, blame, held_by_nobody, watching
 from trio_kafka.coordinators.groups.commits import Commit, PartitionOffset, TopicOffsets
+from trio_kafka.coordinators.groups.expiry import expire
 from trio_kafka.log.sync import sync
 from trio_kafka.log.upkeep import retain_all, write_checkpoints
 from trio_kafka.protocol.messages.k00_produce import (
@@ -275,6 +276,27 @@ async def test_a_load_of_committed_offsets_holds_nobody_up(tmp_path: Path, size:
             await broker.serve_groups("g")
 
         assert groups.shard_of("g").machine.offsets.count == count
+
+
+@held_by_nobody
+async def test_the_expiry_of_ten_thousand_groups_holds_nobody_up(tmp_path: Path) -> None:
+    async with a_broker(tmp_path, offsets_topic_num_partitions="1") as broker:
+        await broker.serve_groups("g")
+        groups = broker.broker.groups
+        for number in range(10_000):
+            topic = TopicOffsets("t", bytes(16), [PartitionOffset(0, number, -1, "")])
+            groups.commit(Commit(group_id=f"g{number}", topics=[topic]), list)
+            if not number % 50:
+                await trio.lowlevel.checkpoint()
+        shard = groups.shard_of("g")
+        in_a_month_ms = int(broker.broker.world.clock.wall() * 1000) + 30 * 86_400_000
+
+        async with beside_an_echo("expiry of groups", broker):
+            shard.apply(lambda machine, _now_ms: expire(machine, in_a_month_ms))
+            while shard.busy:
+                await trio.sleep(0.01)
+
+        assert shard.machine.by_id == {}
 
 
 @held_by_nobody

@@ -106,8 +106,7 @@ class PartitionLog:
         """
         written = None
         for batch in encoded:
-            if written is not None:
-                yield
+            yield  # each may have a megabyte
             records = memoryview(bytearray(batch))
             try:
                 result = append_own(
