@@ -25,6 +25,7 @@ from trio_kafka.steps import Steps
 
 _FIRST_SEQUENCE: Final = 0  # what Kafka's coordinators write, although no producer stands there
 _A_STEP: Final = 100  # records that are encoded without letting others run: 1 ms
+_LOOSE: Final = 256 << 10  # bytes of a batch that may as well be several
 _LARGEST_VARINTS: Final = 20  # of a record, besides key and value
 # What clients of coordinators are told instead of what a log says.
 _TOLD: Final = {
@@ -81,7 +82,7 @@ class PartitionLog:
         for number, record in enumerate(records, 1):
             key, value = encode_record(record)
             grown = size + len(key) + len(value or b"") + _LARGEST_VARINTS
-            if not atomic and body.count and grown > limit:
+            if not atomic and body.count and grown > min(limit, _LOOSE):
                 batches.append(self._batch(body, limit))
                 body, grown = BatchBody(), grown - size + HEADER_SIZE
             size = grown
