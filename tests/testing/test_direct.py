@@ -2,7 +2,7 @@
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.plugin import Context, ProtocolError, api
 from trio_kafka.requests.parts import Parts
@@ -59,6 +59,7 @@ async def test_a_request_is_answered_once(autojump_clock: MockClock) -> None:
     direct = group()
     async with trio.open_nursery() as nursery:
         await nursery.start(direct.run)
+        await wait_all_tasks_blocked()  # until a handler is idle: then it is served at once
         client = direct.client()
         request = client.send(EchoRequest())
         with pytest.raises(RuntimeError, match="twice"):
