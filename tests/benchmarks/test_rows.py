@@ -196,8 +196,12 @@ def test_a_topic_has_its_partitions_and_settings_and_is_gone_afterwards(target: 
 
 
 def partitions(target: Target) -> int:
-    figures = figures_of(rows_of(target.broker.address, "replica-manager")[0])
-    return int(figures["partitions"] or 0)
+    """Of topics of clients: a consumer has `__consumer_offsets` made, whatever it does."""
+    [replicas], [groups] = (
+        [figures_of(row) for row in rows_of(target.broker.address, path)[:1]]
+        for path in ("replica-manager", "group-coordinator")
+    )
+    return int(replicas["partitions"] or 0) - int(groups["shards"] or 0)
 
 
 def test_the_longest_turn_is_read_from_the_tree(target: Target) -> None:

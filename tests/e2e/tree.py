@@ -18,6 +18,8 @@ Tree = list[tuple[str, str, dict[str, str]]]  # kind, name and figures
 # Of a partition whose directory is slow just then, which the machine decides, not a client.
 QUEUE = re.compile(r".*-\d+", re.DOTALL)
 
+SHARD = "__consumer_offsets-"  # what is due in a group is no request that waits
+
 
 def read_tree(broker: BrokerProcess) -> Tree:
     request = DescribeTreeRequest()
@@ -57,7 +59,8 @@ def quiet_tree(broker: BrokerProcess) -> Tree:
             "in a channel": total(tree, "channel", "depth"),
             "borrowed": total(tree, "limiter", "borrowed") - 1,
             "waiting for room": total(tree, "selector", "waiting_for_room"),
-            "timers": total([one for one in tree if one[1] == "timers"], "job", "waiting"),
+            "timers": total([one for one in tree if one[1] == "timers"], "job", "waiting")
+            - total([one for one in tree if one[1].startswith(SHARD)], "part", "timers"),
         }
         if not any(left.values()):
             return tree
