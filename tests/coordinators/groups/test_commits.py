@@ -95,6 +95,15 @@ def test_a_client_that_asks_for_a_retention_is_stored_in_the_version_that_has_it
     assert (record.version, record.value.expire_timestamp) == (1, 1_000_500)
 
 
+def test_a_retention_beyond_all_time_is_as_long_as_can_be_stored() -> None:
+    groups = driver()
+    asked = Commit(group_id="g", version=2, retention_ms=(1 << 63) - 1, topics=one(7))
+
+    groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+
+    assert groups.records[0].value.expire_timestamp == (1 << 63) - 1
+
+
 def test_metadata_that_are_too_long_are_refused_for_their_partition_alone() -> None:
     groups = driver()
     topics = [

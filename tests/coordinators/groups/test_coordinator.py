@@ -46,12 +46,12 @@ async def test_several_groups_are_asked_at_once(autojump_clock: MockClock) -> No
         groups.shard_of("c").state = State.LOADING
 
         one, other, error = groups.submit_many(
-            "X", [(name, names) for name in ("a", "b", "c")], list
+            LOOKUPS, [(name, names) for name in ("a", "b", "c")], list
         )
         assert (one, other) == (["a"], ["b"])
         assert error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
-        found = groups.submit_everywhere("X", names, list)
+        found = groups.submit_everywhere(LOOKUPS, names, list)
         assert sum(one == [] for one in found) == 47
         assert sorted(name for one in found if isinstance(one, list) for name in one) == ["a", "b"]
 

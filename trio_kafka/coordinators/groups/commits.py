@@ -23,6 +23,7 @@ NO_EPOCH: Final = -1
 DEFAULT_RETENTION: Final = -1
 _A_STEP: Final = 200  # partitions that are looked at without letting others run: 0.8 ms
 GROUP_ID_SINCE: Final = 9  # of OffsetCommit: clients know GROUP_ID_NOT_FOUND
+_LAST_MS: Final = (1 << 63) - 1  # that can be stored; Kafka counts beyond it, to before 1970
 
 
 class PartitionOffset(NamedTuple):
@@ -117,7 +118,9 @@ def _commit(
     groups: Groups, asked: Commit, effects: Effects, ticket: Ticket, now_ms: int
 ) -> Steps[Effects]:
     limit = groups.settings.offset_metadata_max_bytes
-    expires_ms = -1 if asked.retention_ms == DEFAULT_RETENTION else now_ms + asked.retention_ms
+    expires_ms = -1
+    if asked.retention_ms != DEFAULT_RETENTION:
+        expires_ms = min(now_ms + asked.retention_ms, _LAST_MS)
     version = 4 if asked.retention_ms == DEFAULT_RETENTION else 1
     codes: list[int] = []
     group_id, records = asked.group_id, effects.records

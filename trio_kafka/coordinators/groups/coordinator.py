@@ -45,6 +45,19 @@ from trio_kafka.steps import Steps
 T = TypeVar("T")
 LOOKUPS: Final = "OffsetFetch"
 COMMITS: Final = "OffsetCommit"
+WAITS: Final = (  # by what is asked: each is a purgatory in the tree
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "DescribeGroups",
+    "ListGroups",
+    "DeleteGroups",
+    "ConsumerGroupHeartbeat",
+    "ConsumerGroupDescribe",
+    COMMITS,
+    LOOKUPS,
+)
 
 
 class GroupCoordinator:
@@ -62,7 +75,7 @@ class GroupCoordinator:
         self._ground = ground
         self._want_topic = want_topic
         self._node = node.add("group-coordinator", "part", self._figures)
-        self._purgatories: dict[str, Purgatory] = {}
+        self._purgatories = {wait: Purgatory(wait, ground.timers, self._node) for wait in WAITS}
         self.classic = ClassicService(self, self._timeout_s)
         self.consumer = ConsumerService(self, self._timeout_s, ground.random_bytes)
         self.runtime = ShardRuntime(CONSUMER_OFFSETS, self._groups, ground, self._node)
@@ -121,13 +134,13 @@ class GroupCoordinator:
         timeout_s: float = inf,
     ) -> Any:
         """Have a group's shard take an event; the answer as `make` makes it, or a Delayed that
-        waits under the name `wait`.
+        waits under the name `wait`, one of WAITS.
 
         Raises KafkaError: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
         COORDINATOR_NOT_AVAILABLE (also where the answer does not come in time).
         """
         ticket = self.shard_of(group_id).ask(event)
-        return answer_of(ticket, make, self._purgatory(wait), timeout_s)
+        return answer_of(ticket, make, self._purgatories[wait], timeout_s)
 
     def submit_many(
         self,
@@ -141,26 +154,20 @@ class GroupCoordinator:
         among them.
         """
         tickets = [self._ask(group_id, event) for group_id, event in events]
-        return answer_of_all(tickets, make, self._purgatory(wait), timeout_s)
+        return answer_of_all(tickets, make, self._purgatories[wait], timeout_s)
 
     def submit_everywhere(
         self, wait: str, event: Event, make: Callable[[list[Any]], T], *, timeout_s: float = inf
     ) -> Any:
         """The same for every shard here; one that is being loaded answers with its error."""
         tickets = [shard.ask(event) for shard in self.runtime.shards.values()]
-        return answer_of_all(tickets, make, self._purgatory(wait), timeout_s)
+        return answer_of_all(tickets, make, self._purgatories[wait], timeout_s)
 
     def _ask(self, group_id: str, event: Event) -> Waiting:
         try:
             return self.shard_of(group_id).ask(event)
         except KafkaError as error:
             return Waiting(error.as_value())
-
-    def _purgatory(self, name: str) -> Purgatory:
-        found = self._purgatories.get(name)
-        if found is None:
-            found = self._purgatories[name] = Purgatory(name, self._ground.timers, self._node)
-        return found
 
     # Offsets
 
