@@ -39,9 +39,9 @@ SESSION_MS = 45_000
 REBALANCE_MS = 10_000
 
 
-def topic_id(name: str) -> TopicId:
-    """As good as chance."""
-    return TopicId(name.encode().ljust(16, b"\x00"))
+def topic_id(name: str, life: int = 0) -> TopicId:
+    """As good as chance. life: how often it was deleted: it is another topic then."""
+    return TopicId(name.encode().ljust(15, b"\x00") + bytes([life]))
 
 
 @contextmanager
@@ -68,6 +68,7 @@ class Scene:
         self.settings = GroupSettings(**settings)
         self.assignors = Assignors(self.settings.consumer_assignors)
         self.image = MetadataImage()
+        self.lives: dict[str, int] = {}
         self.epochs: dict[str, int] = {}
         self.owned: dict[str, dict[TopicId, frozenset[int]]] = {}
         self.driver: MachineDriver[Groups] = MachineDriver(self._machine)
@@ -89,12 +90,12 @@ class Scene:
         for name, size in topics.items():
             known = self.image.topics.get(name)
             if known is None:
-                records.append(TopicRecord(name=name, topic_id=topic_id(name)))
+                records.append(TopicRecord(name=name, topic_id=self.topic_id(name)))
             begin = 0 if known is None else len(known.partitions)
             records += [
                 PartitionRecord(
                     partition_id=number,
-                    topic_id=topic_id(name),
+                    topic_id=self.topic_id(name),
                     replicas=[1],
                     isr=[1],
                     leader=1,
@@ -104,7 +105,13 @@ class Scene:
         self.change(records)
 
     def delete(self, *names: str) -> None:
-        self.change([RemoveTopicRecord(topic_id=topic_id(name)) for name in names])
+        self.change([RemoveTopicRecord(topic_id=self.topic_id(name)) for name in names])
+        for name in names:
+            self.lives[name] = self.lives.get(name, 0) + 1
+
+    def topic_id(self, name: str) -> TopicId:
+        """Of the topic that has the name now, or would have it."""
+        return topic_id(name, self.lives.get(name, 0))
 
     def change(self, records: list[Any]) -> None:
         """What the metadata log says next."""

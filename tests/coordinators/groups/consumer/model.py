@@ -102,7 +102,8 @@ class Consumer:
         try:
             self.scene.beat(self.member_id, epoch=epoch, instance_id=self.instance)
         except KafkaError as error:
-            if error.code not in FENCED | UNHEARD:
+            # It may not have joined in the place of who had its instance before.
+            if error.code not in FENCED | UNHEARD | {ErrorCode.FENCED_INSTANCE_ID}:
                 raise
         self.die()
 

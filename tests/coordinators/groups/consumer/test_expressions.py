@@ -49,6 +49,20 @@ def test_a_member_joins_before_its_topics_are_known_and_gets_them_with_a_later_h
     assert scene.group.state == "Stable"
 
 
+def test_a_first_member_that_could_not_be_stored_leaves_no_search_behind() -> None:
+    scene = Scene({"a": 1})
+    scene.driver.refuse = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    with refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE):
+        scene.join("m1", regex="a")
+    scene.driver.refuse = None
+    scene.wait(0)
+
+    scene.join("m1", regex="a")
+    scene.wait(0)
+
+    assert found(scene) == {"a": ["a"]}
+
+
 def test_expressions_match_whole_names() -> None:
     scene = Scene({"a": 1, "ab": 1, "ba": 1})
     scene.join("m1", regex="a")

@@ -7,7 +7,7 @@ go; appends are refused; the broker is killed. See `model` for what a consumer i
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.coordinators.groups.consumer.kit import GROUP, Scene
@@ -181,6 +181,13 @@ class Story:
 
 
 @settings(deadline=None)
+@example("uniform", 0, [("want", 0, 5), ("refused", 0, 0)])
+@example("uniform", 0, [("beat", 0, False), ("delete", "a", 0), ("want", 0, 1), ("topic", "a", 1)])
+@example(
+    "uniform",
+    0,
+    [("beat", 3, False), ("leave", 3, True), ("begin", 3, 0), ("leave", 3, False)],
+)
 @given(
     st.sampled_from(("uniform", "range")),
     st.sampled_from((0, 1000)),

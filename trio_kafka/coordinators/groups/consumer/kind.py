@@ -184,7 +184,8 @@ class ConsumerGroups:
         epoch = self.revoking.pop(key, None)
         self.joining.discard(key)
         if not isinstance(group, ConsumerGroup):
-            return Effects()  # deleted, or of another kind by now
+            self.searches.pop(str(key[1]), None)
+            return Effects()  # deleted, of another kind by now, or it could not be written
         act = self.act(group, now_ms)
         if key[0] == REGEX:
             return expressions.go_on(act)
