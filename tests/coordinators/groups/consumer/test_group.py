@@ -72,6 +72,8 @@ def test_offsets_are_fetched_by_members_and_by_whoever_says_nothing(scene: Scene
     group = scene.group
 
     group.validate_fetch(None, -1)
+    with refusal(UNKNOWN):
+        group.validate_fetch(None, 0)
     group.validate_fetch("m1", 2)
     with refusal(ErrorCode.STALE_MEMBER_EPOCH):
         group.validate_fetch("m1", 1)
@@ -157,3 +159,12 @@ def test_a_static_member_that_is_dropped_does_not_take_its_successors_place(scen
     assert group.static_member("i") is group.by_id["y"]
     assert group.static_member(None) is None
     assert group.target_of(Member(member_id="z", instance_id="new")) == {}
+
+
+def test_who_is_dropped_owns_nothing_any_more(scene: Scene) -> None:
+    group = scene.group
+    assert group.epochs
+
+    group.drop("m1")
+
+    assert group.epochs == {}

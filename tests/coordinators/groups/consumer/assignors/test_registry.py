@@ -1,9 +1,17 @@
 """Which assignors members can ask for, and which one a group gets."""
 
+from inspect import isgenerator
+
 import pytest
 
-from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
-from trio_kafka.coordinators.groups.consumer.assignors.spec import GroupAssignment, GroupSpec
+from trio_kafka.coordinators.groups.consumer.assignors.registry import BUILTIN, Assignors
+from trio_kafka.coordinators.groups.consumer.assignors.spec import (
+    Assignor,
+    GroupAssignment,
+    GroupSpec,
+    MemberSpec,
+)
+from trio_kafka.model import TopicId
 
 
 class Mine:
@@ -92,3 +100,15 @@ def test_most_members_decide_and_the_first_of_the_setting_between_equals() -> No
     assert assignors.preferred({"range": 2, "uniform": 2}) == "uniform"
     assert assignors.preferred({"range": 3, "uniform": 2, "gone": 9}) == "range"
     assert assignors.preferred({"gone": 9}) == "uniform"
+
+
+@pytest.mark.parametrize("assignor", BUILTIN, ids=lambda assignor: assignor.name)
+@pytest.mark.parametrize("homogeneous", [True, False], ids=["alike", "different"])
+def test_who_is_built_in_pauses_now_and_then(assignor: Assignor, homogeneous: bool) -> None:
+    topics = {TopicId(bytes([number]) * 16): 50 for number in range(40)}
+    members = {f"m{number}": MemberSpec(topics=topics) for number in range(50)}
+
+    steps = assignor.assign(GroupSpec(members=members, homogeneous=homogeneous))
+
+    assert isgenerator(steps)
+    assert 3 <= len(list(steps)) <= 2_000 / 10
