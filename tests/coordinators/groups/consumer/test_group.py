@@ -45,6 +45,8 @@ def test_members_commit_in_their_epoch_and_strangers_where_nobody_is(scene: Scen
     scene.leave("m1")
     group.validate_commit("", None, -1, 9, offsets(0))
     with refusal(UNKNOWN):
+        group.validate_commit("", None, 0, 9, offsets(0))
+    with refusal(UNKNOWN):
         group.validate_commit("m1", None, 2, 9, offsets(0))
 
 

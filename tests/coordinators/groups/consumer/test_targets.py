@@ -4,6 +4,7 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from tests.coordinators.groups.consumer.kit import GROUP, Scene, refusal, topic_id
 from trio_kafka.coordinators.groups.consumer.assignors.spec import (
@@ -168,3 +169,15 @@ def test_a_member_counts_with_what_it_asks_for_now() -> None:
     member = scene.group.by_id["m1"]
 
     assert preferred_assignor(act, member, member) == "uniform"
+
+
+def test_who_asks_for_another_one_no_longer_counts_for_the_first() -> None:
+    scene = Scene({"a": 2})
+    scene.join("m1", "a", assignor="uniform")
+    scene.join("m2", "a", assignor="range")
+    act = scene.kind.act(scene.group, scene.driver.now_ms)
+    member = scene.group.by_id["m1"]
+
+    assert preferred_assignor(act, member, member) == "uniform"
+    assert preferred_assignor(act, member, evolve(member, assignor="range")) == "range"
+    assert preferred_assignor(act, member, evolve(member, assignor=None)) == "range"

@@ -62,6 +62,17 @@ def test_members_go_over_one_by_one_and_nothing_is_read_twice() -> None:
     assert sum(len(scene.has(name)["a"]) for name in ("new", "new1", "new2")) == 4
 
 
+def test_its_epochs_go_on_where_its_generations_were() -> None:
+    scene = Scene({"a": 4})
+    one, _ = two(scene)
+    classic_group(scene).generation = 7
+
+    joined = scene.join("new", "a")
+
+    assert joined.epoch == scene.group.epoch == 8
+    assert scene.group.by_id[one.member_id].epoch == 7
+
+
 def test_who_waits_in_the_classic_group_is_told_to_join_again() -> None:
     scene = Scene({"a": 4})
     one, _ = two(scene)
