@@ -26,7 +26,7 @@ run: .venv/run.stamp
 	$(BIN)/trio-kafka start --embedded
 
 test: .venv/test.stamp
-	$(BIN)/pytest -n 2 $(ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
 
 test-long: .venv/test.stamp
 	$(BIN)/pytest --sizes long $(ARGS)
