@@ -10,10 +10,10 @@ from trio_kafka.records.batch import Record, encode_batch, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import (
     HEADER_SIZE,
+    STAMP,
     check_crc,
     iterate_headers,
     read_header,
-    stamp,
     stamp_append_time,
 )
 
@@ -110,7 +110,8 @@ def test_an_unknown_codec_is_corrupt() -> None:
 def test_the_leaders_stamp_changes_offset_and_epoch_and_no_checksum() -> None:
     log = bytearray(BATCH * 2)
 
-    stamp(memoryview(log), len(BATCH), 1 << 40, 7)
+    length = read_header(log, len(BATCH)).length
+    STAMP.pack_into(log, len(BATCH), 1 << 40, length, 7)
 
     header = read_header(log, len(BATCH))
     assert (header.base_offset, header.last_offset, header.leader_epoch) == (2**40, 2**40 + 1, 7)

@@ -24,11 +24,7 @@ from trio_kafka.log.rolling import Rolling
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.model import TopicId, TopicPartition
-from trio_kafka.records.header import (
-    BatchHeader,
-    stamp,
-    stamp_append_time,
-)
+from trio_kafka.records.header import STAMP, BatchHeader, stamp_append_time
 from trio_kafka.world.protocols import Directory, World
 
 _NO_TIME: Final = -1
@@ -209,7 +205,7 @@ class Log:
         first = offset = self.end_offset
         position = 0
         for header in headers:
-            stamp(records, position, offset, leader_epoch)
+            STAMP.pack_into(records, position, offset, header.length, leader_epoch)
             header.base_offset = offset
             header.leader_epoch = leader_epoch
             if append_time:

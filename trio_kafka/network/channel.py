@@ -12,7 +12,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.introspect.channels import ChannelStatistics, Counts, Receiver, Sender, open_channel
+from trio_kafka.introspect.channels import ChannelStatistics, Receiver, Sender, open_channel
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network.request import Request
 from trio_kafka.purgatory import Delayed
@@ -28,6 +28,8 @@ _WAKE: Final = Wake()
 class RequestChannel:
     """Bounded in requests (`queued.max.requests`); completions are bounded by the requests that are
     parked. `elapsed` is the clock of the requests' stamps.
+
+    counts: of the requests. completions: the lane.
     """
 
     def __init__(
@@ -38,8 +40,8 @@ class RequestChannel:
         self._receive: Receiver[Request | Wake]
         self._send, self._receive = open_channel(bound, node, "requests", self._age_s)
         self._elapsed = elapsed
-        self._counts = self._send.counts
-        self._completions: deque[Delayed] = deque()
+        self.counts = self._send.counts
+        self.completions: deque[Delayed] = deque()
         self._completed = self._most_completions = 0
         self._refused: deque[Callable[[], None]] = deque()
 
@@ -48,8 +50,8 @@ class RequestChannel:
         """Nothing waits and a handler does: whoever brings a request may serve it in that handler's
         stead.
         """
-        counts = self._counts
-        return counts.idle > 0 and not counts.queued and not self._completions
+        counts = self.counts
+        return counts.idle > 0 and not counts.queued and not self.completions
 
     def offer(self, request: Request) -> None:
         """Hand over a request. Raises trio.WouldBlock when the channel is full."""
@@ -61,24 +63,24 @@ class RequestChannel:
 
     def call_next(self) -> None:
         """Whoever was called had no use for the room: it is the next one's."""
-        if self._refused and self._counts.queued < self._counts.bound:
+        if self._refused and self.counts.queued < self.counts.bound:
             self._refused.popleft()()
 
     def complete(self, delayed: Delayed) -> None:
         """The lane of completions: never waits, never refuses."""
-        completions = self._completions
+        completions = self.completions
         completions.append(delayed)
         self._completed += 1
         if len(completions) > self._most_completions:  # noqa: PLR1730 - max() costs more
             self._most_completions = len(completions)
-        if self._counts.idle and len(self._completions) == 1:
+        if self.counts.idle and len(self.completions) == 1:
             self._send.send_nowait(_WAKE)  # a receiver waits: this cannot fail
 
     def take_nowait(self) -> Request | Delayed | None:
         """The next item, completions first; None when nothing waits."""
         while True:
-            if self._completions:
-                return self._completions.popleft()
+            if self.completions:
+                return self.completions.popleft()
             try:
                 item = self._receive.receive_nowait()
             except trio.WouldBlock:
@@ -91,8 +93,8 @@ class RequestChannel:
     async def take(self) -> Request | Delayed:
         """Wait for the next item; does not let other tasks run when there is one already."""
         while True:
-            if self._completions:
-                return self._completions.popleft()
+            if self.completions:
+                return self.completions.popleft()
             item = await self._receive.receive()
             if isinstance(item, Request):
                 if self._refused:
@@ -101,24 +103,19 @@ class RequestChannel:
 
     def pass_on(self) -> None:
         """For a handler that takes no more: it may have been woken for more than it took."""
-        if self._completions and self._counts.idle:
+        if self.completions and self.counts.idle:
             self._send.send_nowait(_WAKE)
-
-    @property
-    def counts(self) -> Counts:
-        """Of the requests, and of the handlers that wait for one."""
-        return self._counts
 
     def statistics(self) -> ChannelStatistics:
         """Of the requests."""
-        return self._counts.statistics()
+        return self.counts.statistics()
 
     def _age_s(self, item: Request | Wake) -> float | None:
         return self._elapsed() - item.stamps.received if isinstance(item, Request) else None
 
     def _lane_figures(self) -> Figures:
         return {
-            "completions": len(self._completions),
+            "completions": len(self.completions),
             "most_completions": self._most_completions,
             "completed": self._completed,
             "refused": len(self._refused),

@@ -45,7 +45,7 @@ class Processor:
         self.name = name
         self.listener = listener
         self._shared = shared
-        self._channel = shared.channel
+        self._requests, self._completions = shared.channel.counts, shared.channel.completions
         self._handlers = shared.handlers
         self._turn = shared.turn
         self._elapsed = shared.turn.elapsed
@@ -246,7 +246,8 @@ class Processor:
     def _pass_on(self, connection: Connection, request: Request) -> None:
         """Serve it in the stead of an idle handler, or hand it over."""
         self._served += 1
-        if self._channel.idle:
+        waiting, completions = self._requests, self._completions
+        if waiting.idle and not waiting.queued and not completions:  # the channel is idle
             self._inline = True
             try:
                 if self._handlers.perform(request):

@@ -29,7 +29,6 @@ from trio_kafka.records.header import (
     corrupt,
     iterate_headers,
     read_header,
-    stamp,
     stamp_append_time,
 )
 from trio_kafka.records.varint import encode_varint, read_varint
@@ -47,7 +46,6 @@ __all__ = [
     "iterate_headers",
     "read_header",
     "read_records",
-    "stamp",
     "stamp_append_time",
 ]
 

@@ -33,11 +33,12 @@ NO_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 _SEQUENCES: Final = 1 << 31
 
-_STAMP_EPOCH: Final = struct.Struct(">i")
+# Base offset, length (as it is) and leader epoch: what a leader writes into a batch, in place. All
+# of them are outside of the CRC.
+STAMP: Final = struct.Struct(">qii")
 _STAMP_OFFSET: Final = struct.Struct(">q")
 _STAMP_CRC: Final = struct.Struct(">I")
 _STAMP_ATTRIBUTES: Final = struct.Struct(">h")
-_EPOCH_AT: Final = 12
 _MAGIC_AT: Final = 16
 _CRC_AT: Final = 17
 CRC_FROM: Final = 21  # what the checksum covers
@@ -175,14 +176,6 @@ def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
     found = checksum(buffer, position, header)
     if found != header.crc:
         raise corrupt(f"crc {found:08x} of the batch at position {position}, want {header.crc:08x}")
-
-
-def stamp(
-    buffer: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int
-) -> None:
-    """Write what the leader gives a batch, in place; both fields are outside of the CRC."""
-    _STAMP_OFFSET.pack_into(buffer, position, base_offset)
-    _STAMP_EPOCH.pack_into(buffer, position + _EPOCH_AT, leader_epoch)
 
 
 def stamp_append_time(

@@ -401,9 +401,10 @@ class ReplicaManager:
 
     def _changed(self, key: object) -> None:
         """key: a Partition, its `loss`, or an append of its queue that had its turn."""
-        for purgatory in (self.produce, self.fetch):
-            if key in purgatory.watchers:
-                purgatory.mark(key)
+        if key in self.produce.watchers:
+            self.produce.mark(key)
+        if key in self.fetch.watchers:
+            self.fetch.mark(key)
 
     def figures(self) -> Figures:
         partitions = self.partitions
