@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 
@@ -79,6 +80,22 @@ def test_what_fails_is_finished_with_its_error_and_gone() -> None:
 
     assert isinstance(bench.answers[0], ZeroDivisionError)
     assert bench.is_empty
+
+
+def test_an_error_that_is_the_answer_keeps_no_frames() -> None:
+    """They know the answer, and with it each other."""
+    bench = Bench()
+
+    def refuse(timed_out: bool) -> Any:
+        raise KafkaError(ErrorCode.NOT_COORDINATOR, str(timed_out))
+
+    bench.delay("a", try_complete=refuse)
+    bench.purgatory.mark("a")
+    bench.serve()
+
+    (answer,) = bench.answers
+    assert answer.code is ErrorCode.NOT_COORDINATOR
+    assert answer.__traceback__ is None
 
 
 def test_no_answer_at_the_deadline_is_an_error() -> None:

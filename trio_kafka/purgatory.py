@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn, Protocol
 import trio
 from attrs import define, field
 
+from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 
 NO_ANSWER: Final = object()  # says of an operation: it is done, and nobody is to be told
@@ -222,6 +223,8 @@ class Purgatory:
             answer = delayed.try_complete(delayed.timed_out)
             if answer is None and delayed.timed_out:
                 raise RuntimeError(f"{self.name}: no answer at the deadline")
+        except KafkaError as error:
+            answer = error.as_value()  # a traceback would know this frame, which knows the answer
         except Exception as error:  # noqa: BLE001 - whoever registered it answers for it
             answer = error
         if answer is None:

@@ -79,3 +79,15 @@ async def test_what_does_not_come_in_time_is_an_error(autojump_clock: MockClock)
     )
     ticket.give(5)  # nobody waits any more
     assert len(place.told) == 2
+
+
+async def test_who_has_an_answer_does_not_know_what_waits_for_the_others() -> None:
+    place, there, wanting = Place(), Waiting(1), Waiting()
+
+    place.park(answer_of_all([there, wanting], list, place.purgatory, 1.0))
+    assert there.delayed is None
+    assert wanting.delayed is not None
+
+    wanting.give(2)
+    assert wanting.delayed is None
+    assert place.told == [[1, 2]]

@@ -70,7 +70,8 @@ def answer_of_all(
     deadline = trio.current_time() + timeout_s
     delayed = Delayed(tuple(tickets), deadline, try_complete, purgatory=purgatory)
     for ticket in tickets:
-        ticket.delayed = delayed
+        if ticket.answer is NOT_YET:  # whoever has it gives it up again
+            ticket.delayed = delayed
     return delayed
 
 
