@@ -1,11 +1,12 @@
 """The brokers that are measured: started here, or running already on this machine."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from attrs import frozen
 
@@ -73,8 +74,25 @@ def started(name: str, directory: Path, *settings: str) -> Iterator[Broker]:
 
 
 def unwind_on_sigterm() -> None:
-    """Make SIGTERM end this program as an exit does: brokers that it started end before it."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    """Make SIGTERM end this program as an exit does: brokers that it started end before it.
+
+    An extension in C may make another exception of the exit that comes while it runs: that ends the
+    program, too, and with the status of the signal.
+    """
+    told: list[int] = []
+
+    def end(number: int, _frame: object) -> None:
+        told.append(number)
+        sys.exit(128 + number)
+
+    def report(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
+        sys.__excepthook__(kind, error, traceback)
+        if told:
+            sys.stderr.flush()
+            os._exit(128 + told[0])  # a hook cannot exit; all blocks have ended by now
+
+    signal.signal(signal.SIGTERM, end)
+    sys.excepthook = report
 
 
 def running(text: str) -> Broker:
