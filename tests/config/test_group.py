@@ -7,8 +7,8 @@ import pytest
 
 from trio_kafka.config.dynamic import Layers
 from trio_kafka.config.group import (
-    GROUP_SETTINGS,
     default_group_list,
+    group_settings,
     group_values,
     validate_group_configs,
 )
@@ -26,12 +26,12 @@ def layers(**settings: str) -> Layers:
 
 
 def test_the_settings_are_those_of_kafka() -> None:
-    assert sorted(GROUP_SETTINGS) == sorted(GROUP)
+    assert sorted(group_settings()) == sorted(GROUP)
 
 
 @pytest.mark.parametrize("name", sorted(GROUP))
 def test_a_setting_is_what_kafka_says(name: str) -> None:
-    setting, fact = GROUP_SETTINGS[name], GROUP[name]
+    setting, fact = group_settings()[name], GROUP[name]
 
     assert setting.kind.name.lower() == fact["type"]
     assert setting.show(setting.default) == fact["default"]

@@ -12,6 +12,7 @@ from trio_kafka.config.setting import (
     int16,
     int32,
     int64,
+    like,
     setting,
     settings_of,
     string,
@@ -50,6 +51,25 @@ def test_a_settings_name_is_the_fields_with_dots():
     ]
     assert EXAMPLE["max.wait.ms"].field == "max_wait_ms"
     assert EXAMPLE["max.wait.ms"].update is Update.PER_BROKER
+
+
+def test_a_setting_like_another_one_is_the_same_but_for_what_is_said():
+    @frozen(kw_only=True)
+    class Alike:
+        wait_ms: int = like(EXAMPLE["max.wait.ms"])
+        own_level: int = like(EXAMPLE["level"], default=5, doc="Own.")
+        own_codec: str = like(EXAMPLE["codec"], server=(("codec", 1),))
+
+    wait, level, codec = settings_of(Alike).values()
+
+    assert (wait.kind, wait.default, wait.doc, wait.low) == (Kind.LONG, 500, "How long.", 0)
+    assert wait.update is Update.READ_ONLY
+    assert (level.default, level.doc, level.low, level.high, level.also) == (5, "Own.", 1, 9, (-1,))
+    assert (codec.name, codec.choices, codec.server) == (
+        "own.codec",
+        ("gzip", "zstd"),
+        (("codec", 1),),
+    )
 
 
 @pytest.mark.parametrize(

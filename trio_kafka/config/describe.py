@@ -20,7 +20,7 @@ from trio_kafka.config.dynamic import (
     update_of,
     value_of,
 )
-from trio_kafka.config.group import GROUP_SETTINGS, group_values, is_group_setting
+from trio_kafka.config.group import group_settings, group_values, is_group_setting
 from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_config
 from trio_kafka.config.values import Kind, Value
@@ -85,7 +85,7 @@ def describe_group(
             own_synonyms(setting, own, broker, Source.GROUP),
             read_only=False,
         )
-        for _, setting in _chosen(GROUP_SETTINGS, names, own)
+        for _, setting in _chosen(group_settings(), names, own)
     ]
 
 

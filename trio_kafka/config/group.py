@@ -1,27 +1,27 @@
 """The settings that a group of consumers may have of its own, over those of the broker.
 
-Most have a broker setting that gives their default, `group.` before the name, and some have bounds
-there as well (`group.consumer.min.session.timeout.ms`). Nothing obeys those of share and streams
-groups yet. Source: KIP-848, KIP-932, KIP-1071; Apache Kafka 4.4.0.
+Most are a broker's setting, `group.` before the name, for one group: declared there, with a default
+that is the broker's, and some with bounds there as well (`group.consumer.min.session.timeout.ms`).
+Nothing obeys those of share and streams groups yet. Source: KIP-848, KIP-932, KIP-1071; Apache
+Kafka 4.4.0.
 """
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from trio_kafka.config.catalogue import setting_of
+from trio_kafka.config.catalogue import every_setting, setting_of
 from trio_kafka.config.dynamic import Layers, value_of
 from trio_kafka.config.setting import (
     ConfigError,
     Setting,
+    Update,
     boolean,
-    int32,
-    int64,
     settings_of,
     string,
-    texts,
 )
 from trio_kafka.config.values import Kind, Value
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -32,10 +32,6 @@ _SESSION: Final = "session.timeout.ms"
 _HEARTBEAT: Final = "heartbeat.interval.ms"
 
 
-def _of(name: str) -> tuple[tuple[str, int], ...]:
-    return ((f"group.{name}", 1),)
-
-
 def _check_reset(text: str) -> None:
     if not _RESET.fullmatch(text):
         raise ValueError(f"{text!r} is none of latest, earliest, by_duration:PnDTnHnMn.nS")
@@ -43,156 +39,62 @@ def _check_reset(text: str) -> None:
 
 @frozen(kw_only=True)
 class GroupConfig:
-    """One field a setting: `consumer.session.timeout.ms` is `consumer_session_timeout_ms`."""
+    """Those that are no broker's setting of the same type: one field a setting."""
 
-    consumer_assignment_interval_ms: int = int32(
-        1000,
-        "Pause between two assignments of the group.",
-        low=0,
-        server=_of("consumer.assignment.interval.ms"),
-    )
-    consumer_assignor_offload_enable: bool = boolean(
-        True,
-        "Assignments are computed beside the coordinator.",
-        internal=True,
-        server=_of("consumer.assignor.offload.enable"),
-    )
-    consumer_heartbeat_interval_ms: int = int32(
-        5000,
-        "How often a member says that it lives.",
-        low=1,
-        server=_of("consumer.heartbeat.interval.ms"),
-    )
-    consumer_session_timeout_ms: int = int32(
-        45000,
-        "A member that is silent for so long is removed.",
-        low=1,
-        server=_of("consumer.session.timeout.ms"),
-    )
     errors_deadletterqueue_copy_record_enable: bool = boolean(
         False, "Records that are put aside are copied whole."
     )
     errors_deadletterqueue_topic_name: str = string(
         "", "Where records go that nobody could process."
     )
-    share_assignment_interval_ms: int = int32(
-        1000,
-        "Pause between two assignments of the share group.",
-        low=0,
-        server=_of("share.assignment.interval.ms"),
-    )
-    share_assignor_offload_enable: bool = boolean(
-        True,
-        "Assignments are computed beside the coordinator.",
-        internal=True,
-        server=_of("share.assignor.offload.enable"),
-    )
     share_auto_offset_reset: str = string(
         "latest", "Where a share group begins to read.", check=_check_reset
-    )
-    share_delivery_count_limit: int = int32(
-        5,
-        "How often a record is tried.",
-        low=2,
-        server=_of("share.delivery.count.limit"),
-    )
-    share_heartbeat_interval_ms: int = int32(
-        5000,
-        "How often a member says that it lives.",
-        low=1,
-        server=_of("share.heartbeat.interval.ms"),
     )
     share_isolation_level: str = string(
         "read_uncommitted",
         "Whether records of transactions are read before they are committed.",
         choices=("read_committed", "read_uncommitted"),
     )
-    share_partition_max_record_locks: int = int32(
-        2000,
-        "The most records of a partition that are locked at once.",
-        low=100,
-        server=_of("share.partition.max.record.locks"),
-    )
-    share_record_lock_duration_ms: int = int32(
-        30000,
-        "How long a record is locked for who works on it.",
-        low=1000,
-        server=_of("share.record.lock.duration.ms"),
-    )
     share_renew_acknowledge_enable: bool = boolean(
         True, "Whoever works on a record may ask for more time."
     )
-    share_session_timeout_ms: int = int32(
-        45000,
-        "A member that is silent for so long is removed.",
-        low=1,
-        server=_of("share.session.timeout.ms"),
-    )
-    streams_acceptable_recovery_lag: int = int64(
-        10000,
-        "How far behind a task may be that counts as caught up.",
-        low=0,
-        internal=True,
-        server=_of("streams.acceptable.recovery.lag"),
-    )
-    streams_assignment_interval_ms: int = int32(
-        1000,
-        "Pause between two assignments of the streams group.",
-        low=0,
-        server=_of("streams.assignment.interval.ms"),
-    )
     streams_assignor_name: str | None = string(
-        None, "The assignor of the streams group.", server=_of("streams.assignors")
-    )
-    streams_assignor_offload_enable: bool = boolean(
-        True,
-        "Assignments are computed beside the coordinator.",
-        internal=True,
-        server=_of("streams.assignor.offload.enable"),
-    )
-    streams_heartbeat_interval_ms: int = int32(
-        5000,
-        "How often a member says that it lives.",
-        low=1,
-        server=_of("streams.heartbeat.interval.ms"),
-    )
-    streams_initial_rebalance_delay_ms: int = int32(
-        3000,
-        "How long a new streams group waits for more members.",
-        low=0,
-        server=_of("streams.initial.rebalance.delay.ms"),
-    )
-    streams_num_standby_replicas: int = int32(
-        0, "Standby tasks of each task.", low=0, server=_of("streams.num.standby.replicas")
-    )
-    streams_num_warmup_replicas: int = int32(
-        2,
-        "Warm-up tasks at once.",
-        low=0,
-        internal=True,
-        server=_of("streams.num.warmup.replicas"),
-    )
-    streams_rack_aware_assignment_tags: tuple[str, ...] = texts(
-        (),
-        "Tags by which standby tasks are spread.",
-        server=_of("streams.rack.aware.assignment.tags"),
-    )
-    streams_session_timeout_ms: int = int32(
-        45000,
-        "A member that is silent for so long is removed.",
-        low=1,
-        server=_of("streams.session.timeout.ms"),
-    )
-    streams_task_offset_interval_ms: int = int32(
-        60000,
-        "How often members tell how far their tasks are.",
-        low=1,
-        internal=True,
-        server=_of("streams.task.offset.interval.ms"),
+        None,
+        "The assignor of the streams group.",
+        server=(("group.streams.assignors", 1),),
     )
 
 
-GROUP_SETTINGS: Final = settings_of(GroupConfig)
+# Those that are a broker's setting, `group.` before the name, for one group.
+_OF_BROKER: Final = """
+    consumer.assignment.interval.ms consumer.assignor.offload.enable
+    consumer.heartbeat.interval.ms consumer.session.timeout.ms
+    share.assignment.interval.ms share.assignor.offload.enable share.delivery.count.limit
+    share.heartbeat.interval.ms share.partition.max.record.locks share.record.lock.duration.ms
+    share.session.timeout.ms
+    streams.acceptable.recovery.lag streams.assignment.interval.ms streams.assignor.offload.enable
+    streams.heartbeat.interval.ms streams.initial.rebalance.delay.ms streams.num.standby.replicas
+    streams.num.warmup.replicas streams.rack.aware.assignment.tags streams.session.timeout.ms
+    streams.task.offset.interval.ms
+"""
+
+
+@cache
+def group_settings() -> Mapping[str, Setting]:
+    """All settings that a group may have, by name, in its order.
+
+    Made when they are asked for: those of share and streams groups come from tables that a start
+    does without.
+    """
+    broker = every_setting()
+    of_broker = {name: _of_broker(name, broker[f"group.{name}"]) for name in _OF_BROKER.split()}
+    return dict(sorted({**settings_of(GroupConfig), **of_broker}.items()))
+
+
+def _of_broker(name: str, broker: Setting) -> Setting:
+    # A group's number has no upper bound of its own: the broker's `max` is one, and may change.
+    server = ((broker.name, 1),)
+    return evolve(broker, name=name, server=server, update=Update.READ_ONLY, high=None)
 
 
 def group_values(given: Mapping[str, str], broker: Layers) -> dict[str, Value]:
@@ -201,12 +103,12 @@ def group_values(given: Mapping[str, str], broker: Layers) -> dict[str, Value]:
     What cannot be read counts as not given. A number outside of the broker's bounds, which may be
     others by now, counts as the nearest that lies within.
     """
-    return {name: _value(setting, given, broker) for name, setting in GROUP_SETTINGS.items()}
+    return {name: _value(setting, given, broker) for name, setting in group_settings().items()}
 
 
 def default_group_list(name: str) -> str | None:
     """What APPEND and SUBTRACT begin with where nothing is set; None: it is no list."""
-    setting = GROUP_SETTINGS.get(name)
+    setting = group_settings().get(name)
     if setting is None or setting.kind is not Kind.LIST:
         return None
     return setting.show(setting.default) or ""
@@ -215,7 +117,7 @@ def default_group_list(name: str) -> str | None:
 def is_group_setting(name: str, text: str) -> bool:
     """Whether that is one, and can be read."""
     try:
-        GROUP_SETTINGS[name].parse(text)
+        group_settings()[name].parse(text)
     except (ConfigError, KeyError):
         return False
     return True
@@ -243,9 +145,9 @@ def validate_group_configs(configs: Mapping[str, str], broker: Layers) -> None:
     """
     try:
         for name, text in configs.items():
-            if name not in GROUP_SETTINGS:
+            if name not in group_settings():
                 raise ConfigError(name, "is no setting of groups")
-            _check_bounds(name, GROUP_SETTINGS[name].parse(text), broker)
+            _check_bounds(name, group_settings()[name].parse(text), broker)
         values = group_values(configs, broker)
         for kind in _KINDS:
             session, heartbeat = f"{kind}.{_SESSION}", f"{kind}.{_HEARTBEAT}"

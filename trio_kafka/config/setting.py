@@ -24,6 +24,11 @@ _UNITS: Final = {
     "messages": "messages",
 }
 _METADATA: Final = "setting"
+# What a setting has in common with one that is declared `like` it.
+_SAME: Final = (
+    *("kind", "default", "doc", "low", "high", "also"),
+    *("choices", "any_case", "not_empty", "internal", "check"),
+)
 
 
 class Update(Enum):
@@ -190,6 +195,14 @@ def java_class(default: str | None, doc: str, **facts: Any) -> Any:
 def password(default: str | None, doc: str, **facts: Any) -> Any:
     """A secret: its value is never shown."""
     return setting(Kind.PASSWORD, default, doc, **facts)
+
+
+def like(other: Setting, **differing: Any) -> Any:
+    """A field that is a setting of the type, default and bounds of another one, but for what is
+    said; where it may be changed, and what else gives its value, the other one does not say.
+    """
+    same = {name: getattr(other, name) for name in _SAME}
+    return setting(**{**same, **differing})
 
 
 @cache

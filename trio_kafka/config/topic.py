@@ -1,7 +1,8 @@
 """A topic's settings: each given with the topic, or taken from the broker's setting for it.
 
-Source: Apache Kafka 4.4.0, also for which broker settings give a topic's default, in which order,
-and with which factor (hours to milliseconds).
+Most are declared as the broker's setting is: type, bounds and words are said once, there. Source:
+Apache Kafka 4.4.0, also for which broker settings give a topic's default, in which order, and with
+which factor (hours to milliseconds).
 """
 
 import re
@@ -16,18 +17,18 @@ from trio_kafka.config.setting import (
     ConfigError,
     Setting,
     boolean,
-    double,
     int32,
-    int64,
+    like,
     settings_of,
-    string,
     texts,
 )
+from trio_kafka.config.values import MAX_LONG
 from trio_kafka.errors import ErrorCode, KafkaError
 
-_MAX_LONG = 2**63 - 1
-_MINUTES = 60_000
-_HOURS = 3_600_000
+_BROKER: Final = settings_of(BrokerConfig)
+_MINUTES: Final = 60_000
+_HOURS: Final = 60 * _MINUTES
+_DAYS: Final = 24 * _HOURS
 _REPLICA: Final = re.compile(r"[0-9]+:[0-9]+")
 
 
@@ -39,198 +40,86 @@ def _check_replicas(items: tuple[str, ...]) -> None:
             raise ValueError(f"{item!r} is no PARTITION:BROKER, and the list is not '*'")
 
 
-def _from(*names: str | tuple[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, 1) if isinstance(name, str) else name for name in names)
+def _of_broker(*names: str | tuple[str, int], **differing: Any) -> Any:
+    """A field that is, for one topic, the broker's setting named first, but for what differs.
+
+    names: those that give its default, each with its factor where that is not 1; the first one that
+    is set counts.
+    """
+    server = tuple((name, 1) if isinstance(name, str) else name for name in names)
+    return like(_BROKER[server[0][0]], server=server, **differing)
 
 
 @frozen(kw_only=True)
 class TopicConfig:
     """The settings that are in force for one topic."""
 
-    cleanup_policy: tuple[str, ...] = texts(
-        ("delete",),
-        "What becomes of old records; empty: they stay.",
-        choices=("compact", "delete"),
-        server=_from("log.cleanup.policy"),
+    cleanup_policy: tuple[str, ...] = _of_broker(
+        "log.cleanup.policy", doc="What becomes of old records; empty: they stay."
     )
-    compression_gzip_level: int = int32(
-        -1,
-        "Level of gzip; -1: its own default.",
-        low=1,
-        high=9,
-        also=(-1,),
-        server=_from("compression.gzip.level"),
-    )
-    compression_lz4_level: int = int32(
-        9, "Level of lz4.", low=1, high=17, server=_from("compression.lz4.level")
-    )
-    compression_type: str = string(
-        "producer",
-        "The codec that batches are stored with.",
-        choices=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
-        server=_from("compression.type"),
-    )
-    compression_zstd_level: int = int32(
-        3, "Level of zstd.", low=-131072, high=22, server=_from("compression.zstd.level")
-    )
-    delete_retention_ms: int = int64(
-        86400000,
-        "How long a compacted topic shows a deletion.",
-        low=0,
-        server=_from("log.cleaner.delete.retention.ms"),
-    )
+    compression_gzip_level: int = _of_broker("compression.gzip.level")
+    compression_lz4_level: int = _of_broker("compression.lz4.level")
+    compression_type: str = _of_broker("compression.type")
+    compression_zstd_level: int = _of_broker("compression.zstd.level")
+    delete_retention_ms: int = _of_broker("log.cleaner.delete.retention.ms")
     errors_deadletterqueue_group_enable: bool = boolean(
         False, "This topic takes records that share groups could not deliver."
     )
-    file_delete_delay_ms: int = int64(
-        60000,
-        "How long the files of a deleted segment stay.",
-        low=0,
-        server=_from("log.segment.delete.delay.ms"),
-    )
-    flush_messages: int = int64(
-        _MAX_LONG,
-        "The log is synced after so many records.",
-        low=1,
-        server=_from("log.flush.interval.messages"),
-    )
-    flush_ms: int = int64(
-        _MAX_LONG,
-        "The log is synced after so long.",
-        low=0,
-        server=_from("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+    file_delete_delay_ms: int = _of_broker("log.segment.delete.delay.ms")
+    flush_messages: int = _of_broker("log.flush.interval.messages")
+    flush_ms: int = _of_broker(
+        "log.flush.interval.ms", "log.flush.scheduler.interval.ms", default=MAX_LONG, low=0
     )
     follower_replication_throttled_replicas: tuple[str, ...] = texts(
         (), "Followers that are throttled: PARTITION:BROKER, or *.", check=_check_replicas
     )
-    index_interval_bytes: int = int32(
-        4096,
-        "Bytes of records for one entry of an index.",
-        low=0,
-        server=_from("log.index.interval.bytes"),
-    )
+    index_interval_bytes: int = _of_broker("log.index.interval.bytes")
     internal_segment_bytes: int | None = int32(
         None, "Size of a segment, without a lower bound: for tests.", internal=True
     )
     leader_replication_throttled_replicas: tuple[str, ...] = texts(
         (), "Leaders that are throttled: PARTITION:BROKER, or *.", check=_check_replicas
     )
-    local_retention_bytes: int = int64(
-        -2,
-        "As retention.bytes, of a tiered topic here; -2: the same.",
-        low=-2,
-        server=_from("log.local.retention.bytes"),
+    local_retention_bytes: int = _of_broker(
+        "log.local.retention.bytes", doc="As retention.bytes, of a tiered topic here; -2: the same."
     )
-    local_retention_ms: int = int64(
-        -2,
-        "As retention.ms, of a tiered topic here; -2: the same.",
-        low=-2,
-        server=_from("log.local.retention.ms"),
+    local_retention_ms: int = _of_broker(
+        "log.local.retention.ms", doc="As retention.ms, of a tiered topic here; -2: the same."
     )
-    max_compaction_lag_ms: int = int64(
-        _MAX_LONG,
-        "A record older than this is compacted.",
-        low=1,
-        server=_from("log.cleaner.max.compaction.lag.ms"),
-    )
-    max_decompressed_message_bytes: int = int32(
-        2147483639,
-        "The largest batch after decompression.",
-        low=1,
-        high=2147483639,
-        server=_from("max.decompressed.message.bytes"),
-    )
-    max_message_bytes: int = int32(
-        1048588, "The largest batch.", low=0, server=_from("message.max.bytes")
-    )
-    message_timestamp_after_max_ms: int = int64(
-        3600000,
-        "How far in the future a record's time may be.",
-        low=0,
-        server=_from("log.message.timestamp.after.max.ms"),
-    )
-    message_timestamp_before_max_ms: int = int64(
-        _MAX_LONG,
-        "How far in the past a record's time may be.",
-        low=0,
-        server=_from("log.message.timestamp.before.max.ms"),
-    )
-    message_timestamp_type: str = string(
-        "CreateTime",
-        "Whose time records carry.",
-        choices=("CreateTime", "LogAppendTime"),
-        server=_from("log.message.timestamp.type"),
-    )
-    min_cleanable_dirty_ratio: float = double(
-        0.5,
-        "Share of the log that is uncompacted when it is.",
-        low=0,
-        high=1,
-        server=_from("log.cleaner.min.cleanable.ratio"),
-    )
-    min_compaction_lag_ms: int = int64(
-        0,
-        "A record younger than this is not compacted away.",
-        low=0,
-        server=_from("log.cleaner.min.compaction.lag.ms"),
-    )
-    min_insync_replicas: int = int32(
-        1, "In-sync replicas that acks=all wants.", low=1, server=_from("min.insync.replicas")
-    )
-    preallocate: bool = boolean(
-        False, "New segments have their whole size at once.", server=_from("log.preallocate")
-    )
-    remote_copy_lag_bytes: int = int64(
-        -1,
-        "How much of a tiered topic is kept back.",
-        low=-1,
-        server=_from("log.remote.copy.lag.bytes"),
-    )
-    remote_copy_lag_ms: int = int64(
-        0,
-        "How long a sealed segment of a tiered topic is kept back.",
-        low=-1,
-        server=_from("log.remote.copy.lag.ms"),
-    )
+    max_compaction_lag_ms: int = _of_broker("log.cleaner.max.compaction.lag.ms")
+    max_decompressed_message_bytes: int = _of_broker("max.decompressed.message.bytes")
+    max_message_bytes: int = _of_broker("message.max.bytes")
+    message_timestamp_after_max_ms: int = _of_broker("log.message.timestamp.after.max.ms")
+    message_timestamp_before_max_ms: int = _of_broker("log.message.timestamp.before.max.ms")
+    message_timestamp_type: str = _of_broker("log.message.timestamp.type")
+    min_cleanable_dirty_ratio: float = _of_broker("log.cleaner.min.cleanable.ratio")
+    min_compaction_lag_ms: int = _of_broker("log.cleaner.min.compaction.lag.ms")
+    min_insync_replicas: int = _of_broker("min.insync.replicas")
+    preallocate: bool = _of_broker("log.preallocate")
+    remote_copy_lag_bytes: int = _of_broker("log.remote.copy.lag.bytes")
+    remote_copy_lag_ms: int = _of_broker("log.remote.copy.lag.ms")
     remote_log_copy_disable: bool = boolean(False, "A tiered topic is no longer copied.")
     remote_log_delete_on_disable: bool = boolean(
         False, "Remote data goes when tiering of the topic ends."
     )
     remote_storage_enable: bool = boolean(False, "The topic is tiered.")
-    retention_bytes: int = int64(
-        -1, "How much of a partition is kept; -1: all.", server=_from("log.retention.bytes")
-    )
-    retention_ms: int = int64(
-        604800000,
-        "How long records are kept; -1: for ever.",
+    retention_bytes: int = _of_broker("log.retention.bytes")
+    retention_ms: int = _of_broker(
+        "log.retention.ms",
+        ("log.retention.minutes", _MINUTES),
+        ("log.retention.hours", _HOURS),
+        default=7 * _DAYS,
         low=-1,
-        server=_from(
-            "log.retention.ms", ("log.retention.minutes", _MINUTES), ("log.retention.hours", _HOURS)
-        ),
     )
-    segment_bytes: int = int32(
-        1073741824, "Size of a segment.", low=1048576, server=_from("log.segment.bytes")
+    segment_bytes: int = _of_broker("log.segment.bytes")
+    segment_index_bytes: int = _of_broker("log.index.size.max.bytes")
+    segment_jitter_ms: int = _of_broker(
+        "log.roll.jitter.ms", ("log.roll.jitter.hours", _HOURS), default=0, low=0
     )
-    segment_index_bytes: int = int32(
-        10485760, "Size of an index.", low=4, server=_from("log.index.size.max.bytes")
+    segment_ms: int = _of_broker(
+        "log.roll.ms", ("log.roll.hours", _HOURS), default=7 * _DAYS, low=1
     )
-    segment_jitter_ms: int = int64(
-        0,
-        "The most that is taken off a segment's age.",
-        low=0,
-        server=_from("log.roll.jitter.ms", ("log.roll.jitter.hours", _HOURS)),
-    )
-    segment_ms: int = int64(
-        604800000,
-        "Age of a segment.",
-        low=1,
-        server=_from("log.roll.ms", ("log.roll.hours", _HOURS)),
-    )
-    unclean_leader_election_enable: bool = boolean(
-        False,
-        "A replica that is behind may lead, and lose records.",
-        server=_from("unclean.leader.election.enable"),
-    )
+    unclean_leader_election_enable: bool = _of_broker("unclean.leader.election.enable")
 
 
 TOPIC_SETTINGS: Final = settings_of(TopicConfig)
