@@ -1,9 +1,20 @@
 """What classic and consumer groups, their coordinator and committed offsets obey."""
 
+from typing import Any
+
 from attrs import frozen
 
 from trio_kafka.config.connections import ConnectionSettings
-from trio_kafka.config.setting import Update, int16, int32, int64, string, texts
+from trio_kafka.config.setting import (
+    Update,
+    int16,
+    int32,
+    int64,
+    like,
+    settings_of,
+    string,
+    texts,
+)
 from trio_kafka.config.values import MAX_INT
 
 
@@ -91,3 +102,12 @@ class GroupCoordinatorSettings(ConnectionSettings):
         104857600, "Size of a segment of the offsets topic.", low=1
     )
     offsets_topic_compression_codec: int = int32(0, "The codec of the offsets topic.")
+
+
+def as_of_consumer_groups(kind: str, name: str, **differing: Any) -> Any:
+    """A field that is for groups of another kind what `group.consumer.<name>` is for consumer
+    groups, but for what differs.
+    """
+    other = settings_of(GroupCoordinatorSettings)[f"group.consumer.{name}"]
+    doc = other.doc.replace("a consumer group", f"a {kind} group")
+    return like(other, doc=doc, **differing)

@@ -1,8 +1,14 @@
 """What share groups and their coordinator will obey."""
 
+from functools import partial
+from typing import Final
+
 from attrs import frozen
 
+from trio_kafka.config.groups import as_of_consumer_groups
 from trio_kafka.config.setting import Update, boolean, int16, int32, string, texts
+
+_as_of_consumers: Final = partial(as_of_consumer_groups, "share")
 
 
 @frozen(kw_only=True)
@@ -19,15 +25,11 @@ class ShareGroupSettings:
         "How the names of topics for undeliverable records must begin.",
         update=Update.CLUSTER_WIDE,
     )
-    group_share_assignment_interval_ms: int = int32(
-        1000, "Pause between two assignments of a share group.", low=0, update=Update.CLUSTER_WIDE
+    group_share_assignment_interval_ms: int = _as_of_consumers(
+        "assignment.interval.ms", update=Update.CLUSTER_WIDE
     )
-    group_share_max_assignment_interval_ms: int = int32(
-        15000, "The longest assignment interval that a group may be given.", low=0
-    )
-    group_share_min_assignment_interval_ms: int = int32(
-        0, "The shortest assignment interval that a group may be given.", low=0
-    )
+    group_share_max_assignment_interval_ms: int = _as_of_consumers("max.assignment.interval.ms")
+    group_share_min_assignment_interval_ms: int = _as_of_consumers("min.assignment.interval.ms")
     group_share_assignor_offload_enable: bool = boolean(
         True,
         "Assignments are computed beside the coordinator, not in it.",
@@ -44,15 +46,9 @@ class ShareGroupSettings:
     group_share_min_delivery_count_limit: int = int32(
         2, "The lowest delivery limit that a group may be given.", low=2, high=5
     )
-    group_share_heartbeat_interval_ms: int = int32(
-        5000, "How often a member of a share group says that it lives.", low=1
-    )
-    group_share_max_heartbeat_interval_ms: int = int32(
-        15000, "The longest heartbeat interval that a group may be given.", low=1
-    )
-    group_share_min_heartbeat_interval_ms: int = int32(
-        5000, "The shortest heartbeat interval that a group may be given.", low=1
-    )
+    group_share_heartbeat_interval_ms: int = _as_of_consumers("heartbeat.interval.ms")
+    group_share_max_heartbeat_interval_ms: int = _as_of_consumers("max.heartbeat.interval.ms")
+    group_share_min_heartbeat_interval_ms: int = _as_of_consumers("min.heartbeat.interval.ms")
     group_share_initialize_retry_interval_ms: int = int32(
         30000,
         "Pause before the state of a share partition is initialised again.",
@@ -77,15 +73,9 @@ class ShareGroupSettings:
     group_share_min_record_lock_duration_ms: int = int32(
         15000, "The shortest lock that a group may be given.", low=1000, high=30000
     )
-    group_share_session_timeout_ms: int = int32(
-        45000, "A member of a share group that is silent for so long is removed.", low=1
-    )
-    group_share_max_session_timeout_ms: int = int32(
-        60000, "The longest session timeout that a group may be given.", low=1
-    )
-    group_share_min_session_timeout_ms: int = int32(
-        45000, "The shortest session timeout that a group may be given.", low=1
-    )
+    group_share_session_timeout_ms: int = _as_of_consumers("session.timeout.ms")
+    group_share_max_session_timeout_ms: int = _as_of_consumers("max.session.timeout.ms")
+    group_share_min_session_timeout_ms: int = _as_of_consumers("min.session.timeout.ms")
     group_share_max_share_sessions: int = int32(2000, "Share sessions that are kept.", low=1)
     group_share_max_size: int = int32(200, "The most members of a share group.", low=1, high=1000)
     share_coordinator_append_linger_ms: int = int32(

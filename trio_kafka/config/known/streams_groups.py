@@ -1,9 +1,14 @@
 """What streams groups will obey."""
 
+from functools import partial
+from typing import Final
+
 from attrs import frozen
 
+from trio_kafka.config.groups import as_of_consumer_groups
 from trio_kafka.config.setting import Update, boolean, int32, int64, texts
-from trio_kafka.config.values import MAX_INT
+
+_as_of_consumers: Final = partial(as_of_consumer_groups, "streams")
 
 
 @frozen(kw_only=True)
@@ -16,15 +21,11 @@ class StreamsGroupSettings:
         low=0,
         internal=True,
     )
-    group_streams_assignment_interval_ms: int = int32(
-        1000, "Pause between two assignments of a streams group.", low=0, update=Update.CLUSTER_WIDE
+    group_streams_assignment_interval_ms: int = _as_of_consumers(
+        "assignment.interval.ms", update=Update.CLUSTER_WIDE
     )
-    group_streams_max_assignment_interval_ms: int = int32(
-        15000, "The longest assignment interval that a group may be given.", low=0
-    )
-    group_streams_min_assignment_interval_ms: int = int32(
-        0, "The shortest assignment interval that a group may be given.", low=0
-    )
+    group_streams_max_assignment_interval_ms: int = _as_of_consumers("max.assignment.interval.ms")
+    group_streams_min_assignment_interval_ms: int = _as_of_consumers("min.assignment.interval.ms")
     group_streams_assignor_offload_enable: bool = boolean(
         True,
         "Assignments are computed beside the coordinator, not in it.",
@@ -32,15 +33,9 @@ class StreamsGroupSettings:
         internal=True,
     )
     group_streams_assignors: tuple[str, ...] = texts(("sticky",), "Assignors of streams groups.")
-    group_streams_heartbeat_interval_ms: int = int32(
-        5000, "How often a member of a streams group says that it lives.", low=1
-    )
-    group_streams_max_heartbeat_interval_ms: int = int32(
-        15000, "The longest heartbeat interval that a group may be given.", low=1
-    )
-    group_streams_min_heartbeat_interval_ms: int = int32(
-        5000, "The shortest heartbeat interval that a group may be given.", low=1
-    )
+    group_streams_heartbeat_interval_ms: int = _as_of_consumers("heartbeat.interval.ms")
+    group_streams_max_heartbeat_interval_ms: int = _as_of_consumers("max.heartbeat.interval.ms")
+    group_streams_min_heartbeat_interval_ms: int = _as_of_consumers("min.heartbeat.interval.ms")
     group_streams_initial_rebalance_delay_ms: int = int32(
         3000,
         "How long a new streams group waits for more members before its first rebalance.",
@@ -59,16 +54,10 @@ class StreamsGroupSettings:
     group_streams_rack_aware_assignment_tags: tuple[str, ...] = texts(
         (), "Client tags that tell standby replicas apart."
     )
-    group_streams_session_timeout_ms: int = int32(
-        45000, "A member of a streams group that is silent for so long is removed.", low=1
-    )
-    group_streams_max_session_timeout_ms: int = int32(
-        60000, "The longest session timeout that a group may be given.", low=1
-    )
-    group_streams_min_session_timeout_ms: int = int32(
-        45000, "The shortest session timeout that a group may be given.", low=1
-    )
-    group_streams_max_size: int = int32(MAX_INT, "The most members of a streams group.", low=1)
+    group_streams_session_timeout_ms: int = _as_of_consumers("session.timeout.ms")
+    group_streams_max_session_timeout_ms: int = _as_of_consumers("max.session.timeout.ms")
+    group_streams_min_session_timeout_ms: int = _as_of_consumers("min.session.timeout.ms")
+    group_streams_max_size: int = _as_of_consumers("max.size")
     group_streams_task_offset_interval_ms: int = int32(
         60000, "How often members tell how far their tasks are.", low=1, internal=True
     )
