@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 import trio
-from attrs import define
+from attrs import define, frozen
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k11_join_group import (
@@ -112,6 +113,45 @@ async def stable_group(served: ServedBroker, size: int = 1, **how: Any) -> Stabl
     leader = answers[0].leader
     members = sorted((one.member_id for one in answers), key=lambda member: member != leader)
     return Stable(answers[0].generation_id, members)
+
+
+@frozen(kw_only=True)
+class Stranger:
+    """Who asks a group for what it has no part in, and what it is told.
+
+    member_id: None: that of a member.
+    """
+
+    group: str = GROUP
+    generation: int = 1
+    member_id: str | None = None
+    code: ErrorCode
+
+    async def come(self, served: ServedBroker) -> str:
+        """To a broker that has a stable group, and serves another one; its member id."""
+        found = await stable_group(served)
+        await served.serve_groups("g2")
+        return self.member_id or found.members[0]
+
+
+STRANGERS = pytest.mark.parametrize(
+    "stranger",
+    [
+        pytest.param(Stranger(group="", code=ErrorCode.INVALID_GROUP_ID), id="no group"),
+        pytest.param(
+            Stranger(group="", member_id="ghost", code=ErrorCode.INVALID_GROUP_ID),
+            id="nobody of no group",
+        ),
+        pytest.param(
+            Stranger(generation=7, code=ErrorCode.ILLEGAL_GENERATION), id="other generation"
+        ),
+        pytest.param(Stranger(member_id="ghost", code=ErrorCode.UNKNOWN_MEMBER_ID), id="no member"),
+        pytest.param(
+            Stranger(group="g2", member_id="ghost", code=ErrorCode.UNKNOWN_MEMBER_ID),
+            id="no member of an empty group",
+        ),
+    ],
+)
 
 
 def codes(rows: Sequence[Any]) -> list[int]:

@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.apis.classic import GROUP, join, stable_group
+from tests.apis.classic import GROUP, STRANGERS, Stranger, join, stable_group
 from tests.apis.kit import broker, stable
 from trio_kafka.coordinators.shard import State
 from trio_kafka.errors import ErrorCode
@@ -27,29 +27,14 @@ async def test_a_member_lives_while_it_is_heard(autojump_clock: MockClock, versi
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(
-    ("group", "generation", "member", "code"),
-    [
-        ("", 1, None, ErrorCode.INVALID_GROUP_ID),
-        (GROUP, 7, None, ErrorCode.ILLEGAL_GENERATION),
-        (GROUP, 1, "ghost", ErrorCode.UNKNOWN_MEMBER_ID),
-        ("g2", 1, "ghost", ErrorCode.UNKNOWN_MEMBER_ID),
-    ],
-)
+@STRANGERS
 async def test_a_stranger_is_told_so(
-    autojump_clock: MockClock,
-    version: int,
-    group: str,
-    generation: int,
-    member: str | None,
-    code: ErrorCode,
+    autojump_clock: MockClock, version: int, stranger: Stranger
 ) -> None:
     async with broker() as served:
-        found = await stable_group(served)
-        await served.serve_groups("g2")
-        request = HeartbeatRequest(group, generation, member or found.members[0])
+        request = HeartbeatRequest(stranger.group, stranger.generation, await stranger.come(served))
 
-        assert (await served.ask(request, version)).error_code == code
+        assert (await served.ask(request, version)).error_code == stranger.code
 
 
 async def test_a_member_is_asked_to_join(autojump_clock: MockClock) -> None:

@@ -6,7 +6,15 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.apis.classic import GROUP, SYNC_PROTOCOL_SINCE, join, stable_group, sync
+from tests.apis.classic import (
+    GROUP,
+    STRANGERS,
+    SYNC_PROTOCOL_SINCE,
+    Stranger,
+    join,
+    stable_group,
+    sync,
+)
 from tests.apis.kit import broker, stable
 from trio_kafka.coordinators.shard import State
 from trio_kafka.errors import ErrorCode
@@ -47,31 +55,18 @@ async def test_each_member_gets_what_the_leader_brings(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(
-    ("group", "generation", "member", "code"),
-    [
-        ("", 1, "ghost", ErrorCode.INVALID_GROUP_ID),
-        (GROUP, 7, None, ErrorCode.ILLEGAL_GENERATION),
-        (GROUP, 1, "ghost", ErrorCode.UNKNOWN_MEMBER_ID),
-        ("g2", 1, "ghost", ErrorCode.UNKNOWN_MEMBER_ID),
-    ],
-)
+@STRANGERS
 async def test_a_stranger_is_told_so(
-    autojump_clock: MockClock,
-    version: int,
-    group: str,
-    generation: int,
-    member: str | None,
-    code: ErrorCode,
+    autojump_clock: MockClock, version: int, stranger: Stranger
 ) -> None:
     async with broker() as served:
-        found = await stable_group(served)
-        await served.serve_groups("g2")
-        who = JoinGroupResponse(generation_id=generation, member_id=member or found.members[0])
+        who = JoinGroupResponse(
+            generation_id=stranger.generation, member_id=await stranger.come(served)
+        )
 
-        answer = await sync(served, who, version=version, group=group)
+        answer = await sync(served, who, version=version, group=stranger.group)
 
-    assert answer == SyncGroupResponse(error_code=code)
+    assert answer == SyncGroupResponse(error_code=stranger.code)
 
 
 @pytest.mark.parametrize("unsaid", ["protocol_type", "protocol_name"])

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.clients.catalogue import CLIENTS, REFERENCE, Client
+from tests.clients.churn import PARTITIONS, Producing, check_churn, group_of
 from tests.clients.cluster import Cluster
 from tests.clients.driver import Driver
 from tests.clients.members import SESSION_MS, check_processed
-from tests.clients.test_groups import PARTITIONS, Producing, group_of
 from trio_kafka.testing.processes import broker_process
 
 # Programs are built at their first use; a member that dies is missed after six seconds.
@@ -43,30 +43,7 @@ def cluster(tmp_path: Path, drivers: Callable[[Client], Driver]) -> Iterator[Clu
 def test_every_record_is_processed_while_members_come_go_and_die(
     cluster: Cluster, client: Client, tmp_path: Path, size: Size
 ) -> None:
-    topic = cluster.new_topic(PARTITIONS)
-    producing = Producing(cluster, topic, size(100, 2000))
-    with group_of(cluster, topic, tmp_path) as group:
-        group.protocol = "consumer"
-        first, second = group.add(client), group.add(client)
-        producing.some_more()
-        group.wait_processed(producing.count)
-        third = group.add(client)
-        producing.some_more()
-        first.kill()
-        producing.some_more()
-        group.wait_processed(producing.count)
-        second.leave()
-        producing.some_more()
-        group.wait_processed(producing.count)
-        third.leave()
-        before = producing.count
-        producing.some_more()
-        late = group.add(client)
-        group.wait_processed(producing.count)
-
-        # All that the others have processed was committed, and nothing else.
-        assert late.leave() == producing.count - before
-        check_processed(group, producing.file)
+    check_churn(cluster, client, tmp_path, size(100, 2000), "consumer")
 
 
 @pytest.mark.parametrize("client", MEMBERS, ids=[client.name for client in MEMBERS])

@@ -8,10 +8,10 @@ from threading import Event
 import pytest
 
 from tests.clients.catalogue import REFERENCE, Client
+from tests.clients.churn import PARTITIONS, Producing
 from tests.clients.cluster import Cluster
 from tests.clients.driver import Driver
 from tests.clients.members import Group, check_processed
-from tests.clients.test_groups import PARTITIONS, Producing
 from trio_kafka.testing.processes import LOOPBACK, broker_process, unused_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

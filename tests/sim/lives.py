@@ -2,8 +2,9 @@
 
 from functools import partial
 from random import Random
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
+import pytest
 import trio
 from attrs import frozen
 
@@ -12,6 +13,7 @@ from tests.sim.ledger import Ledger
 from trio_kafka.broker import running_broker
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import broker_config
+from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.protocols import Crashed
 from trio_kafka.world.simulated import SimulatedWorld, Universe
@@ -119,6 +121,20 @@ def stall_now_and_then(universe: Universe) -> None:
         return None
 
     universe.fault = stall
+
+
+def count_queued(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each append from now on, in their order, whether it was queued."""
+    queued: list[bool] = []
+    join = SlowAppends.join
+
+    def count(*arguments: Any) -> Any:
+        item = join(*arguments)
+        queued.append(item is not None)
+        return item
+
+    monkeypatch.setattr(SlowAppends, "join", count)
+    return queued
 
 
 run_lives = partial(run_simulated, live_and_die)

@@ -7,10 +7,17 @@ import pytest
 
 from tests.sim.clients import BROKER
 from tests.sim.committers import Committers, LostOffsetError
-from tests.sim.lives import LIVES, SETTINGS, End, choose_end, live, stall_now_and_then
+from tests.sim.lives import (
+    LIVES,
+    SETTINGS,
+    End,
+    choose_end,
+    count_queued,
+    live,
+    stall_now_and_then,
+)
 from trio_kafka.config.load import broker_config
 from trio_kafka.coordinators.partition_log import PartitionLog
-from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.simulated import Universe
 
@@ -53,15 +60,7 @@ def test_offsets_outlive_every_power_loss(size: Size) -> None:
 def test_offsets_outlive_power_losses_of_a_slow_disk(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds, queued = size(4, 50), []
-    join = SlowAppends.join
-
-    def count(*arguments: object) -> object:
-        item = join(*arguments)
-        queued.append(item is not None)
-        return item
-
-    monkeypatch.setattr(SlowAppends, "join", count)
+    seeds, queued = size(4, 50), count_queued(monkeypatch)
 
     assert sum(run(seed, stall_live_and_die) for seed in range(seeds)) > 50 * seeds
     assert sum(queued) > 20 * seeds

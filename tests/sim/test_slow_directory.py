@@ -9,8 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.sim.ledger import Ledger
-from tests.sim.lives import live_and_die, stall_now_and_then
-from trio_kafka.replication.slow_appends import SlowAppends
+from tests.sim.lives import count_queued, live_and_die, stall_now_and_then
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.simulated import Universe
 
@@ -27,15 +26,7 @@ async def stall_live_and_die(universe: Universe) -> Ledger:
 def test_what_was_acknowledged_outlives_every_power_loss(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds, queued = size(6, 50), []
-    join = SlowAppends.join
-
-    def count(*arguments: object) -> object:
-        item = join(*arguments)
-        queued.append(item is not None)
-        return item
-
-    monkeypatch.setattr(SlowAppends, "join", count)
+    seeds, queued = size(6, 50), count_queued(monkeypatch)
 
     ledgers = [
         run_simulated(stall_live_and_die, seed, moody=bool(seed % 2)) for seed in range(seeds)
