@@ -75,6 +75,12 @@ def new_broker(number: int = 1, life: int = 1) -> NewBroker:
     )
 
 
+def code_of(result: object) -> ErrorCode:
+    """Why an item was refused."""
+    assert isinstance(result, KafkaError)
+    return result.code
+
+
 @frozen
 class Running:
     controller: Controller

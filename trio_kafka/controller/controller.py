@@ -1,29 +1,28 @@
-"""The one writer of the cluster's metadata.
+"""The one writer of the cluster's metadata: what it may be asked.
 
-Decisions are plain calls on the present state (`writer`); they follow one another at once, and many
-share one sync. An answer waits until what it tells is committed and published: who is told that a
-topic exists finds it. A deadline that passes answers REQUEST_TIMED_OUT; what was appended may still
-come true.
+Decisions are plain calls on the present state (`writer`), one module for each kind of them. An
+answer waits until what it tells is committed and published (`answers`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 import trio
 from attrs import frozen
 
 from trio_kafka.controller import brokers, configs, features, producer_ids, quotas, topics
+from trio_kafka.controller.answers import Answers
 from trio_kafka.controller.configs import ConfigChange, Lists, Validator
 from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.fencing import Fencing
 from trio_kafka.controller.policies import Policies
-from trio_kafka.controller.sessions import Sessions
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.start import first_records
 from trio_kafka.controller.topics import Charge, free_of_charge
 from trio_kafka.controller.writer import Writer, folded
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.image import (
     ConfigResource,
@@ -37,9 +36,6 @@ from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import NodeId, TopicId
 from trio_kafka.security.principal import ANONYMOUS
 from trio_kafka.steps import step
-
-T = TypeVar("T")
-K = TypeVar("K")
 
 
 @frozen(kw_only=True)
@@ -73,8 +69,8 @@ class Controller:
         self._rules = rules
         self._node = node
         self._writer = Writer(source)
-        self._sessions = Sessions(rules.settings.broker_session_timeout_ms / 1000)
-        self._sessions_began = trio.Event()
+        self._answers = Answers(source, loader, self._writer)
+        self._fencing = Fencing(self._writer, rules.settings, me.id)
 
     @property
     def epoch(self) -> int:
@@ -95,8 +91,7 @@ class Controller:
                 self._writer.take_over(epoch, image, folds)
                 await self._begin()
                 task_status.started(epoch)
-                while True:
-                    await self._fence_silent()
+                await self._fencing.run()
             finally:
                 self._writer.resign()
 
@@ -116,25 +111,7 @@ class Controller:
             self._present, self._source.bootstrap(), self._me, self._rules.settings
         ):
             await self._writer.write(partial(Decision, None, records))
-        await self._settled(self._present.offset)
-
-    async def _fence_silent(self) -> None:
-        """Wait for the next session to end; then fence whoever was silent."""
-        with trio.move_on_at(self._sessions.deadline):
-            await self._sessions_began.wait()
-            self._sessions_began = trio.Event()
-            return
-        for broker_id in list(self._sessions.silent(trio.current_time())):
-            await self._writer.write(partial(self._fence, broker_id))
-
-    def _fence(self, broker_id: NodeId) -> Decision[None]:
-        if self._sessions.alive(broker_id, trio.current_time()):
-            return Decision(None)  # it was heard while others were decided on
-        self._sessions.forget(broker_id)
-        broker = self._present.brokers.get(broker_id)
-        if broker is None or broker.fenced:
-            return Decision(None)
-        return Decision(None, brokers.fence(self._present, broker, self._rules.settings))
+        await self._answers.settle(self._present.offset)
 
     # Topics.
 
@@ -169,8 +146,10 @@ class Controller:
                 approve_configs=approve_configs,
             )
 
-        return await self._each(
-            [(topic.name, partial(decide, topic)) for topic in wanted], deadline, validate_only
+        return await self._answers.each(
+            [(topic.name, partial(decide, topic)) for topic in wanted],
+            deadline,
+            validate_only=validate_only,
         )
 
     async def create_partitions(
@@ -193,10 +172,10 @@ class Controller:
                 self._present, name, count, given, choose, charge=charge
             )
 
-        return await self._each(
+        return await self._answers.each(
             [(name, partial(decide, name, *growth)) for name, growth in wanted.items()],
             deadline,
-            validate_only,
+            validate_only=validate_only,
         )
 
     async def delete_topics(
@@ -213,7 +192,7 @@ class Controller:
         def decide(name_or_id: str | TopicId) -> Decision[TopicImage]:
             return topics.delete_topic(self._present, name_or_id, self._rules.settings, charge)
 
-        return await self._each([(one, partial(decide, one)) for one in wanted], deadline)
+        return await self._answers.each([(one, partial(decide, one)) for one in wanted], deadline)
 
     # Settings.
 
@@ -231,10 +210,10 @@ class Controller:
         def decide(at: ConfigResource, values: Mapping[str, str | None]) -> Decision[None]:
             return configs.set_configs(self._present, at, values, self._rules.validate, approve)
 
-        return await self._each(
+        return await self._answers.each(
             [(at, partial(decide, at, values)) for at, values in wanted.items()],
             deadline,
-            validate_only,
+            validate_only=validate_only,
         )
 
     async def alter_configs(
@@ -254,10 +233,10 @@ class Controller:
                 self._present, at, changes, rules.validate, rules.lists, approve=approve
             )
 
-        return await self._each(
+        return await self._answers.each(
             [(at, partial(decide, at, changes)) for at, changes in wanted.items()],
             deadline,
-            validate_only,
+            validate_only=validate_only,
         )
 
     def configs_after(
@@ -288,8 +267,10 @@ class Controller:
         def decide(change: quotas.QuotaChange) -> Decision[None]:
             return quotas.alter_quotas(self._present, change)
 
-        return await self._each(
-            [(one.entity, partial(decide, one)) for one in wanted], deadline, validate_only
+        return await self._answers.each(
+            [(one.entity, partial(decide, one)) for one in wanted],
+            deadline,
+            validate_only=validate_only,
         )
 
     async def update_features(
@@ -307,30 +288,25 @@ class Controller:
             )
             return features.update_features(levels, changes, self._rules.settings)
 
-        await self._one(decide, deadline, validate_only)
+        await self._answers.one(decide, deadline, validate_only=validate_only)
 
     # Brokers.
 
     async def register_broker(self, broker: brokers.NewBroker, *, deadline: float = inf) -> int:
-        """Register a life of a broker; its epoch. Raises KafkaError as `brokers.register`.
-
-        A broker in this controller's own process has no session: it cannot be silent while this
-        code runs.
-        """
+        """Register a life of a broker; its epoch. Raises KafkaError as `brokers.register`."""
 
         def decide() -> Decision[int]:
-            now = trio.current_time()
             made = brokers.register(
                 self._present,
                 broker,
                 offset=self._source.next_offset,
-                alive=self._sessions.alive(broker.id, now),
+                alive=self._fencing.alive(broker.id),
                 settings=self._rules.settings,
             )
-            self._touch(broker.id, now)
+            self._fencing.touch(broker.id)
             return made
 
-        return await self._one(decide, deadline)
+        return await self._answers.one(decide, deadline)
 
     async def heartbeat(
         self, beat: brokers.Heartbeat, *, deadline: float = inf
@@ -340,93 +316,34 @@ class Controller:
         def decide() -> Decision[brokers.HeartbeatAnswer]:
             made = brokers.heartbeat(self._present, beat, self._rules.settings)
             if made.result.fenced and beat.want_shutdown:
-                self._sessions.forget(beat.broker_id)
+                self._fencing.forget(beat.broker_id)
             else:
-                self._touch(beat.broker_id, trio.current_time())
+                self._fencing.touch(beat.broker_id)
             return made
 
-        return await self._one(decide, deadline)
+        return await self._answers.one(decide, deadline)
 
     async def unregister_broker(self, broker_id: NodeId, *, deadline: float = inf) -> None:
         """Forget a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
 
         def decide() -> Decision[None]:
             made = brokers.unregister(self._present, broker_id, self._rules.settings)
-            self._sessions.forget(broker_id)
+            self._fencing.forget(broker_id)
             return made
 
-        await self._one(decide, deadline)
+        await self._answers.one(decide, deadline)
 
     async def allocate_producer_ids(
         self, broker_id: NodeId, epoch: int, *, deadline: float = inf
     ) -> producer_ids.ProducerIdBlock:
         """A block of ids that nobody else gets. Raises KafkaError as `brokers.check_epoch`."""
-        return await self._one(
+        return await self._answers.one(
             lambda: producer_ids.allocate(self._present, broker_id, epoch), deadline
         )
-
-    # From decisions to answers.
 
     @property
     def _present(self) -> MetadataImage:
         return self._writer.present
-
-    async def _one(
-        self, decide: Callable[[], Decision[T]], deadline: float, validate_only: bool = False
-    ) -> T:
-        found = await self._each([("", decide)], deadline, validate_only)
-        result = found.pop("")
-        if isinstance(result, KafkaError):
-            try:
-                raise result
-            finally:
-                del result  # or it would hold itself, by this frame
-        return result
-
-    async def _each(
-        self,
-        wanted: Sequence[tuple[K, Callable[[], Decision[T]]]],
-        deadline: float,
-        validate_only: bool = False,
-    ) -> dict[K, T | KafkaError]:
-        """Decide on each item for itself; answer when all of it is settled."""
-        found: dict[K, T | KafkaError] = {}
-        twice = _repeated(key for key, _ in wanted)
-        end = 0
-        with trio.move_on_at(deadline) as scope:
-            for key, decide in wanted:
-                if key in twice:
-                    found[key] = KafkaError(ErrorCode.INVALID_REQUEST, f"{key} is named twice")
-                    continue
-                try:
-                    found[key], end = await self._writer.write(decide, validate_only)
-                except KafkaError as error:
-                    found[key] = error.as_value()
-                await self._writer.pause()
-            lost = await self._outcome(0 if validate_only else end)
-            if lost is None:
-                return found
-        if scope.cancelled_caught:
-            lost = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the deadline has passed")
-        failed = {key: lost for key, _ in wanted if not isinstance(found.get(key), KafkaError)}
-        return {**found, **{key: error for key, error in failed.items() if error is not None}}
-
-    async def _outcome(self, end: int) -> KafkaError | None:
-        """Wait until all below `end` is committed and published; why that will not be."""
-        try:
-            await self._settled(end)
-        except KafkaError as error:
-            return error.as_value()
-        return None
-
-    async def _settled(self, end: int) -> None:
-        await self._source.wait_committed(end)
-        await self._loader.wait_published(end)
-
-    def _touch(self, broker_id: NodeId, now: float) -> None:
-        if broker_id != self._me.id:
-            self._sessions.touch(broker_id, now)
-            self._sessions_began.set()
 
     def _figures(self) -> Figures:
         return {
@@ -435,9 +352,3 @@ class Controller:
             "topics": len(self._writer.folds),
             "offset": self._present.offset if self._writer.active else None,
         }
-
-
-def _repeated(keys: Iterable[K]) -> set[K]:
-    """Keys that a request has more than once: none of them is acted on."""
-    seen: set[K] = set()
-    return {key for key in keys if key in seen or seen.add(key)}  # type: ignore[func-returns-value]

@@ -1,0 +1,73 @@
+"""Brokers that are silent too long, and those that cannot be."""
+
+import pytest
+import trio
+
+from tests.controller.kit import new_broker, running_controller
+from tests.raft.kit import ONE, format_root
+from trio_kafka.controller.brokers import Heartbeat
+from trio_kafka.controller.topics import NewTopic
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import NodeId
+
+
+async def test_a_broker_that_is_silent_too_long_is_fenced_and_leads_no_more(
+    world, autojump_clock
+) -> None:
+    await format_root(world)
+    async with running_controller(world) as running:
+        epoch = await running.join(2)
+        await running.controller.create_topics([NewTopic(name="t")])
+        assert running.image.topics["t"].partitions[0].leader == 2
+
+        await trio.sleep(8.9)
+        assert not running.image.brokers[NodeId(2)].fenced
+        await trio.sleep(0.5)
+
+        assert running.image.brokers[NodeId(2)].fenced
+        assert running.image.topics["t"].partitions[0].leader == -1
+        beat = Heartbeat(broker_id=NodeId(2), epoch=epoch, metadata_offset=epoch)
+        assert not (await running.controller.heartbeat(beat)).fenced
+        assert running.image.topics["t"].partitions[0].leader == 2
+
+
+async def test_a_broker_that_was_heard_while_others_were_decided_on_is_not_fenced(
+    world, autojump_clock
+) -> None:
+    await format_root(world)
+    async with running_controller(world) as running, trio.open_nursery() as nursery:
+        epoch = await running.join(2)
+        beat = Heartbeat(broker_id=NodeId(2), epoch=epoch, metadata_offset=epoch)
+        async with running.controller._writer._lock:  # a decision that takes long
+            nursery.start_soon(running.controller.heartbeat, beat)
+            await trio.sleep(9.5)
+
+        await trio.sleep(1)
+        assert not running.image.brokers[NodeId(2)].fenced
+        await trio.sleep(8.5)
+        assert running.image.brokers[NodeId(2)].fenced
+
+
+async def test_the_broker_of_the_controllers_own_process_is_never_silent(
+    world, autojump_clock
+) -> None:
+    await format_root(world)
+    async with running_controller(world) as running:
+        await running.join()
+        await trio.sleep(1000)
+
+        assert not running.image.brokers[ONE].fenced
+
+
+async def test_a_second_life_of_a_living_broker_must_wait(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_controller(world) as running:
+        await running.join(2, life=1)
+
+        with pytest.raises(KafkaError) as caught:
+            await running.controller.register_broker(new_broker(2, life=2))
+        await trio.sleep(9.5)
+        epoch = await running.controller.register_broker(new_broker(2, life=2))
+
+    assert caught.value.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    assert epoch > 0

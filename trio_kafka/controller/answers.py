@@ -1,0 +1,92 @@
+"""From decisions to answers: what is told is committed and published.
+
+Who is told that a topic exists finds it. A deadline that passes answers REQUEST_TIMED_OUT; what was
+appended may still come true.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import trio
+
+from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.writer import Writer
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.publisher import Loader
+from trio_kafka.metadata.source import MetadataSource
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+class Answers:
+    """Decisions are written one after the other at once, and many share one sync."""
+
+    def __init__(self, source: MetadataSource, loader: Loader, writer: Writer) -> None:
+        self._source = source
+        self._loader = loader
+        self._writer = writer
+
+    async def one(
+        self, decide: Callable[[], Decision[T]], deadline: float, *, validate_only: bool = False
+    ) -> T:
+        """The result of one decision. Raises KafkaError, also what `decide` raises."""
+        found = await self.each([("", decide)], deadline, validate_only=validate_only)
+        result = found.pop("")
+        if isinstance(result, KafkaError):
+            try:
+                raise result
+            finally:
+                del result  # or it would hold itself, by this frame
+        return result
+
+    async def each(
+        self,
+        wanted: Sequence[tuple[K, Callable[[], Decision[T]]]],
+        deadline: float,
+        *,
+        validate_only: bool = False,
+    ) -> dict[K, T | KafkaError]:
+        """Decide on each item for itself; answer when all of it is settled.
+
+        deadline: by Trio's clock. An item that is wanted twice is not decided on at all.
+        """
+        found: dict[K, T | KafkaError] = {}
+        twice = _repeated(key for key, _ in wanted)
+        end = 0
+        with trio.move_on_at(deadline) as scope:
+            for key, decide in wanted:
+                if key in twice:
+                    found[key] = KafkaError(ErrorCode.INVALID_REQUEST, f"{key} is named twice")
+                    continue
+                try:
+                    found[key], end = await self._writer.write(decide, validate_only)
+                except KafkaError as error:
+                    found[key] = error.as_value()
+                await self._writer.pause()
+            lost = await self._outcome(0 if validate_only else end)
+            if lost is None:
+                return found
+        if scope.cancelled_caught:
+            lost = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the deadline has passed")
+        failed = {key: lost for key, _ in wanted if not isinstance(found.get(key), KafkaError)}
+        return {**found, **{key: error for key, error in failed.items() if error is not None}}
+
+    async def settle(self, end: int) -> None:
+        """Wait until all below `end` is committed and published. KafkaError: that will not be."""
+        await self._source.wait_committed(end)
+        await self._loader.wait_published(end)
+
+    async def _outcome(self, end: int) -> KafkaError | None:
+        """Wait as `settle`; why that will not be."""
+        try:
+            await self.settle(end)
+        except KafkaError as error:
+            return error.as_value()
+        return None
+
+
+def _repeated(keys: Iterable[K]) -> set[K]:
+    """Keys that a request has more than once: none of them is acted on."""
+    seen: set[K] = set()
+    return {key for key in keys if key in seen or seen.add(key)}  # type: ignore[func-returns-value]

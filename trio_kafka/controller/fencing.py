@@ -1,0 +1,63 @@
+"""Brokers that are silent for too long are fenced: their sessions, and the task that watches."""
+
+from functools import partial
+from typing import NoReturn
+
+import trio
+
+from trio_kafka.controller import brokers
+from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.sessions import Sessions
+from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.writer import Writer
+from trio_kafka.model import NodeId
+
+
+class Fencing:
+    """`run` must run while the controller is active. me: the broker of the controller's own
+    process, which has no session: it cannot be silent while this code runs.
+    """
+
+    def __init__(self, writer: Writer, settings: ControllerSettings, me: NodeId) -> None:
+        self._writer = writer
+        self._settings = settings
+        self._me = me
+        self._sessions = Sessions(settings.broker_session_timeout_ms / 1000)
+        self._touched = trio.Event()
+
+    def alive(self, broker_id: NodeId) -> bool:
+        """Was it heard of lately?"""
+        return self._sessions.alive(broker_id, trio.current_time())
+
+    def touch(self, broker_id: NodeId) -> None:
+        """It has been heard of."""
+        if broker_id != self._me:
+            self._sessions.touch(broker_id, trio.current_time())
+            self._touched.set()
+
+    def forget(self, broker_id: NodeId) -> None:
+        """It is fenced or gone: nothing more is expected of it."""
+        self._sessions.forget(broker_id)
+
+    async def run(self) -> NoReturn:
+        """Fence whoever is silent, until cancelled. KafkaError(NOT_CONTROLLER)."""
+        while True:
+            await self._wait_silent()
+            for broker_id in list(self._sessions.silent(trio.current_time())):
+                await self._writer.write(partial(self._fence, broker_id))
+
+    async def _wait_silent(self) -> None:
+        """Until the next session has ended, as far as is known now, or another one has begun."""
+        with trio.move_on_at(self._sessions.deadline):
+            await self._touched.wait()
+            self._touched = trio.Event()
+
+    def _fence(self, broker_id: NodeId) -> Decision[None]:
+        if self.alive(broker_id):
+            return Decision(None)  # it was heard while others were decided on
+        self._sessions.forget(broker_id)
+        present = self._writer.present
+        broker = present.brokers.get(broker_id)
+        if broker is None or broker.fenced:
+            return Decision(None)
+        return Decision(None, brokers.fence(present, broker, self._settings))
