@@ -7,8 +7,7 @@ from trio.testing import MockClock
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.network.connection import Connection
-from trio_kafka.testing.planes import running_plane
-from trio_kafka.testing.scripted_client import connected
+from trio_kafka.testing.planes import asked_plane
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.frame import Buffers, Framer
 
@@ -19,7 +18,7 @@ def head(client: bytes) -> tuple[memoryview, int]:
 
 async def test_the_client_id_is_remembered_until_it_changes(autojump_clock: MockClock) -> None:
     world = simulated_world()
-    async with running_plane(world, []) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, []) as (plane, client):
         framer = Framer(Buffers(world.buffer), 1000)
         connection = Connection(client.socket, plane.processor, framer)
 

@@ -8,9 +8,9 @@ from trio_kafka.network.idleness import EVERY_S, Idleness
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.turn import Turn
 from trio_kafka.plugin import Context, api
-from trio_kafka.testing.planes import running_plane
+from trio_kafka.testing.planes import asked_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
-from trio_kafka.testing.scripted_client import connected, request_frame
+from trio_kafka.testing.scripted_client import request_frame
 from trio_kafka.world.real import RealWorld
 
 
@@ -106,10 +106,7 @@ async def test_what_a_plane_sums_is_the_time_its_tasks_wait() -> None:
 
     world = RealWorld()
     settings = ListenerSettings(processors=2)
-    async with (
-        running_plane(world, [echo, wait], listener=settings, threads=2) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [echo, wait], listener=settings, threads=2) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         turn, began = plane.turn, plane.turn.elapsed()
         idle_s, of_handlers_s = turn.idle_s, turn.handlers_idle_s

@@ -12,7 +12,7 @@ from trio_kafka.model import TopicPartition
 from trio_kafka.network.in_hand import Stage, requests_in_hand, stage_of, wait_of
 from trio_kafka.network.request import Request
 from trio_kafka.plugin import Context, Delayed, api
-from trio_kafka.testing.planes import RunningPlane, running_plane
+from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
@@ -76,7 +76,7 @@ async def test_a_request_is_seen_with_its_handler_in_the_queue_and_before_the_qu
 
 async def test_what_an_async_handler_is_parked_for_is_told(autojump_clock: MockClock) -> None:
     world = simulated_world()
-    async with running_plane(world, [park]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [park]) as (plane, client):
         await client.send(WAIT)
         await trio.sleep(0.5)
         assert stages(plane) == [(Stage.PARKED, "sleep")]
@@ -100,7 +100,7 @@ async def test_the_keys_that_a_delayed_waits_for_are_told_a_few_of_them(
         )
 
     world = simulated_world()
-    async with running_plane(world, [delay]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [delay]) as (plane, client):
         for count, told in ((2, "Test: t-0, t-1"), (6, "Test: t-0, t-1, t-2, t-3 and 2 more")):
             await client.send(request_frame(WaitRequest(count), 0))
             await trio.sleep(1)
@@ -119,7 +119,7 @@ async def test_a_request_in_steps_is_with_its_handler(autojump_clock: MockClock)
 
     seen: list[list[tuple[Stage, str]]] = []
     world = simulated_world()
-    async with running_plane(world, [slow]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [slow]) as (plane, client):
         plane.group.elapsed = count().__next__  # each step is too long to be the first of many
         await client.ask(WaitRequest(), 0)
 
@@ -128,10 +128,7 @@ async def test_a_request_in_steps_is_with_its_handler(autojump_clock: MockClock)
 
 async def test_answers_that_a_socket_does_not_take_are_seen(autojump_clock: MockClock) -> None:
     world = Universe(room=1000).machine("broker")
-    async with (
-        running_plane(world, [longer], listener=SMALL_ROOM) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [longer], listener=SMALL_ROOM) as (plane, client):
         await client.send(b"".join(request_frame(EchoRequest("xxxx", n), 0) for n in range(3)))
         await trio.sleep(1)
         assert {stage for stage, _ in stages(plane)} == {Stage.SENDING}
@@ -146,7 +143,7 @@ async def test_a_connection_without_a_request_is_a_pause_of_the_walk(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
 
         assert list(requests_in_hand(plane.plane.processors)) == [None]
@@ -156,7 +153,7 @@ async def test_a_request_that_is_over_holds_no_frame_and_its_connection_does_not
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    async with running_plane(world, [park]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [park]) as (plane, client):
         await client.send(WAIT)
         await trio.sleep(0.5)
         (request,) = found(plane)

@@ -14,9 +14,9 @@ from trio_kafka.model import Endpoint
 from trio_kafka.network.lingering import ALONE_S, LONGEST_S, Lingering
 from trio_kafka.network.turn import Turn
 from trio_kafka.plugin import Context, Encoded, api
-from trio_kafka.testing.planes import running_plane, until
+from trio_kafka.testing.planes import asked_plane, running_plane, until
 from trio_kafka.testing.sample_apis import EchoRequest
-from trio_kafka.testing.scripted_client import connected, request_frame
+from trio_kafka.testing.scripted_client import request_frame
 from trio_kafka.world.real import RealWorld
 
 EDGE: Final = [(7, 1)]
@@ -118,10 +118,7 @@ async def test_a_large_answer_to_one_who_reads_is_waited_for_in_place() -> None:
 
 async def test_one_who_does_not_read_is_not_waited_for_twice() -> None:
     world = RealWorld()
-    async with (
-        running_plane(world, [much], share_s=0.05) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [much], share_s=0.05) as (plane, client):
         await until(lambda: len(plane.connections) == 1)
         await trio.sleep_until(plane.turn.shared + 2 * ALONE_S)
 
@@ -135,7 +132,7 @@ async def test_one_who_does_not_read_is_not_waited_for_twice() -> None:
 
 async def test_small_requests_are_never_waited_for_in_place() -> None:
     world = RealWorld()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (plane, client):
         await until(lambda: len(plane.connections) == 1)
         await trio.sleep_until(plane.turn.shared + 2 * ALONE_S)
         for number in range(20):

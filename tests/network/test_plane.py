@@ -14,7 +14,7 @@ from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Delayed, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.testing.planes import RunningPlane, running_plane, until
+from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane, until
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,
@@ -48,10 +48,7 @@ def resident() -> int:
 
 async def test_api_versions_is_answered_over_real_sockets() -> None:
     world = RealWorld()
-    async with (
-        running_plane(world, [api_versions]) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [api_versions]) as (_, client):
         answer = await client.ask(ApiVersionsRequest("trio", "1"), 3)
         assert answer.error_code == 0
         assert [one.api_key for one in answer.api_keys] == [18]
@@ -59,7 +56,7 @@ async def test_api_versions_is_answered_over_real_sockets() -> None:
 
 async def test_a_thousand_pipelined_requests_over_real_sockets_keep_their_order() -> None:
     world = RealWorld()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (_, client):
         data = b"".join(
             request_frame(EchoRequest("x" * (number % 300), number), 1, correlation=number)
             for number in range(1000)
@@ -126,10 +123,7 @@ async def test_a_file_goes_out_by_real_sockets_also_when_it_is_deleted_meanwhile
         return ReadResponse(FileRange(lease, request.position, request.size))  # type: ignore[arg-type]
 
     settings = ListenerSettings(processors=1, send_buffer=32768)
-    async with (
-        running_plane(world, [read], listener=settings) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [read], listener=settings) as (plane, client):
         await client.send(request_frame(ReadRequest(256, len(data) - 256), 0))
         await until(lambda: any(one.out is not None for one in plane.connections))
         await directory.unlink("log")
@@ -183,8 +177,7 @@ async def test_a_hundred_parked_requests_with_one_thread_do_not_hold_up_the_next
 async def test_a_turn_stays_short_beside_a_flood() -> None:
     world = RealWorld()
     async with (
-        running_plane(world, [echo]) as plane,
-        connected(world, plane.endpoint) as flood,
+        asked_plane(world, [echo]) as (plane, flood),
         connected(world, plane.endpoint) as other,
     ):
         data = request_frame(EchoRequest("x" * 100, 1), 0) * 5000
@@ -206,10 +199,7 @@ async def test_a_turn_stays_short_beside_a_flood() -> None:
 
 async def test_nothing_is_accepted_before_the_plane_is_opened(autojump_clock: MockClock) -> None:
     world = simulated_world()
-    async with (
-        running_plane(world, [echo], opened=False) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [echo], opened=False) as (plane, client):
         await client.send(request_frame(EchoRequest("x", 1), 0))
         await trio.sleep(5)
         assert not plane.connections
@@ -283,7 +273,7 @@ async def test_what_is_delayed_is_answered_when_its_purgatory_closes_while_drain
         )
 
     world = simulated_world()
-    async with running_plane(world, [wait]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [wait]) as (plane, client):
         planes.append(plane)
         await client.send(request_frame(WaitRequest(1), 0))
         await trio.sleep(1)
@@ -328,10 +318,7 @@ async def test_the_tree_has_kafkas_names_and_leaves_nothing_behind(
 async def test_each_requests_times_are_summed_by_api(autojump_clock: MockClock) -> None:
     gate = trio.Event()
     world = simulated_world()
-    async with (
-        running_plane(world, [echo, parking(gate)]) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [echo, parking(gate)]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         await client.ask(EchoRequest("x", 2), 0)
         await client.send(request_frame(WaitRequest(1), 0))
@@ -374,8 +361,7 @@ async def test_what_is_let_in_is_served_at_once_and_the_rest_by_its_own_reader(
     monkeypatch.setattr("trio_kafka.network.processor._LET_IN_S", 0.0)  # one item at a time
     world = RealWorld()  # a loopback delivers at once, which no simulated network does
     async with (
-        running_plane(world, [echo]) as plane,
-        connected(world, plane.endpoint) as one,
+        asked_plane(world, [echo]) as (plane, one),
         connected(world, plane.endpoint) as other,
     ):
         for client in one, other:
@@ -404,8 +390,7 @@ async def test_a_plane_whose_reader_runs_is_not_let_in(autojump_clock: MockClock
     planes: list[RunningPlane] = []
     world = simulated_world()
     async with (
-        running_plane(world, [asking]) as plane,
-        connected(world, plane.endpoint) as one,
+        asked_plane(world, [asking]) as (plane, one),
         connected(world, plane.endpoint) as other,
     ):
         planes.append(plane)

@@ -13,7 +13,7 @@ from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Delayed, Encoded, api
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.testing.planes import RunningPlane, running_plane, until
+from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane, until
 from trio_kafka.testing.requests import bare_request
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
@@ -38,7 +38,7 @@ from trio_kafka.world.simulated import Universe
 
 async def test_pipelined_requests_are_answered_in_order(autojump_clock: MockClock) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (plane, client):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(client.send, echoes(3000))
             assert await numbers(client, 3000) == list(range(3000))
@@ -50,8 +50,7 @@ async def test_requests_of_a_moody_network_are_answered_in_order(
 ) -> None:
     world = simulated_world(seed=3, moody=True)
     async with (
-        running_plane(world, [echo]) as plane,
-        connected(world, plane.endpoint) as client,
+        asked_plane(world, [echo]) as (_, client),
         trio.open_nursery() as nursery,
     ):
         nursery.start_soon(client.send, echoes(500, text="y" * 400))
@@ -62,7 +61,7 @@ async def test_a_request_without_an_answer_lets_the_next_one_through(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (_, client):
         await client.send(echoes(3, text="-") + echoes(1, start=9))
 
         assert await numbers(client, 1) == [9]
@@ -72,7 +71,7 @@ async def test_what_was_sent_before_the_end_of_the_stream_still_counts(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (plane, client):
         await client.send(echoes(20))
         client.socket.shutdown_write()
 
@@ -104,8 +103,7 @@ async def test_half_the_frame_then_silence_is_closed_as_idle(autojump_clock: Moc
     world = simulated_world()
     settings = ListenerSettings(processors=1, idle_s=10.0)
     async with (
-        running_plane(world, [echo], listener=settings) as plane,
-        connected(world, plane.endpoint) as slow,
+        asked_plane(world, [echo], listener=settings) as (plane, slow),
         connected(world, plane.endpoint) as quick,
     ):
         await slow.send(echoes(1)[:9])
@@ -145,10 +143,7 @@ async def test_a_slow_reader_gets_all_and_is_not_idle(autojump_clock: MockClock)
 
     world = simulated_world()
     settings = ListenerSettings(processors=1, idle_s=20.0)
-    async with (
-        running_plane(world, [much], listener=settings) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [much], listener=settings) as (plane, client):
         await client.send(echoes(1))
         for _ in range(20):
             await client.receive(20_000)
@@ -194,10 +189,7 @@ class Files:
 async def test_a_file_range_arrives_whole_and_its_lease_ends(autojump_clock: MockClock) -> None:
     world = simulated_world()
     files = Files(world, 3 << 20)
-    async with (
-        running_plane(world, [files.handler()]) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [files.handler()]) as (_, client):
         await client.send(request_frame(ReadRequest(512, 2_500_000), 0, correlation=4))
         data = await client.receive_frame()
 
@@ -210,10 +202,7 @@ async def test_a_slow_reader_of_a_deleted_file_gets_the_old_bytes(
 ) -> None:
     world = simulated_world()
     files = Files(world, 1 << 20)
-    async with (
-        running_plane(world, [files.handler()]) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [files.handler()]) as (_, client):
         await client.send(request_frame(ReadRequest(0, 1_000_000), 0))
         await trio.sleep(1)
         directory = world.directory("/data")
@@ -230,10 +219,7 @@ async def test_a_truncation_under_an_answer_resets_the_connection(
 ) -> None:
     world = simulated_world()
     files = Files(world, 1 << 20)
-    async with (
-        running_plane(world, [files.handler()]) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [files.handler()]) as (plane, client):
         await client.send(request_frame(ReadRequest(0, 1_000_000), 0))
         await trio.sleep(1)
         files.file.truncate(500_000)
@@ -283,7 +269,7 @@ async def test_a_throttled_connection_is_read_again_when_the_throttle_ends(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         (connection,) = plane.connections
         plane.processor.post(items.StartThrottle(connection))
@@ -465,7 +451,7 @@ async def test_the_answers_of_a_connection_are_applied_in_their_order(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         (connection,) = plane.connections
         plane.processor.post(items.Close(connection, items.DRAINED, "one"))
@@ -508,8 +494,7 @@ async def test_a_turn_that_is_always_over_still_serves_all(
     world = Universe(room=1 << 20).machine("broker")
     settings = ListenerSettings(processors=1, receive_buffer=None)
     async with (
-        running_plane(world, [echo, wait], listener=settings, share_s=0.0) as plane,
-        connected(world, plane.endpoint) as client,
+        asked_plane(world, [echo, wait], listener=settings, share_s=0.0) as (_, client),
         trio.open_nursery() as nursery,
     ):
         body = struct.pack(">hi", 0, 1)
@@ -527,10 +512,7 @@ async def test_an_answer_that_used_up_its_share_is_queued_once_whatever_edges_co
     world = Universe(room=1 << 24).machine("broker")
     files = Files(world, 6 << 20)
     settings = ListenerSettings(processors=1, send_buffer=None, receive_buffer=None)
-    async with (
-        running_plane(world, [files.handler()], listener=settings) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [files.handler()], listener=settings) as (plane, client):
         asked = request_frame(ReadRequest(0, 6 << 20), 0)
         await client.send(asked)
         assert len(await client.receive_frame()) == (6 << 20) + 8
@@ -549,7 +531,7 @@ async def test_what_the_reader_does_itself_does_not_overtake_what_is_queued(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         (connection,) = plane.connections
         processor = plane.processor
@@ -575,7 +557,7 @@ async def test_a_peer_that_is_done_is_read_to_the_end_whatever_else_the_edge_say
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         (connection,) = plane.connections
         await wait_all_tasks_blocked()
@@ -598,10 +580,7 @@ async def test_answers_that_wait_when_the_processor_stops_release_their_leases(
 
     world = simulated_world()
     files = Files(world, 1024)
-    async with (
-        running_plane(world, [echo], share_s=0.0) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [echo], share_s=0.0) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         (connection,) = plane.connections
         await wait_all_tasks_blocked()

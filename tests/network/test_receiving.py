@@ -10,26 +10,21 @@ from tests.network.echoing import echo, echoes, numbers
 from trio_kafka.network import items
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
-from trio_kafka.testing.planes import running_plane, until
+from trio_kafka.testing.planes import asked_plane, running_plane, until
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,
     WaitRequest,
     WaitResponse,
 )
-from trio_kafka.testing.scripted_client import (
-    connect,
-    connected,
-    frame,
-    request_frame,
-)
+from trio_kafka.testing.scripted_client import connect, connected, frame, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.simulated import Universe
 
 
 async def test_a_frame_may_come_byte_by_byte(autojump_clock: MockClock) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (_, client):
         for byte in echoes(2):
             await client.send(bytes([byte]))
             await trio.sleep(0.01)
@@ -57,7 +52,7 @@ async def test_what_is_no_request_ends_its_connection_and_is_counted(
     autojump_clock: MockClock, data: bytes, reason: str
 ) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (plane, client):
         await client.send(data)
         await client.wait_closed()
 
@@ -71,7 +66,7 @@ async def test_what_is_no_request_ends_its_connection_and_is_counted(
 async def test_bytes_behind_a_request_are_tolerated(autojump_clock: MockClock) -> None:
     world = simulated_world()
     body = struct.pack(">h", 1) + b"x" + struct.pack(">i", 5)
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (_, client):
         await client.send(frame(10100, 0, body + b"more", correlation=5))
 
         assert await numbers(client, 1) == [5]
@@ -107,8 +102,7 @@ async def test_a_giant_frame_is_received_whole_while_others_are_served(
 
     world = simulated_world()
     async with (
-        running_plane(world, [measure]) as plane,
-        connected(world, plane.endpoint) as giant,
+        asked_plane(world, [measure]) as (plane, giant),
         connected(world, plane.endpoint) as other,
     ):
         body = struct.pack(">hi", 0, 1)
@@ -133,10 +127,7 @@ async def test_the_end_of_the_stream_behind_half_a_large_frame_is_seen_while_the
 
     world = Universe(room=1 << 20).machine("broker")
     settings = ListenerSettings(processors=1, receive_buffer=None)
-    async with (
-        running_plane(world, [wait], listener=settings, share_s=0.0) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [wait], listener=settings, share_s=0.0) as (plane, client):
         half = frame(10101, 0, bytes(2_000_000))[:300_000]
         await client.send(request_frame(WaitRequest(1), 0) + half)
         client.socket.shutdown_write()
@@ -160,8 +151,7 @@ async def test_a_large_frame_that_has_used_up_the_turn_lets_others_go_first(
     world = Universe(room=1 << 20).machine("broker")
     settings = ListenerSettings(processors=1, receive_buffer=None)
     async with (
-        running_plane(world, [echo], listener=settings, share_s=share_s) as plane,
-        connected(world, plane.endpoint) as giant,
+        asked_plane(world, [echo], listener=settings, share_s=share_s) as (plane, giant),
         connected(world, plane.endpoint) as other,
     ):
         for client in (giant, other):

@@ -11,9 +11,9 @@ from trio_kafka.errors import ProtocolError
 from trio_kafka.network import items
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Encoded, api
-from trio_kafka.testing.planes import running_plane
+from trio_kafka.testing.planes import asked_plane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
-from trio_kafka.testing.scripted_client import connect, connected, frame, request_frame
+from trio_kafka.testing.scripted_client import connect, frame, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.protocols import World
 from trio_kafka.world.simulated import Universe
@@ -35,7 +35,7 @@ def sends_of(world: World) -> list[int]:
 
 async def test_small_answers_of_one_connection_go_in_one_call(autojump_clock: MockClock) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (_, client):
         await client.ask(EchoRequest("x", 1), 0)
         seen = sends_of(world)
 
@@ -80,7 +80,7 @@ async def test_what_ends_a_connection_comes_after_the_answers_to_what_was_asked_
     autojump_clock: MockClock, last: bytes, reason: str
 ) -> None:
     world = simulated_world()
-    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+    async with asked_plane(world, [echo]) as (plane, client):
         await client.send(echoes(5) + last)
         if not last:
             client.socket.shutdown_write()
@@ -110,10 +110,7 @@ async def test_answers_that_a_full_socket_does_not_take_are_sent_before_the_conn
     autojump_clock: MockClock, last: bytes, reason: str
 ) -> None:
     world = Universe(room=1000).machine("broker")
-    async with (
-        running_plane(world, [longer], listener=SMALL_ROOM) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [longer], listener=SMALL_ROOM) as (plane, client):
         await client.send(echoes(10) + last)
         await trio.sleep(1)
         (connection,) = plane.connections
@@ -135,10 +132,7 @@ async def test_an_answer_behind_others_that_wait_for_room_keeps_its_turn(
         return WaitResponse()
 
     world = Universe(room=1000).machine("broker")
-    async with (
-        running_plane(world, [longer, wait], listener=SMALL_ROOM) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [longer, wait], listener=SMALL_ROOM) as (_, client):
         await client.send(echoes(10) + request_frame(WaitRequest(1), 0, correlation=10))
         await trio.sleep(10)
 
@@ -151,10 +145,7 @@ async def test_draining_waits_for_answers_that_a_full_socket_does_not_take(
     autojump_clock: MockClock,
 ) -> None:
     world = Universe(room=1000).machine("broker")
-    async with (
-        running_plane(world, [longer], listener=SMALL_ROOM) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [longer], listener=SMALL_ROOM) as (plane, client):
         await client.send(echoes(10))
         await trio.sleep(1)
         plane.processor.begin_draining()
@@ -177,10 +168,7 @@ async def test_a_request_that_ends_its_connection_is_served_once(
         raise ProtocolError("no")
 
     world = Universe(room=1000).machine("broker")
-    async with (
-        running_plane(world, [longer, forbid], listener=SMALL_ROOM) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
+    async with asked_plane(world, [longer, forbid], listener=SMALL_ROOM) as (plane, client):
         await client.send(echoes(10) + request_frame(WaitRequest(1), 0, correlation=10))
         await trio.sleep(1)
 

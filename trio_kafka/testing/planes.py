@@ -22,6 +22,7 @@ from trio_kafka.requests.api import api_of
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.requests.registry import Registry
+from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.wire.frame import SMALL
 from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.protocols import World
@@ -133,3 +134,15 @@ async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
     with trio.fail_after(limit_s):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await trio.sleep(0.001)
+
+
+@asynccontextmanager
+async def asked_plane(
+    world: World, handlers: Iterable[Callable[..., Any]], **how: Any
+) -> AsyncIterator[tuple[RunningPlane, ScriptedClient]]:
+    """A plane as `running_plane` makes it, and a connection to it."""
+    async with (
+        running_plane(world, handlers, **how) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        yield plane, client
