@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.topic import TopicConfig, topic_config
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.identity import new_directory_id
@@ -18,6 +21,7 @@ from trio_kafka.purgatory import Delayed, Timers
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import Partition, PartitionSettings
+from trio_kafka.replication.publisher import ReplicaPublisher
 from trio_kafka.replication.read import PartitionRead, Wanted
 from trio_kafka.world.protocols import World
 
@@ -100,6 +104,7 @@ class Cluster:
         self.world = world
         self.logs = logs
         self.replicas = replicas
+        self.publisher = ReplicaPublisher(replicas, settings_of)
         self.image = MetadataImage()
 
     def change(self, **topics: Mapping[int, PartitionState] | None) -> None:
@@ -125,7 +130,7 @@ class Cluster:
 
     def _publish(self, delta: MetadataDelta) -> None:
         self.image = delta.apply(self.image.offset + 1, 0, 0)
-        for _ in self.replicas.publish(delta, self.image) or ():
+        for _ in self.publisher.publish(delta, self.image) or ():
             pass
 
     def topic_id(self, name: str) -> TopicId:
@@ -163,7 +168,7 @@ async def open_cluster(
     await logs.open()
     await logs.identify(identity)
     await load_logs(logs, lambda _: LogConfig())
-    replicas = ReplicaManager(world, ME, logs, Timers(node), node, settings_of=settings_of)
+    replicas = ReplicaManager(world, ME, logs, Timers(node), node)
     cluster = Cluster(world, logs, replicas)
     if image is not None:
         cluster.image = image
@@ -173,8 +178,20 @@ async def open_cluster(
 
 def start(cluster: Cluster) -> None:
     """Take over the image, in all of its steps."""
-    for _ in cluster.replicas.start(cluster.image):
+    for _ in cluster.publisher.start(cluster.image):
         pass
+
+
+def refused(cluster: Cluster, topic: TopicId | str, number: int = 0) -> ErrorCode:
+    """Why there is no replica."""
+    with pytest.raises(KafkaError) as caught:
+        cluster.replicas.partition(topic, number).local_log()
+    return caught.value.code
+
+
+def names(world: World, path: str = "/data") -> list[str]:
+    """Of the directories of partitions."""
+    return [name for name in world.directory(path).names() if name[-1].isdigit()]
 
 
 def park(delayed: Delayed) -> list:

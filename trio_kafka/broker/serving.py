@@ -25,6 +25,7 @@ from trio_kafka.network.turn import Turn
 from trio_kafka.purgatory import Timers
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.publisher import ReplicaPublisher
 from trio_kafka.requests.interceptors import Interceptors
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
@@ -37,18 +38,25 @@ _CONTROL_QUEUED: Final = 20
 _CONTROL_HANDLERS: Final = 1
 
 
-def make_replicas(
-    site: Site, logs: LogManager, timers: Timers, effective: EffectiveConfig
-) -> ReplicaManager:
-    """The replicas of this broker; none before its `start`."""
+def make_replicas(site: Site, logs: LogManager, timers: Timers) -> ReplicaManager:
+    """The replicas of this broker; none before `replica_publisher` has begun."""
     return ReplicaManager(
         site.world,
         site.node_id,
         logs,
         timers,
         site.node,
-        settings_of=settings_of_topic(effective),
         session_slots=site.config.max_incremental_fetch_session_cache_slots,
+    )
+
+
+def replica_publisher(
+    site: Site, replicas: ReplicaManager, effective: EffectiveConfig
+) -> ReplicaPublisher:
+    """Which replicas there are, as the metadata say."""
+    return ReplicaPublisher(
+        replicas,
+        settings_of_topic(effective),
         full_validation=site.config.trio_record_validation == "full",
     )
 

@@ -29,6 +29,7 @@ from trio_kafka.broker.serving import (
     make_data_plane,
     make_parts,
     make_replicas,
+    replica_publisher,
 )
 from trio_kafka.broker.settings import settings_of_topic
 from trio_kafka.broker.site import Site
@@ -99,7 +100,7 @@ class Start:
             controller = await start_controller(site, metadata)
         with steps.step("log manager"):
             await self._load_logs(logs, metadata, effective)
-        replicas = self._replicas = make_replicas(site, logs, timers, effective)
+        replicas = self._replicas = make_replicas(site, logs, timers)
         creation = TopicCreation(creator(controller, internal_topics(site.config)), site.node)
         lifecycle = Lifecycle(
             site.node_id, site.world.random_bytes(16), controller, metadata.cache, site.node
@@ -133,7 +134,7 @@ class Start:
             await bind_planes(site, listening, plane, control, dynamic)
             advertised = advertised_endpoints(dynamic.config, listening.endpoints, host_name)
         with steps.step("replication"):
-            await self._start_replicas(parts, metadata, dynamic)
+            await self._start_replicas(parts, effective, metadata, dynamic)
         with steps.step("upkeep"):
             await start_snapshots(site, storage, metadata)
             await site.tasks.start("auto-topic-creation", creation.run)
@@ -210,15 +211,19 @@ class Start:
         await self.site.tasks.start("log-manager", logs.run)
 
     async def _start_replicas(
-        self, parts: Parts, metadata: Metadata, dynamic: DynamicSettings
+        self,
+        parts: Parts,
+        effective: EffectiveConfig,
+        metadata: Metadata,
+        dynamic: DynamicSettings,
     ) -> None:
-        replicas = parts.replicas
+        publisher = replica_publisher(self.site, parts.replicas, effective)
         # No checkpoint between these two: no image may come between.
-        steps = replicas.start(metadata.cache.image)
-        metadata.loader.add(replicas)
+        steps = publisher.start(metadata.cache.image)
+        metadata.loader.add(publisher)
         for _ in steps:
             await trio.lowlevel.checkpoint()
-        await self.site.tasks.start("replication", replicas.run)
+        await self.site.tasks.start("replication", parts.replicas.run)
         await start_groups(self.site, parts.groups, metadata, dynamic)
 
     async def _host_name(self, config: BrokerConfig) -> str:

@@ -1,29 +1,21 @@
-"""All replicas of this broker: made and unmade as the metadata say, found by name or id, waited
-for.
+"""All replicas of this broker: found by name or id, waited for; `publisher` says which there are.
 
-A publisher: topics that come get their logs, topics that go lose them, new leaders and settings are
-taken over, and whoever waits for one of these partitions is woken. What cannot be made because a
-directory is broken stays in the list and answers KAFKA_STORAGE_ERROR. With the first image,
-directories of partitions that are not this broker's become strays: their files stay, their names
-are free.
+What cannot be made because a directory is broken stays in the list and answers KAFKA_STORAGE_ERROR.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn, TypeVar
 
 import trio
 from attrs import frozen
 
-from trio_kafka.config.topic import TopicConfig
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.manager import LogManager
-from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
-from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType, TopicImage
-from trio_kafka.metadata.names import is_internal
+from trio_kafka.metadata.image import MetadataImage, PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.replication.append import ACKS_ALL
@@ -35,22 +27,19 @@ from trio_kafka.replication.place import log_of
 from trio_kafka.replication.read import Wanted
 from trio_kafka.replication.session_cache import SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
-from trio_kafka.replication.settings import log_config, partition_settings
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.replication.traffic import TrafficByTopic
 from trio_kafka.steps import Steps
 from trio_kafka.world.protocols import World
 
 T = TypeVar("T")
-TopicSettings = Callable[[MetadataImage, str], TopicConfig]
 COLD_WAIT_S: Final = 1.0  # how long bytes may take from the disk, whatever a fetch says
-_A_STEP: Final = 100  # partitions that are looked at without letting others run
 SYNC_WAIT_S: Final = 30.0  # how long the disk may take to sync, whatever a produce says
 _logger: Final = get_logger(__name__)
 
 
 @frozen(kw_only=True)
-class _Made:
+class Made:
     """What a topic's settings make of its partitions and logs: found once for all of them."""
 
     partition: PartitionSettings
@@ -59,7 +48,8 @@ class _Made:
 
 class ReplicaManager:
     """`produce`, `fetch`: the purgatories of requests that wait for a Partition. sessions: of
-    fetches. traffic: what came and went, by topic. logs: those of the broker.
+    fetches. traffic: what came and went, by topic. logs: those of the broker. image: of the
+    metadata that the replicas are those of.
     """
 
     def __init__(
@@ -70,16 +60,11 @@ class ReplicaManager:
         timers: Timers,
         node: Node,
         *,
-        settings_of: TopicSettings,
         session_slots: int = 1000,
-        full_validation: bool = False,
     ) -> None:
-        """settings_of: what is in force for a topic of an image, with what the broker gives it."""
         self.image = MetadataImage()
-        self._broker = broker
+        self.broker = broker
         self.logs = logs
-        self._settings_of = settings_of
-        self._full_validation = full_validation
         self._node = node.add("replica-manager", "part", self.figures)
         self.produce = Purgatory("Produce", timers, self._node)
         self.fetch = Purgatory("Fetch", timers, self._node)
@@ -90,8 +75,6 @@ class ReplicaManager:
         self.cold = ColdReads(self._node)
         self.slow_appends = SlowAppends(world, self._node)
         self.traffic = TrafficByTopic()
-        self._started = False
-        self._first_steps: Iterator[None] = iter(())
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
         self._nodes: dict[Partition, Node] = {}
 
@@ -120,6 +103,10 @@ class ReplicaManager:
         """
         found = self._partitions.get((topic, number))
         return found if found is not None else self._miss(topic, number)
+
+    def find(self, topic: TopicId | str, number: int) -> Partition | None:
+        """The replica here, if there is one."""
+        return self._partitions.get((topic, number))
 
     def partition_with_id(self, topic_id: TopicId, at: TopicPartition) -> Partition:
         """As `partition` by name; INCONSISTENT_TOPIC_ID where that name has another id now."""
@@ -244,126 +231,24 @@ class ReplicaManager:
         found = self._partitions.get(key)
         return found if found is not None else self._miss(*key)
 
-    # Following the metadata
-
-    def start(self, image: MetadataImage) -> Iterator[None]:
-        """Take over the first image, in steps: set strays aside, open what is here, make what is
-        missing. What is published before the last step takes the rest of them first.
-        """
-        self._started = True
-        self.image = image
-        self._first_steps = self._take_over(image)
-        return self._first_steps
-
-    def _take_over(self, image: MetadataImage) -> Iterator[None]:
-        for looked_at, log in enumerate(self.logs.logs, 1):
-            if not looked_at % _A_STEP:
-                yield
-            topic = image.topics.get(log.partition.topic)
-            state = image.partition(log.partition)
-            other_id = topic is not None and log.topic_id not in (None, topic.id)
-            if state is None or other_id or self._broker not in state.replicas:
-                self.logs.make_stray(log.partition)
-                yield
-        opened = 0
-        for topic in image.topics.values():
-            made = self._made(image, topic.name)
-            for number, state in topic.partitions.items():
-                if self._broker in state.replicas:
-                    at = TopicPartition(topic.name, number)
-                    is_missing = self.logs.get(at) is None
-                    self._add(topic.id, at, state, made, new=False)
-                    opened += 1
-                    if is_missing or opened % _A_STEP == 0:
-                        yield
-
-    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
-        """Take over what has changed, in steps of one log that is made or goes: files take their
-        time. A partition whose step is to come is answered for as before, which clients retry.
-        """
-        if not self._started:
-            yield from self.start(image)
-            return
-        yield from self._first_steps
-        before, self.image = self.image, image
-        for name in delta.deleted_topics.values():
-            gone = before.topics.get(name)
-            for number in gone.partitions if gone is not None else ():
-                self._remove(TopicPartition(name, number))
-                yield
-        for topic in delta.topics.values():
-            yield from self._follow(topic)
-        yield from self._follow_settings(delta)
-
-    def _follow(self, topic: TopicDelta) -> Iterator[None]:
-        made: _Made | None = None
-        for done, number in enumerate(topic.changed, 1):
-            state = topic.partitions[number]
-            at = TopicPartition(topic.name, number)
-            known = self._partitions.get((topic.id, number))
-            if self._broker not in state.replicas:
-                if known is not None:
-                    self._remove(at)
-                    yield
-            elif known is None:
-                made = made or self._made(self.image, topic.name)
-                self._add(topic.id, at, state, made, new=True)
-                yield
-            else:
-                known.update(state)
-                if done % _A_STEP == 0:
-                    yield
-
-    def _follow_settings(self, delta: MetadataDelta) -> Iterator[None]:
-        """In steps of a topic, or of `_A_STEP` partitions of one."""
-        topics, mine = self.image.topics, ("", str(self._broker))
-        if any(kind == ResourceType.BROKER and name in mine for kind, name in delta.configs):
-            for topic in topics.values():
-                yield from self._configure(topic)
-            return
-        for kind, name in delta.configs:
-            if kind == ResourceType.TOPIC and name in topics:
-                yield from self._configure(topics[name])
-
-    def _configure(self, topic: TopicImage) -> Iterator[None]:
-        made = self._made(self.image, topic.name)
-        for done, number in enumerate(topic.partitions, 1):
-            partition = self._partitions.get((topic.name, number))
-            if partition is not None:
-                partition.settings = made.partition
-                if partition.log is not None:
-                    partition.log.config = made.log
-                partition.advance()
-                self._changed(partition)
-            if done % _A_STEP == 0:
-                yield
-        yield
-
-    def _made(self, image: MetadataImage, topic: str) -> "_Made":
-        config = self._settings_of(image, topic)
-        # What clients write to an internal topic is looked at, and refused.
-        full = self._full_validation or is_internal(topic)
-        settings = partition_settings(config, full_validation=full)
-        return _Made(partition=settings, log=log_config(config))
-
     # Partitions
 
-    def _add(
+    def add(
         self,
         topic_id: TopicId,
         at: TopicPartition,
         state: PartitionState,
-        made: "_Made",
+        made: Made,
         *,
         new: bool,
     ) -> None:
-        """new: there never was a log, so an empty one is no loss."""
+        """A replica is here. new: there never was a log of it, so an empty one is no loss."""
         partition = Partition(
             topic_id,
             at,
-            self._broker,
+            self.broker,
             state,
-            changed=self._changed,
+            changed=self.changed,
             settings=made.partition,
             join_queue=self.slow_appends.join,
             traffic=self.traffic.join(at.topic),
@@ -377,7 +262,8 @@ class ReplicaManager:
             _logger.warning("replica offline", partition=str(at), reason=str(error))
             partition.fail(error)
 
-    def _remove(self, at: TopicPartition) -> None:
+    def remove(self, at: TopicPartition) -> None:
+        """A replica is here no more: its files go."""
         partition = self._partitions.pop((at.topic, at.partition), None)
         if partition is None:
             return
@@ -399,7 +285,7 @@ class ReplicaManager:
             if partition.at in directory.logs and partition.failed is None:
                 partition.fail(error)
 
-    def _changed(self, key: object) -> None:
+    def changed(self, key: object) -> None:
         """key: a Partition, its `loss`, or an append of its queue that had its turn."""
         if key in self.produce.watchers:
             self.produce.mark(key)

@@ -1,0 +1,141 @@
+"""Which replicas there are here, and with what settings, as the metadata say.
+
+Topics that come get their logs, topics that go lose them, new leaders and settings are taken over,
+and whoever waits for one of these partitions is woken. With the first image, directories of
+partitions that are not this broker's become strays: their files stay, their names are free.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from trio_kafka.config.topic import TopicConfig
+from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
+from trio_kafka.metadata.image import MetadataImage, ResourceType, TopicImage
+from trio_kafka.metadata.names import is_internal
+from trio_kafka.model import TopicPartition
+from trio_kafka.replication.manager import Made, ReplicaManager
+from trio_kafka.replication.settings import log_config, partition_settings
+
+TopicSettings = Callable[[MetadataImage, str], TopicConfig]
+_A_STEP: Final = 100  # partitions that are looked at without letting others run
+
+
+class ReplicaPublisher:
+    """A Publisher. settings_of: what is in force for a topic of an image, with what the broker
+    gives it. full_validation: every record that clients write is looked at.
+    """
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        settings_of: TopicSettings,
+        *,
+        full_validation: bool = False,
+    ) -> None:
+        self._replicas = replicas
+        self._logs = replicas.logs
+        self._broker = replicas.broker
+        self._settings_of = settings_of
+        self._full_validation = full_validation
+        self._started = False
+        self._first_steps: Iterator[None] = iter(())
+
+    def start(self, image: MetadataImage) -> Iterator[None]:
+        """Take over the first image, in steps: set strays aside, open what is here, make what is
+        missing. What is published before the last step takes the rest of them first.
+        """
+        self._started = True
+        self._replicas.image = image
+        self._first_steps = self._take_over(image)
+        return self._first_steps
+
+    def _take_over(self, image: MetadataImage) -> Iterator[None]:
+        for looked_at, log in enumerate(self._logs.logs, 1):
+            if not looked_at % _A_STEP:
+                yield
+            topic = image.topics.get(log.partition.topic)
+            state = image.partition(log.partition)
+            other_id = topic is not None and log.topic_id not in (None, topic.id)
+            if state is None or other_id or self._broker not in state.replicas:
+                self._logs.make_stray(log.partition)
+                yield
+        opened = 0
+        for topic in image.topics.values():
+            made = self._made(image, topic.name)
+            for number, state in topic.partitions.items():
+                if self._broker in state.replicas:
+                    at = TopicPartition(topic.name, number)
+                    is_missing = self._logs.get(at) is None
+                    self._replicas.add(topic.id, at, state, made, new=False)
+                    opened += 1
+                    if is_missing or opened % _A_STEP == 0:
+                        yield
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
+        """Take over what has changed, in steps of one log that is made or goes: files take their
+        time. A partition whose step is to come is answered for as before, which clients retry.
+        """
+        if not self._started:
+            yield from self.start(image)
+            return
+        yield from self._first_steps
+        before, self._replicas.image = self._replicas.image, image
+        for name in delta.deleted_topics.values():
+            gone = before.topics.get(name)
+            for number in gone.partitions if gone is not None else ():
+                self._replicas.remove(TopicPartition(name, number))
+                yield
+        for topic in delta.topics.values():
+            yield from self._follow(topic)
+        yield from self._follow_settings(delta)
+
+    def _follow(self, topic: TopicDelta) -> Iterator[None]:
+        made: Made | None = None
+        for done, number in enumerate(topic.changed, 1):
+            state = topic.partitions[number]
+            at = TopicPartition(topic.name, number)
+            known = self._replicas.find(topic.id, number)
+            if self._broker not in state.replicas:
+                if known is not None:
+                    self._replicas.remove(at)
+                    yield
+            elif known is None:
+                made = made or self._made(self._replicas.image, topic.name)
+                self._replicas.add(topic.id, at, state, made, new=True)
+                yield
+            else:
+                known.update(state)
+                if done % _A_STEP == 0:
+                    yield
+
+    def _follow_settings(self, delta: MetadataDelta) -> Iterator[None]:
+        """In steps of a topic, or of `_A_STEP` partitions of one."""
+        topics, mine = self._replicas.image.topics, ("", str(self._broker))
+        if any(kind == ResourceType.BROKER and name in mine for kind, name in delta.configs):
+            for topic in topics.values():
+                yield from self._configure(topic)
+            return
+        for kind, name in delta.configs:
+            if kind == ResourceType.TOPIC and name in topics:
+                yield from self._configure(topics[name])
+
+    def _configure(self, topic: TopicImage) -> Iterator[None]:
+        made = self._made(self._replicas.image, topic.name)
+        for done, number in enumerate(topic.partitions, 1):
+            partition = self._replicas.find(topic.name, number)
+            if partition is not None:
+                partition.settings = made.partition
+                if partition.log is not None:
+                    partition.log.config = made.log
+                partition.advance()
+                self._replicas.changed(partition)
+            if done % _A_STEP == 0:
+                yield
+        yield
+
+    def _made(self, image: MetadataImage, topic: str) -> Made:
+        config = self._settings_of(image, topic)
+        # What clients write to an internal topic is looked at, and refused.
+        full = self._full_validation or is_internal(topic)
+        settings = partition_settings(config, full_validation=full)
+        return Made(partition=settings, log=log_config(config))
