@@ -15,7 +15,8 @@ from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
-from trio_kafka.world.protocols import Listener, Socket, World
+from trio_kafka.world.protocols import Listener, Socket
+from trio_kafka.world.world import World
 from trio_kafka_http.connection import Connection
 from trio_kafka_http.front import Front
 from trio_kafka_http.settings import HttpSettings

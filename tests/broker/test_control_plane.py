@@ -23,8 +23,8 @@ from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitReques
 from trio_kafka.testing.scripted_client import connect, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.clock import SkippingClock
-from trio_kafka.world.protocols import World
 from trio_kafka.world.real import RealWorld
+from trio_kafka.world.world import World
 
 SETTINGS = {
     "listeners": "PLAINTEXT://127.0.0.1:0,CONTROL://127.0.0.1:0",

@@ -23,9 +23,9 @@ from trio_kafka.testing.planes import until
 from trio_kafka.testing.scripted_client import connect, connected
 from trio_kafka.testing.simulation import run_until_crash, simulated_world
 from trio_kafka.world.clock import SkippingClock
-from trio_kafka.world.protocols import World
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import SimulatedWorld
+from trio_kafka.world.world import World
 
 MAP = "PLAINTEXT:PLAINTEXT,IN:PLAINTEXT,OUT:PLAINTEXT"
 ONE = "PLAINTEXT://127.0.0.1:0"

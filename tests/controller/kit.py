@@ -24,7 +24,7 @@ from trio_kafka.metadata.image import (
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.model import NodeId
 from trio_kafka.raft.driver import RaftDriver
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 def lists(kind: ResourceType, name: str) -> str | None:

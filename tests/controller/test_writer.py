@@ -15,7 +15,7 @@ from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
 from trio_kafka.raft.driver import RaftDriver
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 ID = bytes(15) + b"\x07"
 

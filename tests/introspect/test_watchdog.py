@@ -17,8 +17,8 @@ from trio_kafka.introspect.watchdog import Block, Judge, Verdict, Watchdog
 from trio_kafka.network.turn import Turn
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.clock import SkippingClock
-from trio_kafka.world.protocols import World
 from trio_kafka.world.real import RealWorld
+from trio_kafka.world.world import World
 
 LIMIT_S = 0.05
 OWNERS = {__name__: "a-plugin"}

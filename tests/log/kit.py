@@ -12,7 +12,8 @@ from trio_kafka.log.recovery import Known, create_log, open_log
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.world.protocols import Directory, World
+from trio_kafka.world.protocols import Directory
+from trio_kafka.world.world import World
 
 DATA = Path(__file__).parent / "data"
 PARTITION = TopicPartition("t", 0)

@@ -31,9 +31,10 @@ from trio_kafka.testing.scripted_client import (
     request_frame,
 )
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.protocols import PEER_DONE, WRITE, World
+from trio_kafka.world.protocols import PEER_DONE, WRITE
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import Universe
+from trio_kafka.world.world import World
 
 
 async def test_pipelined_requests_are_answered_in_order(autojump_clock: MockClock) -> None:

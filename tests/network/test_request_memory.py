@@ -14,8 +14,8 @@ from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitReques
 from trio_kafka.testing.scripted_client import ScriptedClient, connect, connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.memory import MemoryPool
-from trio_kafka.world.protocols import World
 from trio_kafka.world.real import RealWorld
+from trio_kafka.world.world import World
 
 SETTINGS = ListenerSettings(processors=3)
 

@@ -14,7 +14,7 @@ from trio_kafka.network.roster import Roster
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.frame import Buffers, Framer
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 async def connections(world: World, count: int) -> list[Connection]:

@@ -15,8 +15,8 @@ from trio_kafka.testing.planes import asked_plane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import connect, frame, request_frame
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.protocols import World
 from trio_kafka.world.simulated import Universe
+from trio_kafka.world.world import World
 
 
 def sends_of(world: World) -> list[int]:

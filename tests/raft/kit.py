@@ -19,7 +19,7 @@ from trio_kafka.raft.driver import RaftDriver, open_quorum
 from trio_kafka.raft.format import format_metadata
 from trio_kafka.raft.retention import Retention
 from trio_kafka.raft.voters import Voter, VoterEndpoint, VoterSet
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 DATA = Path(__file__).parent / "data"
 ROOT = "/kafka"

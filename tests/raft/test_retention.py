@@ -16,8 +16,8 @@ from trio_kafka.raft.retention import Retention, clean
 from trio_kafka.raft.snapshot import BOOTSTRAP, SnapshotId, read_timestamp, snapshots_in
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 from trio_kafka.world.clock import EPOCH
-from trio_kafka.world.protocols import World
 from trio_kafka.world.simulated import SimulatedWorld, Universe
+from trio_kafka.world.world import World
 
 CONFIG = LogConfig(segment_bytes=2_000)
 ALL = Retention(max_bytes=-1, max_ms=-1)

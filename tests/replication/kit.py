@@ -23,7 +23,7 @@ from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import Partition, PartitionSettings
 from trio_kafka.replication.publisher import ReplicaPublisher
 from trio_kafka.replication.read import PartitionRead, Wanted
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 ME = NodeId(1)
 PEER = NodeId(2)

@@ -29,8 +29,8 @@ from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.protocols import World
 from trio_kafka.world.real import RealWorld
+from trio_kafka.world.world import World
 
 ALICE = Principal("User", "alice")
 

@@ -37,8 +37,8 @@ from trio_kafka.testing.sample_apis import (
     WaitResponse,
 )
 from trio_kafka.world.clock import SkippingClock
-from trio_kafka.world.protocols import World
 from trio_kafka.world.real import RealWorld
+from trio_kafka.world.world import World
 
 
 @api(EchoRequest)

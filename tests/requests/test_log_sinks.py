@@ -14,7 +14,7 @@ from trio_kafka.records.batch import iterate_headers, read_records
 from trio_kafka.requests.log_sinks import LOGGER, FileSink, LoggerSink, TopicSink, in_batches
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 def content(world: World, name: str) -> bytes:

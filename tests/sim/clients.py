@@ -22,7 +22,7 @@ from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 BROKER: Final = Endpoint("broker", 9092)
 # What a client may be told of a broker that starts, stops, or deletes the topic meanwhile.

@@ -27,7 +27,7 @@ from trio_kafka.protocol.messages.k09_offset_fetch import (
 from trio_kafka.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 TOPIC: Final = "t"
 PARTITIONS: Final = 3

@@ -15,8 +15,8 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import broker_config
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.testing.simulation import run_simulated
-from trio_kafka.world.protocols import Crashed
 from trio_kafka.world.simulated import SimulatedWorld, Universe
+from trio_kafka.world.world import Crashed
 
 LIVES: Final = 5
 SERVED_S: Final = 2.5

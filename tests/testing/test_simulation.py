@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash, simulated_world
-from trio_kafka.world.protocols import Crashed
+from trio_kafka.world.world import Crashed
 
 
 def test_a_simulated_run_gives_the_result_of_main_in_virtual_time():

@@ -14,7 +14,8 @@ from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.protocols import Socket, World
+from trio_kafka.world.protocols import Socket
+from trio_kafka.world.world import World
 from trio_kafka_http.front import Front
 from trio_kafka_http.plane import HttpPlane
 from trio_kafka_http.settings import HttpSettings, endpoints_of

@@ -16,7 +16,7 @@ from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Plugin, PluginContext, plugin
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 from trio_kafka_http.plugin import http, unready
 
 

@@ -9,9 +9,10 @@ import trio
 from attrs import define, field
 
 from trio_kafka.world.clock import SkippingClock
-from trio_kafka.world.protocols import Directory, File, Listener, Selector, Socket, World
+from trio_kafka.world.protocols import Directory, File, Listener, Selector, Socket
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import Universe
+from trio_kafka.world.world import World
 
 T = TypeVar("T")
 

@@ -4,9 +4,10 @@ import pytest
 import trio
 
 from trio_kafka.world.clock import SkippingClock
-from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, World
+from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import Universe
+from trio_kafka.world.world import World
 
 
 def count_bytes(directory, name, times):

@@ -26,7 +26,7 @@ from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.request_log import RequestLog
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 @define(eq=False, kw_only=True)

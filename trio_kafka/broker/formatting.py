@@ -23,7 +23,8 @@ from trio_kafka.model import NodeId
 from trio_kafka.raft.format import METADATA_PARTITION, format_metadata
 from trio_kafka.raft.snapshot import BOOTSTRAP
 from trio_kafka.raft.voters import VoterEndpoint
-from trio_kafka.world.protocols import Directory, World
+from trio_kafka.world.protocols import Directory
+from trio_kafka.world.world import World
 
 # What may stand in a directory that counts as empty: the lock, what a file system puts there, and
 # what a formatting leaves that was cut off.

@@ -17,11 +17,11 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.manager import LogManager
 from trio_kafka.log.open_files import budget_of
-from trio_kafka.world.protocols import World
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.ending import end_process
 from trio_kafka.world.real.limits import raise_descriptor_limit
+from trio_kafka.world.world import World
 
 _logger: Final = get_logger(__name__)
 

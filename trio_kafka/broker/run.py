@@ -18,7 +18,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.open_files import SMALLEST
 from trio_kafka.requests.registry import InstalledApiError, Registry, installed_apis
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 _logger: Final = get_logger(__name__)
 STOP_S: Final = 30.0

@@ -24,7 +24,7 @@ from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.image import MetadataImage, ResourceType
 from trio_kafka.model import NodeId
 from trio_kafka.raft.retention import Retention
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 _logger: Final = get_logger(__name__)
 

@@ -7,7 +7,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import NodeId
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 @define(eq=False, kw_only=True)

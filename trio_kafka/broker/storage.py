@@ -19,7 +19,7 @@ from trio_kafka.log.manager import LogManager
 from trio_kafka.log.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.log.meta_properties import MetaProperties
 from trio_kafka.log.partition_metadata import parse_id
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 @frozen(kw_only=True)

@@ -23,7 +23,7 @@ from trio_kafka.requests.interceptors import Kind as InterceptorKind
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
 from trio_kafka.security.principal import NOBODY, Principal
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 S = TypeVar("S")
 

@@ -12,7 +12,7 @@ from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.discovery import Origin
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.importing import Imported
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 @define(eq=False)

@@ -10,7 +10,7 @@ from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.requests.parts import Parts
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 @define(eq=False)

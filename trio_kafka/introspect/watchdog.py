@@ -18,7 +18,7 @@ from attrs import define, evolve, field, frozen
 
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.world.protocols import Sentry, World
+from trio_kafka.world.world import Sentry, World
 
 _logger: Final = get_logger(__name__)
 _SHORTEST_S: Final = 0.001  # of a rest

@@ -28,7 +28,8 @@ from trio_kafka.log.pace import Pace
 from trio_kafka.log.recovery import Known
 from trio_kafka.log.sync import close
 from trio_kafka.model import TopicPartition
-from trio_kafka.world.protocols import Directory, World
+from trio_kafka.world.protocols import Directory
+from trio_kafka.world.world import World
 
 LOCK: Final = ".lock"
 CLEAN: Final = ".kafka_cleanshutdown"

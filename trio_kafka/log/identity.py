@@ -9,7 +9,7 @@ from trio_kafka.errors import LogDirError
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
 from trio_kafka.log.partition_metadata import format_id
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 class IdentityError(Exception):

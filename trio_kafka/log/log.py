@@ -25,7 +25,8 @@ from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.records.header import STAMP, BatchHeader, stamp_append_time
-from trio_kafka.world.protocols import Directory, World
+from trio_kafka.world.protocols import Directory
+from trio_kafka.world.world import World
 
 _NO_TIME: Final = -1
 

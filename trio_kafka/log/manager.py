@@ -24,7 +24,7 @@ from trio_kafka.log.recovery import create_log
 from trio_kafka.log.removal import Removal
 from trio_kafka.log.syncing import Syncing
 from trio_kafka.model import TopicId, TopicPartition
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 _logger: Final = get_logger(__name__)
 

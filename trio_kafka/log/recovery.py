@@ -37,7 +37,8 @@ from trio_kafka.log.segments import Segments
 from trio_kafka.log.verify import Checked, check_segment
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.world.protocols import Directory, World
+from trio_kafka.world.protocols import Directory
+from trio_kafka.world.world import World
 
 _LEFT_OVER: Final = (".deleted", ".cleaned", ".tmp", ".swap")
 _SWAP: Final = ".log.swap"

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.descriptors import names_in, sync_names
 from trio_kafka.log.directory import LogDirectory
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 @frozen

@@ -17,7 +17,8 @@ from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.producers import write_snapshot, write_snapshot_slow
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
-from trio_kafka.world.protocols import Directory, File, World
+from trio_kafka.world.protocols import Directory, File
+from trio_kafka.world.world import World
 
 
 class Rolling:

@@ -14,7 +14,7 @@ from trio_kafka.network.request import Request
 from trio_kafka.network.turn import Turn
 from trio_kafka.wire.frame import Buffers
 from trio_kafka.wire.memory import MemoryPool
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 class Handlers(Protocol):

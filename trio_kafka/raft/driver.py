@@ -47,7 +47,8 @@ from trio_kafka.raft.values import (
 )
 from trio_kafka.raft.voters import UnsupportedQuorumError, VoterSet
 from trio_kafka.records.batch import BatchHeader
-from trio_kafka.world.protocols import Directory, World
+from trio_kafka.world.protocols import Directory
+from trio_kafka.world.world import World
 
 _RECENT: Final = 4096  # records kept as they are for the loader, which is rarely behind: 3 MB
 _AT_ONCE: Final = 64  # batches that one `read` gives

@@ -40,7 +40,8 @@ from trio_kafka.raft.snapshot import (
 from trio_kafka.raft.values import Election
 from trio_kafka.raft.voters import VoterSet, voters_of
 from trio_kafka.records.batch import BatchHeader, iterate_headers
-from trio_kafka.world.protocols import Directory, World
+from trio_kafka.world.protocols import Directory
+from trio_kafka.world.world import World
 
 _READ: Final = 1 << 20
 _KEPT: Final = Retention()

@@ -30,7 +30,7 @@ from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.replication.traffic import TrafficByTopic
 from trio_kafka.steps import Steps
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 T = TypeVar("T")
 COLD_WAIT_S: Final = 1.0  # how long bytes may take from the disk, whatever a fetch says

@@ -26,7 +26,7 @@ from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.refine import Refinement
 from trio_kafka.replication.traffic import Traffic
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 MOST_BYTES: Final = 256 << 20
 REFINED_AT_ONCE: Final = 2  # batches, which may grow to the limit of `decompressed_limit`

@@ -11,7 +11,8 @@ from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication.append import append_own
 from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.world.protocols import Directory, File, World
+from trio_kafka.world.protocols import Directory, File
+from trio_kafka.world.world import World
 
 LOGGER: Final = "kafka.request.logger"  # Kafka's name: operators switch it by that
 LARGEST_FILE: Final = 64 << 20

@@ -28,7 +28,7 @@ from trio_kafka.protocol.messages.k19_create_topics import (
 )
 from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.scripted_client import ScriptedClient, connected, newest
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 DATA: Final = "/data"
 _LOOK_S: Final = 0.02

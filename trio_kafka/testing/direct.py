@@ -30,7 +30,8 @@ from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.wire.frame import Buffers, Framer
 from trio_kafka.wire.server import HEAD, Segments
-from trio_kafka.world.protocols import Socket, World
+from trio_kafka.world.protocols import Socket
+from trio_kafka.world.world import World
 
 NEWEST = None  # a version: the newest stable one
 

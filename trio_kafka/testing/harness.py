@@ -39,7 +39,7 @@ from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.direct import NEWEST, DirectClient, DirectGroup
 from trio_kafka.testing.scripted_client import ScriptedClient, connect, newest
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 Handler = Callable[..., Any]
 _CLIENT: Final = "harness"

@@ -25,7 +25,7 @@ from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.wire.frame import SMALL
 from trio_kafka.wire.memory import MemoryPool
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 
 @define(eq=False, kw_only=True)

@@ -15,7 +15,8 @@ from trio_kafka.model import Endpoint
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.headers import request_header_version, response_header_version
 from trio_kafka.protocol.schema import message_of
-from trio_kafka.world.protocols import Network, Socket, World
+from trio_kafka.world.protocols import Network, Socket
+from trio_kafka.world.world import World
 
 T = TypeVar("T")
 _SIZE: Final = struct.Struct(">i")

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import trio
 
-from trio_kafka.world.protocols import Crashed
 from trio_kafka.world.simulated import SimulatedWorld, Universe
 from trio_kafka.world.simulated.universe import Verdict
+from trio_kafka.world.world import Crashed
 
 T = TypeVar("T")
 

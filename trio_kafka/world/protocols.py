@@ -1,4 +1,4 @@
-"""The only door to the machine: clock, network, disk, chance, threads and processes.
+"""What a World is made of: clock, network and disk.
 
 Errors are the system's own: a call that would wait raises BlockingIOError, a dead peer
 ConnectionError, a disk OSError with its errno. So the hot calls of the real world are bound C
@@ -6,17 +6,11 @@ methods, and the seam costs next to nothing. Sync calls take effect at once or n
 checkpoint; async ones may wait and always are one. Buffers are views of single bytes.
 """
 
-from collections.abc import Callable, Generator, Sequence
-from random import Random
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 from trio_kafka.model import Endpoint
 
-if TYPE_CHECKING:
-    import trio
-
-T = TypeVar("T")
 Buffer = bytes | bytearray | memoryview
 
 # epoll's bits as plain ints: `mask & READ` on an IntFlag costs ten times as much.
@@ -28,13 +22,6 @@ PEER_DONE: Final = 0x2000
 
 class RangeCutError(Exception):
     """A truncation took bytes that a lease had promised: reset the connection, do not close it."""
-
-
-class Crashed(BaseException):
-    """Simulated only: this machine is off.
-
-    Never caught by the broker, so no clean-up can act on the world.
-    """
 
 
 class Clock(Protocol):
@@ -337,78 +324,4 @@ class Directory(Protocol):
         puts another one in its place.
         An OSError may be of any of them, and leaves open which are durable; to do it again is safe.
         ENOENT: a directory was renamed before its turn, no sync has failed.
-        """
-
-
-class Sentry(Protocol):
-    """What a thread has that watches the thread of the loop."""
-
-    def rest(self, seconds: float | None) -> bool:
-        """In the thread: sleep so long (None: for ever) or until `ring`. False: it is to end."""
-
-    @property
-    def ring(self) -> Callable[[], None]:
-        """In the loop: let `rest` return, also when it has not begun yet. Never waits or raises."""
-
-    def frame(self) -> FrameType | None:
-        """What the loop's thread executes now."""
-
-    def starved_s(self) -> float:
-        """Seconds of its life in which the loop's thread could run and had no processor."""
-
-
-class World(Protocol):
-    """One machine in one life."""
-
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def network(self) -> Network: ...
-    @property
-    def random(self) -> Random: ...
-    @property
-    def random_bytes(self) -> Callable[[int], bytes]: ...
-    @property
-    def simulated(self) -> bool:
-        """No thread and no process runs, and there is nothing to hand a descriptor to."""
-
-    def buffer(self, size: int) -> memoryview:
-        """Writable zeroed memory whose pages cost when they are written."""
-
-    def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
-        """A directory of the machine; at most `threads` work at once on all opened through it.
-
-        `create` makes what is missing of the path, durably. FileNotFoundError, NotADirectoryError.
-        """
-
-    async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
-        """What waits, or works without the interpreter's lock; shielded, never abandoned.
-
-        Python in a thread is the loop's time: the two never run at once.
-        """
-
-    async def run_beside(self, call: Callable[..., T], *args: Any) -> T:
-        """Python that works for long and cannot pause, in a thread that gives the interpreter's
-        lock back to the loop soon, if not within one call of what is written in C.
-
-        It can be cancelled: the thread goes on then, and nobody hears of its end.
-        """
-
-    async def run_sentry(
-        self, watch: Callable[[Sentry], None], *, task_status: "trio.TaskStatus[None]"
-    ) -> None:
-        """Run `watch` in a thread of its own until cancelled; it ends when `rest` says so. Started
-        when it runs.
-
-        Time does not wait for it (see `clock`). Simulated: there is nothing to watch, and it is
-        never called.
-        """
-
-    async def run_in_process(
-        self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
-    ) -> T:
-        """Run `job(directory, *args)` where it holds up nobody; killed when cancelled.
-
-        The job is a generator that yields at least once a millisecond; `try_read` may block in it.
-        It reads sealed files and writes new ones under names of this start; its caller renames.
         """

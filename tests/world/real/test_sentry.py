@@ -7,9 +7,9 @@ import pytest
 import trio
 
 from trio_kafka.world.clock import SkippingClock
-from trio_kafka.world.protocols import Sentry
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.real.sentry import RealSentry
+from trio_kafka.world.world import Sentry
 
 PATIENCE_S = 20.0
 

@@ -10,9 +10,9 @@ import pytest
 import trio
 
 from trio_kafka.testing.simulation import fault_on, run_simulated
-from trio_kafka.world.protocols import Crashed
 from trio_kafka.world.simulated import Universe
 from trio_kafka.world.simulated.universe import no_fault
+from trio_kafka.world.world import Crashed
 
 SCENARIO = pathlib.Path(__file__).with_name("scenario.py")
 _spec = importlib.util.spec_from_file_location("scenario", SCENARIO)

@@ -7,7 +7,7 @@ import trio
 
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.clock import EPOCH
-from trio_kafka.world.protocols import Crashed
+from trio_kafka.world.world import Crashed
 
 
 def test_no_thread_runs_and_what_would_wait_in_one_takes_time():

@@ -11,13 +11,13 @@ import trio
 
 from trio_kafka.steps import whole
 from trio_kafka.world.clock import SkippingClock
-from trio_kafka.world.protocols import Sentry
 from trio_kafka.world.real.beside import yielding
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.network import RealNetwork
 from trio_kafka.world.real.sentry import run_sentry
 from trio_kafka.world.real.storage import RealDirectory, make_directories
 from trio_kafka.world.real.volume import Volume
+from trio_kafka.world.world import Sentry
 
 T = TypeVar("T")
 

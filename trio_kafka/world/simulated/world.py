@@ -8,11 +8,11 @@ import trio
 
 from trio_kafka.world.clock import EPOCH
 from trio_kafka.world.names import check_name
-from trio_kafka.world.protocols import Crashed, Sentry
 from trio_kafka.world.recent import Writes
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
 from trio_kafka.world.simulated.network import SimulatedNetwork
 from trio_kafka.world.simulated.storage import SimulatedDirectory, find_directory
+from trio_kafka.world.world import Crashed, Sentry
 
 if TYPE_CHECKING:
     from trio_kafka.world.simulated.socket import MemorySocket

@@ -13,7 +13,7 @@ from trio_kafka.plugin import ErrorCode, KafkaError
 from trio_kafka.records.batch import BatchHeader, Record, decode_records
 from trio_kafka.records.compression import Codec, decompress
 from trio_kafka.records.header import HEADER_SIZE, check_crc, iterate_headers
-from trio_kafka.world.protocols import World
+from trio_kafka.world.world import World
 
 # Of a value that is not there: a tombstone, which every schema lets pass. None: it fits.
 Check = Callable[[bytes], Awaitable[str | None]]

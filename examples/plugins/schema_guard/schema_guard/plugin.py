@@ -35,7 +35,8 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from trio_kafka.world.protocols import Directory, World
+from trio_kafka.world.protocols import Directory
+from trio_kafka.world.world import World
 
 Forward = Callable[[Any], Awaitable[Any]]
 MAGIC: Final = 0
