@@ -87,7 +87,7 @@ def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
     def answer(told: list[Told]) -> OffsetFetchResponse | Steps[OffsetFetchResponse]:
         return in_steps(told) if _count(told) > MANY else whole(in_steps(told))
 
-    return context.groups.fetch(asked, answer)
+    return context.groups.offsets.fetch(asked, answer)
 
 
 def _count(told: list[Told]) -> int:
@@ -126,7 +126,7 @@ def _fetch_one(request: OffsetFetchRequest, context: Context) -> Any:
             ]
         )
 
-    return context.groups.fetch([asked], answer)
+    return context.groups.offsets.fetch([asked], answer)
 
 
 class _Plan:

@@ -43,4 +43,4 @@ def offset_delete(request: OffsetDeleteRequest, context: Context) -> Any:
             part.error_code = code
         return response
 
-    return context.groups.delete_offsets(request.group_id, wanted, answer)
+    return context.groups.offsets.delete(request.group_id, wanted, answer)

@@ -1,6 +1,6 @@
 """The log of a shard: batches in a partition, commits, what is told instead of a log's errors."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import pytest
@@ -19,11 +19,14 @@ from trio_kafka.coordinators.partition_log import (
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
 from trio_kafka.log.queries import read_bytes
+from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
 from trio_kafka.records.batch import iterate_headers, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.steps import whole
+
+Append = Callable[[PartitionLog, list[CoordinatorRecord], int], Written]
 
 
 def record(number: int, size: int = 0) -> CoordinatorRecord:
@@ -32,8 +35,22 @@ def record(number: int, size: int = 0) -> CoordinatorRecord:
     )
 
 
-def append(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int, atomic=True):
+def in_steps(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int, atomic=True):
     return whole(log.write(whole(log.encode(records, now_ms, atomic=atomic))))
+
+
+def at_once(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> Written:
+    """A few records; one that says that they are committed is believed."""
+    written = log.append(records, now_ms)
+    if written is None:
+        end = log.partition.local_log().end_offset
+        return Written(Appended(end - len(records), end - 1, -1, 0))
+    return written
+
+
+@pytest.fixture(params=[in_steps, at_once])
+def append(request: pytest.FixtureRequest) -> Append:
+    return request.param
 
 
 @asynccontextmanager
@@ -56,8 +73,11 @@ async def batches(log: PartitionLog) -> list[list[int]]:
     ]
 
 
-async def test_records_of_one_event_are_one_batch(autojump_clock: MockClock) -> None:
-    async with a_log(codec=Codec.GZIP) as log:
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+async def test_records_of_one_event_are_one_batch(
+    autojump_clock: MockClock, append: Append, codec: Codec
+) -> None:
+    async with a_log(codec=codec) as log:
         written = append(log, [record(1), record(2)], 5)
 
         assert log.committed(written)
@@ -67,19 +87,20 @@ async def test_records_of_one_event_are_one_batch(autojump_clock: MockClock) -> 
         headers = [header for _, header in iterate_headers(content)]
         assert [header.base_sequence for header in headers] == [0, 0]  # as Kafka writes them
         assert [header.max_timestamp for header in headers] == [5, 6]
-        assert {header.codec for header in headers} == {Codec.GZIP}
+        assert {header.codec for header in headers} == {codec}
 
 
 async def test_what_is_too_large_is_refused_whole_or_parted(autojump_clock: MockClock) -> None:
     async with a_log() as log:
         many = [record(number, 1000) for number in range(25)]
 
-        with pytest.raises(KafkaError) as error:
-            append(log, many, 5)
-        assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        for append in (in_steps, at_once):
+            with pytest.raises(KafkaError) as error:
+                append(log, many, 5)
+            assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
         assert await batches(log) == []
 
-        assert log.committed(append(log, many, 5, atomic=False))
+        assert log.committed(in_steps(log, many, 5, atomic=False))
         found = await batches(log)
         assert [number for part in found for number in part] == list(range(25))
         assert [len(part) for part in found] == [9, 9, 7]
@@ -107,7 +128,9 @@ async def test_what_is_written_in_part_is_told_from_what_is_refused(
             whole(log.write(lose_it([*first, *second])))
 
 
-async def test_what_is_not_durable_yet_is_not_committed(autojump_clock: MockClock) -> None:
+async def test_what_is_not_durable_yet_is_not_committed(
+    autojump_clock: MockClock, append: Append
+) -> None:
     async with a_log({"log.flush.interval.messages": "1"}) as log:
         moved = trio.Event()
         written = append(log, [record(1)], 5)
@@ -142,11 +165,40 @@ async def test_what_waits_for_its_turn_is_committed_when_it_has_had_it(
 
         queued.result = Appended(0, 0, -1, 0)
         assert not log.committed(written)  # nothing is there yet
-        append(log, [record(1)], 5)
+        at_once(log, [record(1)], 5)
         assert log.committed(written)
 
 
-async def test_who_watches_is_told_of_a_partition_that_is_lost(autojump_clock: MockClock) -> None:
+async def test_what_is_committed_at_once_need_not_be_waited_for(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_log() as log:
+        assert log.append([record(1)], 5) is None
+
+        log.partition.isr = (NodeId(1), NodeId(7))
+        written = log.append([record(2)], 5)
+        assert written is not None
+        assert not log.committed(written)
+
+
+async def test_what_is_in_the_queue_of_a_slow_directory_waits_for_its_turn(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_log() as log:
+        pace = log.partition.local_log().pace
+        pace.took_long(0.0, pace.elapsed())
+        written = log.append([record(1)], 5)
+
+        assert written is not None
+        assert not log.committed(written)
+        await trio.sleep(1)
+        assert log.committed(written)
+        assert await batches(log) == [[1]]
+
+
+async def test_who_watches_is_told_of_a_partition_that_is_lost(
+    autojump_clock: MockClock, append: Append
+) -> None:
     async with a_log() as log:
         moved: list[int] = []
         log.watch(append(log, [record(1)], 5), lambda: moved.append(1))
@@ -157,7 +209,7 @@ async def test_who_watches_is_told_of_a_partition_that_is_lost(autojump_clock: M
 
 
 async def test_too_few_replicas_in_sync_make_a_coordinator_unavailable(
-    autojump_clock: MockClock,
+    autojump_clock: MockClock, append: Append
 ) -> None:
     async with a_log() as log:
         log.partition.settings = evolve(log.partition.settings, min_insync_replicas=1)
@@ -169,7 +221,9 @@ async def test_too_few_replicas_in_sync_make_a_coordinator_unavailable(
         assert error.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-async def test_another_epoch_has_another_coordinator(autojump_clock: MockClock) -> None:
+async def test_another_epoch_has_another_coordinator(
+    autojump_clock: MockClock, append: Append
+) -> None:
     async with a_log() as log:
         log.leader_epoch += 1
         with pytest.raises(KafkaError) as error:

@@ -162,7 +162,8 @@ async def test_what_is_loaded_is_told_when_it_is_committed(autojump_clock: MockC
         groups = served.broker.groups
         follow(served, "g", behind=True)
         topic = TopicOffsets("t", bytes(16), [PartitionOffset(0, 7, -1, "")])
-        assert isinstance(groups.commit(Commit(group_id="g", topics=[topic]), list), Delayed)
+        commit_one = Commit(group_id="g", topics=[topic])
+        assert isinstance(groups.offsets.commit(commit_one, list), Delayed)
         groups.shard_of("g").fail()
         await trio.sleep(0.1)
 
@@ -170,10 +171,10 @@ async def test_what_is_loaded_is_told_when_it_is_committed(autojump_clock: MockC
         assert groups.shard_of("g").machine.image is groups.runtime.image
         assert stored(served, "g", "t", 0) == 7
         asked = [FetchOffsets(group_id="g", topics=None)]
-        assert isinstance(groups.fetch(asked, list), Delayed)
+        assert isinstance(groups.offsets.fetch(asked, list), Delayed)
         follow(served, "g", behind=False)
         await trio.sleep(0.1)
-        ((topic,),) = groups.fetch(asked, list)
+        ((topic,),) = groups.offsets.fetch(asked, list)
         assert topic.partitions[0].offset == 7
 
 

@@ -13,7 +13,7 @@ from trio_kafka.coordinators.waiting import answer_of
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
-from trio_kafka.steps import Steps
+from trio_kafka.steps import Steps, whole
 
 
 class Words:
@@ -45,6 +45,10 @@ class KeptLog:
         self.changed: Callable[[], None] | None = None
         self.watched: int | None = None
         self.atomic: list[bool] = []
+
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> int | None:
+        written = whole(self.write(list(records)))
+        return written if self.lost is not None or written > self.end else None
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool

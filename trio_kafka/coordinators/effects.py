@@ -18,9 +18,10 @@ TimerKey: TypeAlias = tuple[Hashable, ...]  # ("session", group, member): the fi
 LATEST: Final = -1
 
 
-@frozen
+@define
 class CoordinatorRecord:
-    """One record of an internal topic.
+    """One record of an internal topic. Never changed: made for nearly every request, it is not
+    frozen, which would cost four times as much.
 
     key: the message that is stored as its key; the type it is written with is the key's own.
     value: None is a tombstone. version: of the value; LATEST is the one that `stored` says.

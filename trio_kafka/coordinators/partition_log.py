@@ -5,7 +5,7 @@ cannot be written to now is COORDINATOR_NOT_AVAILABLE, one that is led elsewhere
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, NoReturn, TypeAlias
 
 from attrs import define
 
@@ -16,13 +16,15 @@ from trio_kafka.log.append import Appended
 from trio_kafka.purgatory import Purgatory
 from trio_kafka.records.batch import BatchBody, Record, encode_batch
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.header import HEADER_SIZE
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
+from trio_kafka.records.uniform import encode_uniform
 from trio_kafka.replication.append import ACKS_ALL, append_own
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed import acknowledged
 from trio_kafka.replication.partition import Partition
 from trio_kafka.steps import Steps
 
+Batch: TypeAlias = tuple[memoryview, BatchHeader]
 _FIRST_SEQUENCE: Final = 0  # what Kafka's coordinators write, although no producer stands there
 _A_STEP: Final = 100  # records that are encoded without letting others run: 1 ms
 _LOOSE: Final = 256 << 10  # bytes of a batch that may as well be several
@@ -72,34 +74,70 @@ class PartitionLog:
         self._changed: Callable[[], None] | None = None
         self._watched: list[object] = []
 
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
+        """See `ShardLog`."""
+        result = self._append(self._batch(records, now_ms), now_ms)
+        partition = self.partition
+        log = partition.leading
+        if (
+            type(result) is Appended
+            and log is not None
+            and log.high_watermark > result.last_offset
+            and len(partition.isr) >= partition.settings.min_insync_replicas
+        ):
+            return None
+        return Written(result)
+
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True
-    ) -> Steps[list[bytes]]:
+    ) -> Steps[list[Batch]]:
         """See `ShardLog`: batches, of which each fits."""
-        limit = self.partition.settings.limits.max_message_bytes
-        batches: list[bytes] = []
+        limit = self._limit
+        batches: list[Batch] = []
         body, size = BatchBody(), HEADER_SIZE
         for number, record in enumerate(records, 1):
             key, value = encode_record(record)
             grown = size + len(key) + len(value or b"") + _LARGEST_VARINTS
             if not atomic and body.count and grown > min(limit, _LOOSE):
-                batches.append(self._batch(body, limit))
+                batches.append(self._closed(body))
                 body, grown = BatchBody(), grown - size + HEADER_SIZE
             size = grown
             body.add(Record(timestamp=now_ms, key=key, value=value))
             if not number % _A_STEP:
                 yield
-        batches.append(self._batch(body, limit))
+        batches.append(self._closed(body))
         return batches
 
-    def _batch(self, body: BatchBody, limit: int) -> bytes:
-        batch = encode_batch(body, codec=self._codec, base_sequence=_FIRST_SEQUENCE)
-        if len(batch) > limit:
-            found = f"records of {len(batch)} bytes, want at most {limit}"
-            raise as_coordinator(KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found))
+    def _batch(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Batch:
+        """Few records as one batch."""
+        pairs = [encode_record(record) for record in records]
+        if self._codec is not Codec.NONE:
+            body = BatchBody()
+            for key, value in pairs:
+                body.add(Record(timestamp=now_ms, key=key, value=value))
+            return self._closed(body)
+        batch = encode_uniform(pairs, now_ms, base_sequence=_FIRST_SEQUENCE)
+        if len(batch[0]) > self._limit:
+            self._refuse(batch[0])
         return batch
 
-    def write(self, encoded: Iterable[bytes]) -> Steps[Written]:
+    def _closed(self, body: BatchBody) -> Batch:
+        batch = memoryview(
+            bytearray(encode_batch(body, codec=self._codec, base_sequence=_FIRST_SEQUENCE))
+        )
+        if len(batch) > self._limit:
+            self._refuse(batch)
+        return batch, read_header(batch)
+
+    @property
+    def _limit(self) -> int:
+        return self.partition.settings.limits.max_message_bytes
+
+    def _refuse(self, batch: memoryview) -> NoReturn:
+        found = f"records of {len(batch)} bytes, want at most {self._limit}"
+        raise as_coordinator(KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found))
+
+    def write(self, encoded: Iterable[Batch]) -> Steps[Written]:
         """See `ShardLog`. What was written last is what is waited for.
 
         Raises PartlyWrittenError where a later batch is refused: what was replayed is not what
@@ -108,19 +146,30 @@ class PartitionLog:
         written = None
         for batch in encoded:
             yield  # each may have a megabyte
-            records = memoryview(bytearray(batch))
             try:
-                result = append_own(
-                    self.partition, records, acks=ACKS_ALL, leader_epoch=self.leader_epoch
-                )
+                result = self._append(batch)
             except KafkaError as error:
-                if written is not None:
-                    raise PartlyWrittenError(str(error)) from error
-                raise as_coordinator(error) from error
+                if written is None:
+                    raise
+                raise PartlyWrittenError(str(error)) from error
             written = Written(result)
         if written is None:
             raise ValueError("nothing to be written")
         return written
+
+    def _append(self, batch: Batch, now_ms: int | None = None) -> Appended | Queued:
+        content, header = batch
+        try:
+            return append_own(
+                self.partition,
+                content,
+                acks=ACKS_ALL,
+                leader_epoch=self.leader_epoch,
+                headers=[header],
+                now_ms=now_ms,
+            )
+        except KafkaError as error:
+            raise as_coordinator(error) from error
 
     def committed(self, written: Written) -> bool:
         """See `ShardLog`."""

@@ -9,15 +9,15 @@ the shard is loaded anew.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from attrs import define
 
 from trio_kafka.coordinators.alarms import Alarms
 from trio_kafka.coordinators.effects import (
+    CancelTimer,
     CoordinatorRecord,
     Effects,
     SetTimer,
@@ -52,6 +52,11 @@ Event: TypeAlias = Callable[[M, Ticket, int], Effects | Steps[Effects]]
 
 class ShardLog(Protocol):
     """Where a shard's records go. `Any` is what was written: the log knows what it is."""
+
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Any:
+        """Write few records now, as one batch: what was written, or None where that is committed
+        already. Raises KafkaError: refused.
+        """
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool
@@ -141,9 +146,8 @@ class Shard(Generic[M]):
         if self.state is not State.ACTIVE:
             ticket.answer = KafkaError(_REFUSALS[self.state], self.name)
             return ticket
-        if not self._has_turns:
-            went_well = self._unless_it_fails(partial(self._take, _Turn(event, ticket)))
-            if not went_well and ticket.answer is NOT_YET:
+        if self._steps is None and not self._turns:
+            if not self._take(event, ticket) and ticket.answer is NOT_YET:
                 ticket.answer = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         elif len(self._turns) < _QUEUED:
             self._turns.append(_Turn(event, ticket))
@@ -163,7 +167,7 @@ class Shard(Generic[M]):
             if self._has_turns:
                 self._turns.append(turn)
             else:
-                self._unless_it_fails(partial(self._take, turn))
+                self._take(turn.event, turn.ticket)
 
     # Turns
 
@@ -172,21 +176,21 @@ class Shard(Generic[M]):
         """What comes now is not next."""
         return self._steps is not None or bool(self._turns)
 
-    def _take(self, turn: _Turn) -> None:
-        self._events += 1
-        try:
-            effects = turn.event(self.machine, turn.ticket, self._now_ms())
-        except KafkaError as error:
-            effects = Effects(answers=[(turn.ticket, error.as_value())])
-        if isinstance(effects, Effects):
-            self._perform(effects)
-        else:
-            self._begin(self._event_in_steps(effects, turn.ticket))
-
-    def _unless_it_fails(self, work: Callable[[], None]) -> bool:
+    def _take(
+        self, event: Callable[[M, Ticket, int], Effects | Steps[Effects]], ticket: Waiting
+    ) -> bool:
         """Whether it went well. A failure is logged, and the shard is loaded anew."""
+        self._events += 1
+        now_ms = self._now_ms()
         try:
-            work()
+            try:
+                effects = event(self.machine, ticket, now_ms)
+            except KafkaError as error:
+                effects = Effects(answers=[(ticket, error.as_value())])
+            if type(effects) is Effects:
+                self._perform(effects, now_ms)
+            else:
+                self._begin(self._event_in_steps(effects, ticket))  # type: ignore[arg-type]
         except InvariantError:
             raise
         except Exception:
@@ -205,7 +209,10 @@ class Shard(Generic[M]):
             effects = yield from steps
         except KafkaError as error:
             effects = Effects(answers=[(ticket, error.as_value())])
-        yield from self._perform_in_steps(effects)
+        if len(effects.records) > _AT_ONCE:
+            yield from self._perform_in_steps(effects)
+        else:
+            self._perform(effects, self._now_ms())
 
     @property
     def busy(self) -> bool:
@@ -220,41 +227,68 @@ class Shard(Generic[M]):
             self._moved = False
             self._look()
         while self._has_turns:
-            self._unless_it_fails(partial(self._go_on, elapsed, ends))
+            steps = self._steps
+            if steps is None:
+                turn = self._turns.popleft()
+                self._take(turn.event, turn.ticket)
+            else:
+                self._go_on(steps, elapsed, ends)
             if elapsed() >= ends:
                 return
 
-    def _go_on(self, elapsed: Callable[[], float], ends: float) -> None:
-        steps = self._steps
-        if steps is None:
-            self._take(self._turns.popleft())
-        elif advance(steps, elapsed, ends) is not None and self._steps is steps:
-            self._steps = None  # at its end, and not unloaded
+    def _go_on(self, steps: Steps[None], elapsed: Callable[[], float], ends: float) -> None:
+        try:
+            if advance(steps, elapsed, ends) is not None and self._steps is steps:
+                self._steps = None  # at its end, and not unloaded
+        except InvariantError:
+            raise
+        except Exception:
+            _logger.exception("event failed", shard=self.name)
+            self.fail()
 
     # Effects
 
-    def _perform(self, effects: Effects) -> None:
+    def _perform(self, effects: Effects, now_ms: int) -> None:
         """At once, unless there is much to be done: then in steps."""
-        if len(effects.records) > _AT_ONCE and self._steps is None:
-            self._begin(self._perform_in_steps(effects))
-        else:
-            whole(self._perform_in_steps(effects))
+        records = effects.records
+        if len(records) > _AT_ONCE:
+            steps = self._perform_in_steps(effects)
+            if self._steps is None:
+                self._begin(steps)
+            else:
+                whole(steps)
+            return
+        if effects.timers:
+            self._set_timers(effects.timers)
+        written = None
+        if records:
+            try:
+                written = self.log.append(records, now_ms)
+            except KafkaError as error:
+                self._refuse(effects, error.as_value(), now_ms)
+                return
+            self._records += len(records)
+            if effects.replays:
+                replay = self.machine.replay
+                for record in records:
+                    replay(record)
+        self._conclude(written, effects, now_ms)
 
-    def _perform_in_steps(self, effects: Effects) -> Steps[None]:
-        for timer in effects.timers:
+    def _set_timers(self, timers: Iterable[SetTimer | CancelTimer]) -> None:
+        for timer in timers:
             if isinstance(timer, SetTimer):
                 self.alarms.set(timer.key, timer.delay_ms / 1000)
             else:
                 self.alarms.cancel(timer.key)
+
+    def _perform_in_steps(self, effects: Effects) -> Steps[None]:
+        self._set_timers(effects.timers)
         records = effects.records
-        if not records:
-            self._conclude(None, effects)
-            return
         try:
             encoded = yield from self.log.encode(records, self._now_ms(), atomic=effects.atomic)
             written = yield from self.log.write(encoded)
         except KafkaError as error:
-            self._refuse(effects, error.as_value())
+            self._refuse(effects, error.as_value(), self._now_ms())
             return
         self._records += len(records)
         if effects.replays:
@@ -262,10 +296,12 @@ class Shard(Generic[M]):
                 self.machine.replay(record)
                 if not number % _AT_ONCE:
                     yield
-        self._conclude(written, effects)
+        self._conclude(written, effects, self._now_ms())
 
-    def _conclude(self, written: Any, effects: Effects) -> None:
-        """What was decided stands, or is there to be told: to whom, when it is committed."""
+    def _conclude(self, written: Any, effects: Effects, now_ms: int) -> None:
+        """What was decided stands, or is there to be told: to whom, when it is committed. written:
+        None: nothing, or what is committed; it still comes after those who came before.
+        """
         if written is None:
             if self._uncommitted:
                 self._uncommitted.append((self._uncommitted[-1][0], effects))
@@ -274,7 +310,7 @@ class Shard(Generic[M]):
             self._wait(written, effects)
             return
         if self.state is not State.UNLOADED:
-            self._settle(effects)
+            self._settle(effects, now_ms)
 
     def _wait(self, written: Any, effects: Effects) -> None:
         if self.state is State.UNLOADED:
@@ -283,20 +319,20 @@ class Shard(Generic[M]):
         if len(self._uncommitted) == 1:
             self.log.watch(written, self._changed)
 
-    def _refuse(self, effects: Effects, error: KafkaError) -> None:
+    def _refuse(self, effects: Effects, error: KafkaError, now_ms: int) -> None:
         self._refused += 1
         _logger.warning("records refused", shard=self.name, reason=str(error))
         if effects.refused is not None:
-            self._perform(effects.refused(error, self._now_ms()))
+            self._perform(effects.refused(error, now_ms), now_ms)
             return
         for ticket, _ in effects.answers:
             self._answer(ticket, error)
 
-    def _settle(self, effects: Effects) -> None:
+    def _settle(self, effects: Effects, now_ms: int) -> None:
         for ticket, value in effects.answers:
             self._answer(ticket, value)
         if effects.committed is not None:
-            self._perform(effects.committed(self._now_ms()))
+            self._perform(effects.committed(now_ms), now_ms)
 
     def _answer(self, ticket: Ticket, value: Any) -> None:
         if not isinstance(ticket, Waiting) or ticket.answer is not NOT_YET:
@@ -324,7 +360,7 @@ class Shard(Generic[M]):
         """The log has moved: whoever it was enough for has an answer."""
         before = len(self._uncommitted)
         while self._uncommitted and self._is_committed(self._uncommitted[0][0]):
-            self._settle(self._uncommitted.popleft()[1])
+            self._settle(self._uncommitted.popleft()[1], self._now_ms())
         if not self._uncommitted:
             self.log.unwatch()
         elif len(self._uncommitted) != before:
@@ -348,7 +384,8 @@ class Shard(Generic[M]):
         if read is not None and not self._is_committed(read):
             self._wait(read, Effects())
         try:
-            self._perform(self.machine.loaded(self._now_ms()))
+            now_ms = self._now_ms()
+            self._perform(self.machine.loaded(now_ms), now_ms)
         except InvariantError:
             raise
         except Exception:  # to load it anew would end here again

@@ -5,7 +5,7 @@ written are Kafka's: a value has the highest one whose encoding old brokers can 
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from struct import Struct
 from types import ModuleType
 from typing import Any, Final
@@ -18,6 +18,8 @@ from trio_kafka.protocol.schema import message_of
 from trio_kafka.protocol.stored.groups import classic, consumer, share, streams
 
 _INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_PLACES: Final = 4096  # of groups in topics, whose keys are kept but for the partition
 # Where it is not the newest: GroupMetadataValue stays in its last version that is not flexible.
 WRITTEN: Final[Mapping[type[Any], int]] = {classic.GroupMetadataValue: 3}
 
@@ -43,12 +45,15 @@ GROUP_RECORDS: Final = _types(classic, consumer, share, streams)
 
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
     """Key and value. Raises EncodeError."""
-    key = _encode_key(type(record.key))(record.key)  # type: ignore[arg-type]  # is hashable
-    value = record.value
+    key, value = record.key, record.value
+    if type(key) is classic.OffsetCommitKey:  # nearly always: by what it has in common with others
+        name = _place(key.group, key.topic) + _INT32.pack(key.partition)
+    else:
+        name = _encode_key(type(key))(key)  # type: ignore[arg-type]  # is hashable
     if value is None:
-        return key, None
+        return name, None
     encode = _encode_value(type(value), record.version)  # type: ignore[arg-type]  # as above
-    return key, encode(value)
+    return name, encode(value)
 
 
 def decode_record(key: Buffer, value: Buffer | None) -> CoordinatorRecord:
@@ -77,6 +82,13 @@ def _encode_key(cls: type[Any]) -> Callable[[Any], bytes]:
     if number is None:
         raise TypeError(f"{cls.__name__} is no stored key")
     return _encoder(cls, 0, number)
+
+
+@lru_cache(maxsize=_PLACES)
+def _place(group: str, topic: str) -> bytes:
+    """The key of an offset, up to the partition that it ends in."""
+    encode = _encode_key(classic.OffsetCommitKey)
+    return encode(classic.OffsetCommitKey(group, topic, 0))[: -_INT32.size]
 
 
 @cache

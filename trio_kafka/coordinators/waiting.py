@@ -33,7 +33,7 @@ def answer_of(
     """What `make` makes of the answer, or a Delayed. Raises KafkaError where that is the answer."""
     answer = ticket.answer
     if answer is not NOT_YET:
-        return _told(answer, make)
+        return _told(answer, make) if isinstance(answer, KafkaError) else make(answer)
 
     def try_complete(timed_out: bool) -> Any:
         answer = ticket.answer

@@ -8,10 +8,11 @@ place until the layers merge, and after.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, overload
 
 K = TypeVar("K")
 V = TypeVar("V")
+D = TypeVar("D")
 
 _SMALL: Final = 256  # changes that are worth copying whatever the size of the base
 
@@ -51,6 +52,19 @@ class OverlayMap(Mapping[K, V], Generic[K, V]):
                 raise KeyError(key)
             return value
         return self._base[key]
+
+    @overload
+    def get(self, key: K, /) -> V | None: ...
+
+    @overload
+    def get(self, key: K, /, default: V | D) -> V | D: ...
+
+    def get(self, key: K, /, default: V | D | None = None) -> V | D | None:
+        """As of any mapping, without an error in between: requests ask for topics this way."""
+        if key in self._changes:
+            value = self._changes[key]
+            return default if value is None else value
+        return self._base.get(key, default)
 
     def __contains__(self, key: object) -> bool:
         if key in self._changes:

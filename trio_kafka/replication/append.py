@@ -45,9 +45,9 @@ def append(
     """
     partition.traffic.produces += 1
     log = partition.leading or partition.local_log()
-    if acks == ACKS_ALL:
-        check_enough(len(partition.isr), partition.minimum)
     settings = partition.settings
+    if acks == ACKS_ALL and len(partition.isr) < settings.min_insync_replicas:
+        check_enough(len(partition.isr), partition.minimum)
     now_ms = int(log.wall() * 1000)
     headers = check_produce(records, settings.limits, now_ms=now_ms, zstd=zstd)
     header = headers[0]
@@ -89,18 +89,31 @@ def _append_refined(
 
 
 def append_own(
-    partition: Partition, records: memoryview, *, acks: int, leader_epoch: int = NO_EPOCH
+    partition: Partition,
+    records: memoryview,
+    *,
+    acks: int,
+    leader_epoch: int = NO_EPOCH,
+    headers: list[BatchHeader] | None = None,
+    now_ms: int | None = None,
 ) -> Appended | Queued:
     """Append batches that this broker made (coordinators, markers): they are not checked again.
 
-    leader_epoch: that of the coordinator that writes; an older one is refused.
+    leader_epoch: that of the coordinator that writes; an older one is refused. headers: of the
+    batches, by whoever made them; None: they are read. now_ms: the wall clock, by a caller that has
+    just read it.
     """
     partition.traffic.produces += 1
-    log = partition.local_log(leader_epoch)
-    if acks == ACKS_ALL:
+    log = partition.leading
+    if log is None or leader_epoch not in (NO_EPOCH, partition.leader_epoch):
+        log = partition.local_log(leader_epoch)
+    if acks == ACKS_ALL and len(partition.isr) < partition.settings.min_insync_replicas:
         check_enough(len(partition.isr), partition.minimum)
-    headers = [header for _, header in iterate_headers(records)]
-    return _append(partition, log, records, headers, now_ms=log.now_ms(), acks=acks)
+    if headers is None:
+        headers = [header for _, header in iterate_headers(records)]
+    if now_ms is None:
+        now_ms = log.now_ms()
+    return _append(partition, log, records, headers, now_ms=now_ms, acks=acks)
 
 
 def _append(

@@ -31,10 +31,11 @@ def acknowledged(partition: Partition, required_offset: int, acks: int = ACKS_AL
         return log.durable_end >= required_offset
     if log.high_watermark < required_offset:
         return False
-    if len(partition.isr) < partition.minimum:
+    in_sync = len(partition.isr)
+    if in_sync < partition.settings.min_insync_replicas and in_sync < partition.minimum:
         raise KafkaError(
             ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-            f"{len(partition.isr)} replicas in sync, want {partition.minimum}",
+            f"{in_sync} replicas in sync, want {partition.minimum}",
         )
     return True
 

@@ -47,7 +47,7 @@ def one(
 
 def store(groups: MachineDriver[Groups], topics: list[TopicOffsets], group_id: str = "g") -> None:
     asked = Commit(group_id=group_id, topics=topics)
-    codes = groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+    codes = groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
     assert not any(codes)
 
 
@@ -64,7 +64,7 @@ def ask(
         require_stable=require_stable,
     )
     answer: list[FetchedTopic] = groups.ask(
-        lambda machine, ticket, now: fetch(machine, asked, ticket, now)
+        lambda machine, ticket, now: fetch(asked, machine, ticket, now)
     )
     return answer
 
@@ -89,7 +89,7 @@ def test_a_client_that_asks_for_a_retention_is_stored_in_the_version_that_has_it
     groups = driver()
     asked = Commit(group_id="g", version=2, retention_ms=500, topics=one(7))
 
-    groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+    groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
 
     [record] = groups.records
     assert (record.version, record.value.expire_timestamp) == (1, 1_000_500)
@@ -99,7 +99,7 @@ def test_a_retention_beyond_all_time_is_as_long_as_can_be_stored() -> None:
     groups = driver()
     asked = Commit(group_id="g", version=2, retention_ms=(1 << 63) - 1, topics=one(7))
 
-    groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+    groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
 
     assert groups.records[0].value.expire_timestamp == (1 << 63) - 1
 
@@ -121,7 +121,7 @@ def test_metadata_that_are_too_long_are_refused_for_their_partition_alone() -> N
     ]
     asked = Commit(group_id="g", topics=topics)
 
-    codes = groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+    codes = groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
 
     large = ErrorCode.OFFSET_METADATA_TOO_LARGE
     assert codes == [large, 0, large, 0, 0]
@@ -140,7 +140,7 @@ def test_a_member_of_a_group_that_is_not_there_may_not_commit(
 
         with pytest.raises(KafkaError) as error:
             driver().ask(
-                lambda machine, ticket, now, asked=asked: commit(machine, asked, ticket, now)
+                lambda machine, ticket, now, asked=asked: commit(asked, machine, ticket, now)
             )
 
         assert error.value.code is code
@@ -151,7 +151,7 @@ def test_answers_are_in_the_order_of_the_request() -> None:
     topics = [*one(1, topic="t"), *one(2, topic="u", metadata="x" * 5000), *one(3, topic="v")]
     asked = Commit(group_id="g", topics=topics)
 
-    codes = groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+    codes = groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
 
     assert codes == [0, ErrorCode.OFFSET_METADATA_TOO_LARGE, 0]
     assert [record.key.topic for record in groups.records] == ["t", "v"]
@@ -203,7 +203,7 @@ def test_deleted_offsets_are_gone_also_after_a_crash() -> None:
 
     codes = groups.ask(
         lambda machine, ticket, now: delete(
-            machine, "g", [AskedTopic("t", ZERO_TOPIC_ID, [0, 5])], ticket, now
+            "g", [AskedTopic("t", ZERO_TOPIC_ID, [0, 5])], machine, ticket, now
         )
     )
 
@@ -216,7 +216,7 @@ def test_deleted_offsets_are_gone_also_after_a_crash() -> None:
 
 def test_offsets_of_a_group_that_is_not_there_cannot_be_deleted() -> None:
     with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND: Group g not found"):
-        driver().ask(lambda machine, ticket, now: delete(machine, "g", [T0], ticket, now))
+        driver().ask(lambda machine, ticket, now: delete("g", [T0], machine, ticket, now))
 
 
 def test_many_partitions_are_committed_and_fetched_in_steps() -> None:
@@ -238,13 +238,13 @@ def test_many_partitions_are_committed_and_fetched_in_steps() -> None:
 
         return event
 
-    codes = groups.ask(counted(lambda machine, ticket, now: commit(machine, asked, ticket, now)))
-    assert (codes, len(pauses)) == ([0] * 1000, 4)
+    codes = groups.ask(counted(lambda machine, ticket, now: commit(asked, machine, ticket, now)))
+    assert (codes, len(pauses)) == ([0] * 1000, 5)
 
     wanted = FetchOffsets(group_id="g", topics=None)
-    (topic,) = groups.ask(counted(lambda machine, ticket, now: fetch(machine, wanted, ticket, now)))
+    (topic,) = groups.ask(counted(lambda machine, ticket, now: fetch(wanted, machine, ticket, now)))
     assert [found.offset for found in topic.partitions] == list(range(1000))
-    assert len(pauses) == 9
+    assert len(pauses) == 10
 
 
 # Transactions

@@ -8,8 +8,8 @@ from tests.apis.configs import GROUP, SET, alter
 from tests.apis.kit import broker
 from tests.apis.test_k09_offset_fetch import commit
 from trio_kafka.coordinators.effects import Effects, Ticket
-from trio_kafka.coordinators.groups.coordinator import LOOKUPS
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offsets_service import LOOKUPS
 from trio_kafka.coordinators.groups.placing import partition_of
 from trio_kafka.coordinators.shard import State
 from trio_kafka.errors import ErrorCode, KafkaError

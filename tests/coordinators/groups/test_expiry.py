@@ -63,7 +63,7 @@ def test_one_that_is_renewed_stays() -> None:
 def test_a_retention_that_the_client_asked_for_counts() -> None:
     groups = classic_driver()
     asked = Commit(group_id="g", version=2, retention_ms=3 * DAY_MS, topics=one(7))
-    groups.ask(lambda machine, ticket, now: commit(machine, asked, ticket, now))
+    groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
 
     groups.advance(2 * DAY_MS)
     assert offsets(groups) == [7]

@@ -53,7 +53,7 @@ def test_what_is_told_is_what_was_committed_last(steps) -> None:
         elif what == "delete":
             group, topic, partition = argument
             asked = [AskedTopic(topic, ZERO_TOPIC_ID, [partition])]
-            ticket = driver.submit(lambda m, t, now, g=group, a=asked: delete(m, g, a, t, now))
+            ticket = driver.submit(lambda m, t, now, g=group, a=asked: delete(g, a, m, t, now))
             if isinstance(driver.answers[ticket], KafkaError):
                 assert driver.answers[ticket].code is ErrorCode.GROUP_ID_NOT_FOUND
                 assert not any(place[0] == group for place in model)
@@ -81,7 +81,7 @@ def test_what_is_told_is_what_was_committed_last(steps) -> None:
 def committing(place, number):
     group, topic, partition = place
     asked = Commit(group_id=group, topics=one(number, partition, topic=topic))
-    return lambda machine, ticket, now: commit(machine, asked, ticket, now)
+    return lambda machine, ticket, now: commit(asked, machine, ticket, now)
 
 
 def told(driver, place) -> int:

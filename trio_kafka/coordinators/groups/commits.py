@@ -7,9 +7,10 @@ of the group are raised. Source: KIP-211, KIP-447, KIP-516 (topic ids), KIP-848.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from attrs import frozen
+from attrs import define, frozen
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
+from trio_kafka.coordinators.groups.expiry import NO_EXPIRY
 from trio_kafka.coordinators.groups.group import Group
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offsets import tombstone
@@ -21,6 +22,7 @@ from trio_kafka.steps import Steps, whole
 NO_OFFSET: Final = -1
 NO_EPOCH: Final = -1
 DEFAULT_RETENTION: Final = -1
+_WRITTEN, _WITH_EXPIRY = 4, 1  # versions of a value; the second is the last that knows an expiry
 _A_STEP: Final = 200  # partitions that are looked at without letting others run: 0.8 ms
 GROUP_ID_SINCE: Final = 9  # of OffsetCommit: clients know GROUP_ID_NOT_FOUND
 _LAST_MS: Final = (1 << 63) - 1  # that can be stored; Kafka counts beyond it, to before 1970
@@ -43,10 +45,10 @@ class TopicOffsets(NamedTuple):
     partitions: Sequence[PartitionOffset]
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Commit:
     """epoch: the generation, or the member's epoch; negative for who is no member. version: of
-    OffsetCommit. retention_ms: -1 leaves it to the broker.
+    OffsetCommit. retention_ms: -1 leaves it to the broker. Never changed; see `CoordinatorRecord`.
     """
 
     group_id: str
@@ -100,55 +102,69 @@ class FetchOffsets:
 # Commit
 
 
-def commit(groups: Groups, asked: Commit, ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
+def commit(asked: Commit, groups: Groups, ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
     """Answer: an error code for each partition, in the order of the request.
 
     Raises KafkaError: what `Group.validate_commit` says; for a group that does not exist and
     somebody who claims to be a member of it GROUP_ID_NOT_FOUND, to old clients ILLEGAL_GENERATION.
     """
-    group = _group_of_commit(groups, asked)
+    group = groups.by_id.get(asked.group_id) or _group_of_commit(groups, asked)
+    topics = asked.topics
     effects = group.validate_commit(
-        asked.member_id, asked.instance_id, asked.epoch, asked.version, asked.topics
+        asked.member_id, asked.instance_id, asked.epoch, asked.version, topics
     )
-    steps = _commit(groups, asked, effects, ticket, now_ms)
-    return steps if _are_many(asked.topics) else whole(steps)
-
-
-def _commit(
-    groups: Groups, asked: Commit, effects: Effects, ticket: Ticket, now_ms: int
-) -> Steps[Effects]:
-    limit = groups.settings.offset_metadata_max_bytes
-    expires_ms = -1
-    if asked.retention_ms != DEFAULT_RETENTION:
-        expires_ms = min(now_ms + asked.retention_ms, _LAST_MS)
-    version = 4 if asked.retention_ms == DEFAULT_RETENTION else 1
-    codes: list[int] = []
-    group_id, records = asked.group_id, effects.records
-    for topic, topic_id, partitions in asked.topics:
-        for partition, offset, leader_epoch, metadata in partitions:
-            if not len(codes) % _A_STEP and codes:
-                yield
-            if metadata and not _fits(metadata, limit):
-                codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
-                continue
-            codes.append(0)
-            value = OffsetCommitValue(
-                offset, leader_epoch, metadata or "", now_ms, expires_ms, topic_id
-            )
-            records.append(
-                CoordinatorRecord(OffsetCommitKey(group_id, topic, partition), value, version)
-            )
+    if _are_many(topics):
+        return _commit_in_steps(groups, asked, effects, ticket, now_ms)
+    limit, codes = groups.settings.offset_metadata_max_bytes, list[int]()
+    for topic in topics:
+        codes += _store(asked, topic, effects.records, limit, now_ms)
     return effects.answer(ticket, codes)
 
 
+def _commit_in_steps(
+    groups: Groups, asked: Commit, effects: Effects, ticket: Ticket, now_ms: int
+) -> Steps[Effects]:
+    limit, codes = groups.settings.offset_metadata_max_bytes, list[int]()
+    for topic in asked.topics:
+        for begin in range(0, len(topic.partitions), _A_STEP):
+            some = topic._replace(partitions=topic.partitions[begin : begin + _A_STEP])
+            codes += _store(asked, some, effects.records, limit, now_ms)
+            yield
+    return effects.answer(ticket, codes)
+
+
+def _store(
+    asked: Commit, of: TopicOffsets, records: list[CoordinatorRecord], limit: int, now_ms: int
+) -> list[int]:
+    """Write the offsets of one topic; what is said of each. limit: bytes of metadata."""
+    group_id, (topic, topic_id, partitions) = asked.group_id, of
+    expires_ms, version = NO_EXPIRY, _WRITTEN
+    if asked.retention_ms != DEFAULT_RETENTION:
+        expires_ms, version = min(now_ms + asked.retention_ms, _LAST_MS), _WITH_EXPIRY
+    codes: list[int] = []
+    for partition, offset, leader_epoch, metadata in partitions:
+        if metadata and not _fits(metadata, limit):
+            codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+            continue
+        codes.append(0)
+        value = OffsetCommitValue(
+            offset, leader_epoch, metadata or "", now_ms, expires_ms, topic_id
+        )
+        records.append(
+            CoordinatorRecord(OffsetCommitKey(group_id, topic, partition), value, version)
+        )
+    return codes
+
+
 def _are_many(topics: Iterable[TopicOffsets | AskedTopic]) -> bool:
-    return sum(len(topic.partitions) for topic in topics) > _A_STEP
+    count = 0
+    for topic in topics:
+        count += len(topic.partitions)
+    return count > _A_STEP
 
 
 def _group_of_commit(groups: Groups, asked: Commit) -> Group:
-    found = groups.by_id.get(asked.group_id)
-    if found is not None:
-        return found
+    """Of whoever commits to a group that is not there."""
     if asked.epoch < 0:  # an administrator, or a consumer that is no member of anything
         return groups.known(asked.group_id)
     if asked.version >= GROUP_ID_SINCE:
@@ -168,7 +184,7 @@ def _fits(metadata: str, limit: int) -> bool:
 
 
 def fetch(
-    groups: Groups, asked: FetchOffsets, ticket: Ticket, now_ms: int
+    asked: FetchOffsets, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
     """Answer: a list of FetchedTopic. A group that nobody knows has no offsets, which is no error.
 
@@ -230,7 +246,7 @@ def _fetched(partition: int, topic_id: bytes, value: OffsetCommitValue | None) -
 
 
 def delete(
-    groups: Groups, group_id: str, topics: Iterable[AskedTopic], ticket: Ticket, now_ms: int
+    group_id: str, topics: Iterable[AskedTopic], groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects:
     """Answer: an error code for each partition, in the order of the request.
 

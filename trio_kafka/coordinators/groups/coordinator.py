@@ -15,7 +15,6 @@ import trio
 
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.coordinators.effects import Effects
-from trio_kafka.coordinators.groups import commits
 from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.classic.service import ClassicService
 from trio_kafka.coordinators.groups.consumer.service import ConsumerService
@@ -24,6 +23,7 @@ from trio_kafka.coordinators.groups.group import Event
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.lag import Lag, ends_of, lags
 from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup, list_groups
+from trio_kafka.coordinators.groups.offsets_service import COMMITS, LOOKUPS, OffsetsService
 from trio_kafka.coordinators.groups.placing import partition_of
 from trio_kafka.coordinators.groups.settings import (
     GroupSettings,
@@ -43,8 +43,6 @@ from trio_kafka.purgatory import Purgatory
 from trio_kafka.steps import Steps
 
 T = TypeVar("T")
-LOOKUPS: Final = "OffsetFetch"
-COMMITS: Final = "OffsetCommit"
 WAITS: Final = (  # by what is asked: each is a purgatory in the tree
     "JoinGroup",
     "SyncGroup",
@@ -62,7 +60,7 @@ WAITS: Final = (  # by what is asked: each is a purgatory in the tree
 
 class GroupCoordinator:
     """runtime: the shards. settings: of groups that have none of their own. classic, consumer:
-    what members of the two protocols ask.
+    what members of the two protocols ask. offsets: what anybody asks of offsets.
     """
 
     def __init__(
@@ -77,6 +75,7 @@ class GroupCoordinator:
         self._node = node.add("group-coordinator", "part", self._figures)
         self._purgatories = {wait: Purgatory(wait, ground.timers, self._node) for wait in WAITS}
         self.classic = ClassicService(self, self._timeout_s)
+        self.offsets = OffsetsService(self, self._timeout_s)
         self.consumer = ConsumerService(self, self._timeout_s, ground.random_bytes)
         self.runtime = ShardRuntime(CONSUMER_OFFSETS, self._groups, ground, self._node)
 
@@ -115,9 +114,11 @@ class GroupCoordinator:
 
     def shard_of(self, group_id: str) -> Shard[Groups]:
         """Raises KafkaError(NOT_COORDINATOR): it is not led here."""
-        shard = self.runtime.shards.get(self.partition_of(group_id))
+        runtime = self.runtime
+        count = runtime.count or self._config.offsets_topic_num_partitions
+        shard = runtime.shards.get(partition_of(group_id, count))
         if shard is None:
-            if self.runtime.count is None:
+            if runtime.count is None:
                 self._want_topic()
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
         return shard
@@ -168,39 +169,6 @@ class GroupCoordinator:
             return self.shard_of(group_id).ask(event)
         except KafkaError as error:
             return Waiting(error.as_value())
-
-    # Offsets
-
-    def commit(self, asked: commits.Commit, make: Callable[[list[int]], T]) -> Any:
-        """Store offsets: see `commits.commit`; as `submit`."""
-        event = partial(_commit, asked)
-        timeout_s = self._timeout_s()
-        return self.submit(COMMITS, asked.group_id, event, make, timeout_s=timeout_s)
-
-    def fetch(
-        self,
-        asked: Sequence[commits.FetchOffsets],
-        make: Callable[[list[list[commits.FetchedTopic] | KafkaError]], T],
-    ) -> Any:
-        """Offsets of several groups: see `commits.fetch`; as `submit_many`."""
-        events: list[tuple[str, Event]] = [(one.group_id, partial(_fetch, one)) for one in asked]
-        timeout_s = self._timeout_s()
-        return self.submit_many(LOOKUPS, events, make, timeout_s=timeout_s)
-
-    def delete_offsets(
-        self,
-        group_id: str,
-        topics: Sequence[commits.AskedTopic],
-        make: Callable[[list[int]], T],
-    ) -> Any:
-        """Forget offsets: see `commits.delete`; as `submit`, and INVALID_GROUP_ID for no name: only
-        commits of old clients have none.
-        """
-        if not group_id:
-            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-        event = partial(_delete, group_id, topics)
-        timeout_s = self._timeout_s()
-        return self.submit(COMMITS, group_id, event, make, timeout_s=timeout_s)
 
     # Groups
 
@@ -286,31 +254,9 @@ class GroupCoordinator:
         }
 
 
-def _commit(
-    asked: commits.Commit, groups: Groups, ticket: Any, now_ms: int
-) -> Effects | Steps[Effects]:
-    return commits.commit(groups, asked, ticket, now_ms)
-
-
-def _fetch(
-    asked: commits.FetchOffsets, groups: Groups, ticket: Any, now_ms: int
-) -> Effects | Steps[Effects]:
-    return commits.fetch(groups, asked, ticket, now_ms)
-
-
 def _list(wanted: GroupFilter, groups: Groups, ticket: Any, now_ms: int) -> Steps[Effects]:
     return list_groups(groups, wanted, ticket, now_ms)
 
 
 def _delete_group(group_id: str, groups: Groups, ticket: Any, now_ms: int) -> Effects:
     return delete_group(groups, group_id, ticket, now_ms)
-
-
-def _delete(
-    group_id: str,
-    topics: Sequence[commits.AskedTopic],
-    groups: Groups,
-    ticket: Any,
-    now_ms: int,
-) -> Effects:
-    return commits.delete(groups, group_id, topics, ticket, now_ms)

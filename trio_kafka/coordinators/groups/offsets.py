@@ -95,7 +95,8 @@ class Offsets:
             self.remove(key.group, key.topic, key.partition)
             self.pending.forget(key)
             return
-        self._groups.known(key.group)
+        if key.group not in self._groups.by_id:
+            self._groups.known(key.group)
         self.put(key, value)
         if self.pending.open:
             self.pending.overtake(key)

@@ -1,0 +1,63 @@
+"""Committed offsets as handlers reach them: `context.groups.offsets`.
+
+Each verb has the group's shard take an event, and gives what `make` makes of the answer, or a
+Delayed. Raises KafkaError as `GroupCoordinator.submit`.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from trio_kafka.coordinators.groups import commits
+from trio_kafka.coordinators.groups.group import Event
+from trio_kafka.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+
+T = TypeVar("T")
+LOOKUPS: Final = "OffsetFetch"
+COMMITS: Final = "OffsetCommit"
+
+
+class OffsetsService:
+    """timeout_s: how long the log may take."""
+
+    def __init__(self, coordinator: "GroupCoordinator", timeout_s: Callable[[], float]) -> None:
+        self._coordinator = coordinator
+        self._timeout_s = timeout_s
+
+    def commit(self, asked: commits.Commit, make: Callable[[list[int]], T]) -> Any:
+        """Store offsets: see `commits.commit`."""
+        return self._coordinator.submit(
+            COMMITS,
+            asked.group_id,
+            partial(commits.commit, asked),
+            make,
+            timeout_s=self._timeout_s(),
+        )
+
+    def fetch(
+        self,
+        asked: Sequence[commits.FetchOffsets],
+        make: Callable[[list[list[commits.FetchedTopic] | KafkaError]], T],
+    ) -> Any:
+        """Offsets of several groups: see `commits.fetch`; as `GroupCoordinator.submit_many`."""
+        events: list[tuple[str, Event]] = [
+            (one.group_id, partial(commits.fetch, one)) for one in asked
+        ]
+        return self._coordinator.submit_many(LOOKUPS, events, make, timeout_s=self._timeout_s())
+
+    def delete(
+        self,
+        group_id: str,
+        topics: Sequence[commits.AskedTopic],
+        make: Callable[[list[int]], T],
+    ) -> Any:
+        """Forget offsets: see `commits.delete`. INVALID_GROUP_ID for no name: only commits of old
+        clients have none.
+        """
+        if not group_id:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        event = partial(commits.delete, group_id, topics)
+        return self._coordinator.submit(COMMITS, group_id, event, make, timeout_s=self._timeout_s())
