@@ -52,9 +52,9 @@ def lead(served: ServedBroker, number: int, *, by: int) -> None:
     state = evolve(topic.partitions[number], leader=NodeId(by), leader_epoch=9)
     delta.set_partition(topic, number, state)
     image = delta.apply(image.offset, image.epoch, 0)
-    for publisher in (served.broker.replicas, served.broker.groups):
-        for _ in publisher.publish(delta, image):
-            pass
+    served.broker.replicas.partition(TOPIC, number).update(state)
+    for _ in served.broker.groups.publish(delta, image):
+        pass
 
 
 async def settle() -> None:
