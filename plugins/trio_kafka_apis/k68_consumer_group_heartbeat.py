@@ -9,7 +9,14 @@ is new.
 
 from typing import Any
 
-from trio_kafka.plugin import Context, GroupHeartbeat, HeartbeatAnswer, OwnedTopic, api
+from trio_kafka.plugin import (
+    Context,
+    GroupHeartbeat,
+    HeartbeatAnswer,
+    OwnedTopic,
+    api,
+    client_host,
+)
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
@@ -20,13 +27,13 @@ from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
 
 @api(ConsumerGroupHeartbeatRequest)
 def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Context) -> Any:
-    owned = request.topic_partitions
+    owned, asking = request.topic_partitions, context.request
     asked = GroupHeartbeat(
         group_id=request.group_id,
         member_id=request.member_id,
         epoch=request.member_epoch,
-        client_id=context.client_id,
-        client_host=f"/{context.peer.host}",
+        client_id=asking.client_id,
+        client_host=client_host(asking.connection.peer),
         instance_id=request.instance_id,
         rack_id=request.rack_id,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
@@ -42,13 +49,14 @@ def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Co
 
 
 def _answer(told: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:
-    response = ConsumerGroupHeartbeatResponse(
+    assignment = None
+    if told.assignment is not None:
+        assignment = Assignment(
+            [TopicPartitions(topic, sorted(told.assignment[topic])) for topic in told.assignment]
+        )
+    return ConsumerGroupHeartbeatResponse(
         member_id=told.member_id,
         member_epoch=told.epoch,
         heartbeat_interval_ms=told.heartbeat_interval_ms,
+        assignment=assignment,
     )
-    if told.assignment is not None:
-        response.assignment = Assignment(
-            [TopicPartitions(topic, sorted(told.assignment[topic])) for topic in told.assignment]
-        )
-    return response

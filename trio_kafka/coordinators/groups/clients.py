@@ -1,5 +1,6 @@
 """Where a member asks from, as Kafka's tools and records have it."""
 
+from functools import lru_cache
 from ipaddress import IPv6Address
 
 from trio_kafka.model import Endpoint
@@ -7,7 +8,12 @@ from trio_kafka.model import Endpoint
 
 def client_host(peer: Endpoint) -> str:
     """As Java prints an address without a name: `/10.0.0.1`, `/0:0:0:0:0:0:0:1`."""
-    if ":" not in peer.host:
-        return f"/{peer.host}"
-    address = int(IPv6Address(peer.host.partition("%")[0]))
+    return _as_text(peer.host)
+
+
+@lru_cache(maxsize=4096)
+def _as_text(host: str) -> str:
+    if ":" not in host:
+        return f"/{host}"
+    address = int(IPv6Address(host.partition("%")[0]))
     return "/" + ":".join(f"{address >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))

@@ -130,7 +130,7 @@ class Scene:
         said.setdefault("client_host", "/127.0.0.1")
         asked = Heartbeat(group_id=GROUP, member_id=member, epoch=epoch, **said)
         answer: HeartbeatAnswer = self.driver.ask(
-            lambda groups, ticket, now_ms: heartbeat(groups, asked, ticket, now_ms)
+            lambda groups, ticket, now_ms: heartbeat(asked, groups, ticket, now_ms)
         )
         if answer.epoch >= 0:
             self.epochs[member] = answer.epoch

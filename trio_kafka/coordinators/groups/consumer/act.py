@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, field
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
@@ -68,7 +68,7 @@ class Act:
     def watch(self, member_id: str, timeout_ms: int | None = None) -> None:
         """The member's session begins anew."""
         delay_ms = self.settings.consumer_session_timeout_ms if timeout_ms is None else timeout_ms
-        self.effects.set_timer(self.key(SESSION, member_id), delay_ms)
+        self.effects.timers.append(SetTimer((SESSION, self.group.group_id, member_id), delay_ms))
 
     def follow(self, member: Member) -> None:
         """A member that is to give back has its rebalance timeout for it."""

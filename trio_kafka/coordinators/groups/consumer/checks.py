@@ -27,11 +27,16 @@ TopicIdOf = Callable[[str], TopicId | None]
 
 def check_heartbeat(asked: Heartbeat, assignors: Collection[str]) -> None:
     """Raises KafkaError: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR."""
-    if asked.version >= 1 or asked.epoch > 0 or asked.epoch == LEAVE_EPOCH:
-        _check_not_empty(asked.member_id, "MemberId")
-    _check_not_empty(asked.group_id, "GroupId")
-    _check_not_empty(asked.instance_id, "InstanceId")
-    _check_not_empty(asked.rack_id, "RackId")
+    if not asked.member_id.strip() and (
+        asked.version >= 1 or asked.epoch > 0 or asked.epoch == LEAVE_EPOCH
+    ):
+        raise _empty("MemberId")
+    if not asked.group_id.strip():
+        raise _empty("GroupId")
+    if asked.instance_id is not None and not asked.instance_id.strip():
+        raise _empty("InstanceId")
+    if asked.rack_id is not None and not asked.rack_id.strip():
+        raise _empty("RackId")
     if asked.epoch == JOIN_EPOCH:
         if asked.rebalance_timeout_ms == SAME:
             raise _invalid("RebalanceTimeoutMs must be provided in first request.")
@@ -55,9 +60,8 @@ def check_heartbeat(asked: Heartbeat, assignors: Collection[str]) -> None:
         )
 
 
-def _check_not_empty(value: str | None, name: str) -> None:
-    if value is not None and not value.strip():
-        raise _invalid(f"{name} can't be empty.")
+def _empty(name: str) -> KafkaError:
+    return _invalid(f"{name} can't be empty.")
 
 
 def _invalid(message: str) -> KafkaError:

@@ -229,10 +229,12 @@ class ConsumerGroup:
     def put(self, member: Member) -> None:
         """A member as a record says that it is."""
         before = self.by_id.get(member.member_id)
-        self._disown(before)
+        if before is not None:
+            self._disown(before)
         self.by_id[member.member_id] = member
-        self._own(member.assigned, member)
-        self._own(member.revoking, member)
+        self._own(member.assigned, member.epoch)
+        if member.revoking:
+            self._own(member.revoking, member.epoch)
         self._recount(before, member)
         if member.instance_id is not None:
             self.statics[member.instance_id] = member.member_id
@@ -267,6 +269,15 @@ class ConsumerGroup:
         del self.targets[member_id]
 
     def _recount(self, before: Member | None, after: Member | None) -> None:
+        if (  # it has only moved
+            before is not None
+            and after is not None
+            and before.topics is after.topics
+            and before.regex is after.regex
+            and before.assignor is after.assignor
+            and before.classic is after.classic
+        ):
+            return
         self.subscriptions.replace(before, after)
         for member, number in ((before, -1), (after, 1)):
             if member is None:
@@ -277,21 +288,26 @@ class ConsumerGroup:
                 for protocol in member.classic.protocols:
                     add_one(self.classic_protocols, protocol.name, number)
 
-    def _own(self, owned: Owned, member: Member) -> None:
+    def _own(self, owned: Owned, epoch: int) -> None:
         """The newest owner counts: old records of a log that is being compacted may say more."""
         for topic, numbers in owned.items():
-            epochs = self.epochs.setdefault(topic, {})
+            epochs = self.epochs.get(topic)
+            if epochs is None:
+                epochs = self.epochs[topic] = {}
+            if epochs.keys().isdisjoint(numbers):  # nearly always
+                epochs.update(dict.fromkeys(numbers, epoch))
+                continue
             for number in numbers:
-                epochs[number] = max(member.epoch, epochs.get(number, member.epoch))
+                if epochs.get(number, epoch) <= epoch:
+                    epochs[number] = epoch
 
-    def _disown(self, member: Member | None) -> None:
-        if member is None:
-            return
+    def _disown(self, member: Member) -> None:
+        epoch = member.epoch
         for owned in (member.assigned, member.revoking):
             for topic, numbers in owned.items():
                 epochs = self.epochs.get(topic, {})
                 for number in numbers:
-                    if epochs.get(number) == member.epoch:
+                    if epochs.get(number) == epoch:
                         del epochs[number]
                 if not epochs:
                     self.epochs.pop(topic, None)

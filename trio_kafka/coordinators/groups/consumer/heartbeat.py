@@ -8,24 +8,27 @@ Source: consumerGroupHeartbeat of Apache Kafka 4.4.0.
 
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
 from trio_kafka.coordinators.groups.consumer import checks, expressions, records
-from trio_kafka.coordinators.groups.consumer.act import Act
+from trio_kafka.coordinators.groups.consumer.act import SESSION, Act
+from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
 from trio_kafka.coordinators.groups.consumer.leaving import leave
 from trio_kafka.coordinators.groups.consumer.member import (
     Member,
+    MemberState,
     partitions_of,
     same_partitions,
 )
 from trio_kafka.coordinators.groups.consumer.progress import (
+    Target,
     advance,
     check_room,
     look_at_topics,
     static_member,
     target_for,
 )
-from trio_kafka.coordinators.groups.consumer.targets import preferred_assignor
+from trio_kafka.coordinators.groups.consumer.targets import may_assign, preferred_assignor
 from trio_kafka.coordinators.groups.consumer.upgrade import seal
 from trio_kafka.coordinators.groups.consumer.values import (
     JOIN_EPOCH,
@@ -41,7 +44,7 @@ _logger: Final = get_logger(__name__)
 
 
 def heartbeat(
-    groups: Groups, asked: Heartbeat, ticket: Ticket, now_ms: int
+    asked: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
     """Answer: HeartbeatAnswer. The request has been through `checks.check_heartbeat`.
 
@@ -49,6 +52,11 @@ def heartbeat(
     FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION,
     UNKNOWN_SERVER_ERROR.
     """
+    group = groups.by_id.get(asked.group_id)
+    if type(group) is ConsumerGroup:
+        member = group.by_id.get(asked.member_id)
+        if member is not None and _says_nothing(asked, member, group, now_ms):
+            return _beat(asked, groups, ticket)
     kind = ConsumerGroups.of(groups)
     if asked.epoch < JOIN_EPOCH:
         return leave(kind.act(kind.existing(asked.group_id), now_ms), asked, ticket)
@@ -59,10 +67,55 @@ def heartbeat(
     check_room(act, asked.member_id, asked.instance_id)
     before = _subscribed(act, asked)
     after = before.heard(asked)
-    if after is before and not act.effects.records and _is_quiet(act, before):
-        act.watch(before.member_id)
-        return act.effects.answer(ticket, _answer(act, asked, before, before))
-    return _change(act, asked, before, after, ticket)
+    if after is not before or act.effects.records:
+        return _change(act, asked, before, after, ticket)
+    if _is_quiet(act, before):
+        return _reached(act, asked, before, before, ticket)
+    if not _has_target(act):
+        return _change(act, asked, before, after, ticket)
+    # It only takes its next step: all that is needed for it is known.
+    target = Target(act.group.assignment_epoch, act.group.target_of(before))
+    reached = advance(act, before, target, resubscribed=False, owned=asked.owned)
+    return _reached(act, asked, before, reached, ticket)
+
+
+def _says_nothing(asked: Heartbeat, member: Member, group: ConsumerGroup, now_ms: int) -> bool:
+    """A member that has all it shall have says that it lives, and no more: nearly every heartbeat,
+    so this is to be asked quickly. False leaves it to be found out.
+    """
+    epoch = asked.epoch
+    return (
+        epoch == member.epoch == group.assignment_epoch == group.epoch
+        and member.state is MemberState.STABLE
+        and epoch > JOIN_EPOCH
+        and asked.rebalance_timeout_ms == SAME
+        and asked.topics is None
+        and asked.regex is None
+        and asked.assignor is None
+        and asked.rack_id is None
+        and (
+            asked.instance_id is None
+            or (
+                asked.instance_id == member.instance_id
+                and group.statics.get(asked.instance_id) == asked.member_id
+            )
+        )
+        and asked.client_id == member.client_id
+        and asked.client_host == member.client_host
+        and member.classic is None
+        and now_ms < group.refresh_ms
+        and group.refresh_epoch <= epoch
+        and not group.subscriptions.regexes
+    )
+
+
+def _beat(asked: Heartbeat, groups: Groups, ticket: Ticket) -> Effects:
+    """Its session begins anew."""
+    group_id, member_id = asked.group_id, asked.member_id
+    settings = groups.own_settings.get(group_id, groups.settings)
+    answer = HeartbeatAnswer(member_id, asked.epoch, settings.consumer_heartbeat_interval_ms)
+    timer = SetTimer((SESSION, group_id, member_id), settings.consumer_session_timeout_ms)
+    return Effects([], [(ticket, answer)], [timer])
 
 
 def _subscribed(act: Act, asked: Heartbeat) -> Member:
@@ -98,6 +151,16 @@ def _is_quiet(act: Act, member: Member) -> bool:
     )
 
 
+def _has_target(act: Act) -> bool:
+    """The member's target is there, or is to come later; and topics need no look."""
+    group = act.group
+    return (
+        not group.subscriptions.regexes
+        and not group.needs_refresh(act.now_ms)
+        and (group.epoch <= group.assignment_epoch or not may_assign(act))
+    )
+
+
 def _change(
     act: Act, asked: Heartbeat, before: Member, after: Member, ticket: Ticket
 ) -> Steps[Effects]:
@@ -117,6 +180,13 @@ def _change(
     resubscribed = renamed or regex is not expressions.Change.NONE
     reached = advance(act, after, target, resubscribed=resubscribed, owned=asked.owned)
     seal(act)
+    return _reached(act, asked, before, reached, ticket)
+
+
+def _reached(
+    act: Act, asked: Heartbeat, before: Member, reached: Member, ticket: Ticket
+) -> Effects:
+    """Its session begins anew, and it is told how far it has got."""
     act.watch(reached.member_id)
     return act.effects.answer(ticket, _answer(act, asked, before, reached))
 

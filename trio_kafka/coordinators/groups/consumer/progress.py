@@ -7,7 +7,7 @@ computed; the member goes on towards its own.
 from collections.abc import Sequence
 from typing import Final
 
-from attrs import frozen
+from attrs import define, frozen
 
 from trio_kafka.coordinators.groups.consumer import checks, records
 from trio_kafka.coordinators.groups.consumer.act import Act
@@ -15,7 +15,7 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.member import Member
 from trio_kafka.coordinators.groups.consumer.reconcile import Goal, reconcile
 from trio_kafka.coordinators.groups.consumer.subscriptions import homogeneous
-from trio_kafka.coordinators.groups.consumer.targets import assign, existing, may_assign
+from trio_kafka.coordinators.groups.consumer.targets import assign, may_assign, wanted
 from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -88,9 +88,9 @@ def look_at_topics(act: Act, before: Member, after: Member, *, bump: bool) -> St
     return Plan(epoch, alike)
 
 
-@frozen
+@define
 class Target:
-    """What a member shall have, as of an epoch."""
+    """What a member shall have, as of an epoch. Never changed."""
 
     epoch: int
     partitions: Partitions
@@ -119,7 +119,7 @@ def advance(
     goal = Goal(
         epoch=target.epoch,
         partitions=target.partitions,
-        wanted=dict(existing(act, member)),
+        wanted=wanted(act, member),
         resubscribed=resubscribed,
         is_free=act.group.is_free,
         owned=owned,

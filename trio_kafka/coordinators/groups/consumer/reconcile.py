@@ -7,7 +7,7 @@ Source: CurrentAssignmentBuilder of Apache Kafka 4.4.0.
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
-from attrs import frozen
+from attrs import define
 
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.member import NOTHING, Member, MemberState, Owned
@@ -18,9 +18,9 @@ from trio_kafka.model import TopicId
 _NONE: Mapping[int, int] = {}
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Goal:
-    """Where a member is to get.
+    """Where a member is to get. Never changed.
 
     epoch, partitions: of the target. wanted: ids of the topics that it subscribes to and exist.
     resubscribed: what it subscribes to has changed with this heartbeat.
@@ -73,6 +73,9 @@ def _next(member: Member, goal: Goal, epoch: int) -> Member:
         # What it does not want any more it shall not have, whatever the target says.
         shall = goal.partitions.get(topic, ()) if topic in goal.wanted else ()
         has = member.assigned.get(topic, _NONE)
+        if has and has.keys() == shall:  # nearly always
+            keeps[topic] = has
+            continue
         kept = {number: since for number, since in has.items() if number in shall}
         if kept:
             keeps[topic] = kept

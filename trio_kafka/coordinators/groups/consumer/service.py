@@ -75,8 +75,9 @@ class ConsumerService:
         _machine("checks").check_heartbeat(asked, self.assignors.names)
         if not asked.member_id:
             asked = evolve(asked, fresh=_as_text(self._random_bytes(16)))
+        event = partial(_machine("heartbeat").heartbeat, asked)
         return self._coordinator.submit(
-            HEARTBEAT, asked.group_id, partial(_heartbeat, asked), make, timeout_s=self._timeout_s()
+            HEARTBEAT, asked.group_id, event, make, timeout_s=self._timeout_s()
         )
 
     def describe(
@@ -101,15 +102,6 @@ def _machine(module: str) -> Any:
 def _as_text(raw: bytes) -> str:
     """An id as Kafka writes it: 22 characters."""
     return urlsafe_b64encode(raw).decode().rstrip("=")
-
-
-def _heartbeat(
-    asked: Heartbeat, groups: Groups, ticket: Any, now_ms: int
-) -> Effects | Steps[Effects]:
-    effects: Effects | Steps[Effects] = _machine("heartbeat").heartbeat(
-        groups, asked, ticket, now_ms
-    )
-    return effects
 
 
 def _describe(group_id: str, groups: Groups, ticket: Any, now_ms: int) -> Steps[Effects]:

@@ -120,6 +120,17 @@ def existing(act: Act, member: Member) -> Iterator[tuple[TopicId, int]]:
             yield topic.id, len(topic.partitions)
 
 
+def wanted(act: Act, member: Member) -> set[TopicId]:
+    """Ids of what a member subscribes to and is there."""
+    topics = act.kind.image.topics
+    found = set()
+    for name in act.group.subscriptions.names(member):
+        topic = topics.get(name)
+        if topic is not None:
+            found.add(topic.id)
+    return found
+
+
 def _spec(act: Act, members: Mapping[str, Member], *, homogeneous: bool) -> Steps[GroupSpec]:
     topics = TopicIds(act)
     found: dict[str, MemberSpec] = {}

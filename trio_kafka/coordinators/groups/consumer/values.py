@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from attrs import frozen
+from attrs import define, frozen
 
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.model import TopicId
@@ -21,9 +21,9 @@ class OwnedTopic(NamedTuple):
     partitions: Sequence[int]
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Heartbeat:
-    """ConsumerGroupHeartbeat. What is None is as before.
+    """ConsumerGroupHeartbeat. What is None is as before. Never changed; see `CoordinatorRecord`.
 
     epoch: 0 joins, -1 and -2 leave. topics: names. owned: all that the member owns now.
     fresh: an id for a member that has none; chance comes from outside.
@@ -46,9 +46,11 @@ class Heartbeat:
     version: int = 1
 
 
-@frozen
+@define
 class HeartbeatAnswer:
-    """assignment: all that the member shall have, where it is new or was asked for."""
+    """assignment: all that the member shall have, where it is new or was asked for. Never
+    changed.
+    """
 
     member_id: str
     epoch: int
