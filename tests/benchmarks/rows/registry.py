@@ -19,6 +19,7 @@ from attrs import evolve, frozen
 from tests.benchmarks.bounds import Bound
 from tests.benchmarks.brokers import DELETE_DELAY_S, Broker
 from tests.benchmarks.figures import Figures, Meter
+from tests.benchmarks.page_cache import warm_page_cache
 from tests.benchmarks.server import Server
 from tests.benchmarks.topics import temporary_topic
 
@@ -40,13 +41,15 @@ class Target:
         """A topic while the block runs. What a wide one leaves to do (directories to sync, logs to
         delete) is done when the block begins, and when it has ended.
 
-        much: many bytes are written: they are gone from the disk, and from the kernel's queue for
-            it, before anything else is measured.
+        much: `limit` bytes are written: memory for them is warm, and they are gone from the disk,
+            and from the kernel's queue for it, before anything else is measured.
         """
         wide = partitions > 1
         with temporary_topic(self.broker.bootstrap, partitions) as topic:
             if wide:
                 self.broker.server.wait_until_idle()
+            if much:
+                warm_page_cache(self.directory, self.limit + (self.limit >> 1))
             yield topic
         if wide or much:
             time.sleep(DELETE_DELAY_S)
