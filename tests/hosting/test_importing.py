@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trio_kafka.hosting.importing import import_generation, private_name, public_name
+from trio_kafka.hosting.importing import import_generation, private_name
 
 # What others keep of a class: typing's caches, attrs' sources.
 KEPT = """
@@ -132,11 +132,9 @@ def test_a_traceback_shows_the_source(package: Path) -> None:
     imported.release()
 
 
-def test_names_go_both_ways() -> None:
+def test_a_private_name_is_one_part() -> None:
     assert private_name("a", 3) == "a@3"
-    assert public_name("a@3.b.c") == "a.b.c"
-    assert public_name(f"{private_name('name.space', 3)}.b") == "name.space.b"
-    assert public_name("a.b") == "a.b"
+    assert private_name("name.space", 3) == "name:space@3"
 
 
 def test_a_package_in_a_namespace_is_imported_without_the_namespace(package: Path) -> None:

@@ -185,11 +185,11 @@ class PluginContext(_Of[S]):
         """Look at topics before they are created: `policy(wanted, principal)` raises
         KafkaError(POLICY_VIOLATION) where one must not be.
         """
-        self._contributions.check_topics(policy)
+        self._contributions.check("create-topic", policy)
 
     def add_alter_config_policy(self, policy: ConfigPolicy) -> None:
         """Look at settings before they are changed; as `add_create_topic_policy`."""
-        self._contributions.check_configs(policy)
+        self._contributions.check("alter-config", policy)
 
     def add_metrics_reporter(self, reporter: MetricsReporter) -> None:
         """Be told of metrics: `reporter.report(families)` is called every

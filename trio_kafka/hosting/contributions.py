@@ -5,11 +5,11 @@ when it is ready, taken back in one step when it goes.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 from attrs import define, evolve, field
 
-from trio_kafka.controller.policies import ConfigPolicy, Policies, TopicPolicy
+from trio_kafka.controller.policies import ConfigPolicy, TopicPolicy
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
 from trio_kafka.hosting.assignors import GuardedAssignor
 from trio_kafka.hosting.guard import (
@@ -26,6 +26,8 @@ from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.interceptors import Kind
+
+Checked = Literal["create-topic", "alter-config"]
 
 
 @define(kw_only=True, eq=False)
@@ -55,8 +57,7 @@ class Contributions:
     wanted: list[Wanted] = field(factory=list, init=False)
     reporters: list[GuardedReporter] = field(factory=list, init=False)
     assignors: list[GuardedAssignor] = field(factory=list, init=False)
-    topic_policies: list[TopicPolicy] = field(factory=list, init=False)
-    config_policies: list[ConfigPolicy] = field(factory=list, init=False)
+    policies: list[tuple[Checked, Any]] = field(factory=list, init=False)
     live: bool = field(default=False, init=False)
 
     def add_api(self, api: Api) -> None:
@@ -100,19 +101,12 @@ class Contributions:
             self._swap_assignors((), (guarded,))
         self.assignors.append(guarded)
 
-    def check_topics(self, policy: TopicPolicy) -> None:
-        """A policy for topics that are to be created."""
-        guarded = guard_policy(policy, self.owner, "create-topic policy")
+    def check(self, what: Checked, policy: TopicPolicy | ConfigPolicy) -> None:
+        """A policy for topics that are to be created, or for settings that are to be altered."""
+        guarded = guard_policy(policy, self.owner, f"{what} policy")
         if self.live:
-            self._policies.topics.append(guarded)
-        self.topic_policies.append(guarded)
-
-    def check_configs(self, policy: ConfigPolicy) -> None:
-        """A policy for settings that are to be changed."""
-        guarded = guard_policy(policy, self.owner, "alter-config policy")
-        if self.live:
-            self._policies.configs.append(guarded)
-        self.config_policies.append(guarded)
+            self._in_force(what).append(guarded)
+        self.policies.append((what, guarded))
 
     def go_live(self, instead: "Contributions | None" = None) -> None:
         """Give all of it, `instead` of what another generation gave: no request finds neither.
@@ -153,11 +147,10 @@ class Contributions:
         self._swap_assignors(self.assignors, ())
         self.forget_the_rest()
         refused = {one.request: one for one in self.wanted} if reason and self.closed else {}
-        topics, configs = bool(self.topic_policies), bool(self.config_policies)
+        checked = {what for what, _ in self.policies} if reason and self.closed else set()
         self.mounts, self.wanted, self.reporters, self.assignors = [], [], [], []
-        self.topic_policies, self.config_policies = [], []
-        if reason and self.closed:
-            self._refuse_changes(reason, topics=topics, configs=configs)
+        self.policies = [(what, refuser(reason)) for what in checked]
+        self._enact()
         for one in refused.values():
             self._refuse(one, reason)
         self.live = bool(reason)
@@ -168,17 +161,17 @@ class Contributions:
             self._take_back(wanted)
         for reporter in self.reporters:
             self.site.reporters.remove(reporter)
-        for policy in self.topic_policies:
-            self._policies.topics.remove(policy)
-        for one in self.config_policies:
-            self._policies.configs.remove(one)
+        for what, policy in self.policies:
+            self._in_force(what).remove(policy)
 
     def _enact(self) -> None:
-        """A plugin without policies may run where there is no controller."""
-        if self.topic_policies:
-            self._policies.topics.extend(self.topic_policies)
-        if self.config_policies:
-            self._policies.configs.extend(self.config_policies)
+        for what, policy in self.policies:
+            self._in_force(what).append(policy)
+
+    def _in_force(self, what: Checked) -> list[Any]:
+        """Of all plugins. One that has none may run where there is no controller."""
+        policies = self.site.parts.controller.policies
+        return policies.topics if what == "create-topic" else policies.configs
 
     def names(self) -> list[str]:
         """For people: one word for each."""
@@ -186,8 +179,7 @@ class Contributions:
             *(f"api:{api.name}({api.key})" for api in self.apis.values()),
             *(f"mount:{mount.path}" for mount in self.mounts),
             *(f"{one.kind}:{getattr(one.request, '__name__', '*')}" for one in self.wanted),
-            *("create-topic-policy" for _ in self.topic_policies),
-            *("alter-config-policy" for _ in self.config_policies),
+            *(f"{what}-policy" for what, _ in self.policies),
             *(f"reporter:{reporter.name}" for reporter in self.reporters),
             *(f"assignor:{assignor.name}" for assignor in self.assignors),
         ]
@@ -199,24 +191,12 @@ class Contributions:
         self._register(made)
         self.wanted.append(made)
 
-    def _refuse_changes(self, reason: str, *, topics: bool, configs: bool) -> None:
-        """In the place of policies."""
-        if topics:
-            self.topic_policies = [refuser(reason)]
-        if configs:
-            self.config_policies = [refuser(reason)]
-        self._enact()
-
     def _swap_assignors(
         self, leaving: Sequence[GuardedAssignor], coming: Sequence[GuardedAssignor]
     ) -> None:
         """A plugin without assignors may run where there are no groups."""
         if leaving or coming:
             self.site.parts.groups.consumer.assignors.swap(leaving, coming)
-
-    @property
-    def _policies(self) -> Policies:
-        return self.site.parts.controller.policies
 
     @property
     def _interceptors(self) -> Any:

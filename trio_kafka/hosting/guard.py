@@ -101,8 +101,7 @@ class _Held:
         self._scope = trio.CancelScope()
 
     def __enter__(self) -> None:
-        self._in_hand.enter()
-        self._in_hand.hold(self._scope)
+        self._in_hand.begin(self._scope)
         self._scope.__enter__()
 
     def __exit__(
@@ -114,8 +113,7 @@ class _Held:
         try:
             return self._scope.__exit__(kind, error, traceback)
         finally:
-            self._in_hand.drop(self._scope)
-            self._in_hand.leave()
+            self._in_hand.end(self._scope)
 
 
 class Owner(Protocol):

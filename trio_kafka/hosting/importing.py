@@ -32,12 +32,6 @@ def private_name(package: str, number: int) -> str:
     return f"{package.replace('.', _DOT)}{_MARK}{number}"
 
 
-def public_name(module: str) -> str:
-    """What a module is called by whoever wrote it."""
-    top, dot, rest = module.partition(".")
-    return f"{top.partition(_MARK)[0].replace(_DOT, '.')}{dot}{rest}"
-
-
 @define(eq=False)
 class Imported:
     """The modules of a generation. top: the private name of the first; users: plugins of it that

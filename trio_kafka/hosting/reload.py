@@ -97,12 +97,11 @@ class Reload:
         host = hosted.settings.host if hosted.settings is not None else HostSettings()
         hosted.importing = importing = FreshImport(hosted.origin)
         found, imported = await importing.run(self._launcher.site.world, host.start_ms / 1000)
+        if imported is not None:
+            imported.users = 1  # of all that was found, this plugin alone is begun
         for plugin in found:
             if plugin.name == hosted.name:
-                if imported is not None:
-                    imported.users = 1
                 return plugin, imported
         if imported is not None:
-            imported.users = 1
             imported.release()
         raise PluginError(f"{hosted.origin.source} has no plugin {hosted.name} any more")
