@@ -4,14 +4,13 @@ Nothing is kept for it beside what serving needs: connections are looked at when
 request that its reader serves at once is never seen, as nobody else runs meanwhile.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol
 
 from trio_kafka.network import items
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.processor import Processor
 from trio_kafka.network.request import IN_QUEUE, IN_STEPS, Request
 from trio_kafka.purgatory import Delayed
 
@@ -28,13 +27,20 @@ class Stage(Enum):
     SENDING = "sending"  # answered; the socket has not taken it all
 
 
-def requests_in_hand(processors: Iterable[Processor]) -> Iterator[Request | None]:
+class Connected(Protocol):
+    """Who has connections: a processor, or what asks from within."""
+
+    @property
+    def connections(self) -> Mapping[int, Connection]: ...
+
+
+def requests_in_hand(owners: Iterable[Connected]) -> Iterator[Request | None]:
     """Each request in hand; None for each connection that has none, so that who walks can pause.
 
     Connections that come meanwhile may be left out.
     """
-    for processor in tuple(processors):
-        for connection in tuple(processor.connections.values()):
+    for owner in tuple(owners):
+        for connection in tuple(owner.connections.values()):
             found = of_connection(connection)
             yield from found or (None,)
 

@@ -11,14 +11,14 @@ from functools import wraps
 from struct import Struct
 from typing import Any, Final
 
-from attrs import fields, frozen
+from attrs import frozen
 
 from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.versions import covers
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.replies import Encoded, Route
+from trio_kafka.requests.replies import Encoded, Route, facts_of
 from trio_kafka.requests.throttle import EXEMPT, Throttle
 from trio_kafka.steps import Steps
 from trio_kafka.wire.server import Segments
@@ -93,7 +93,7 @@ def charged(route: Route, throttle: Throttle) -> ChargedRoute:
         for field in fields_of(route.api.response)
         if covers(field.versions, route.version) and not covers(field.tagged, route.version)
     ]
-    same = {field.name: getattr(route, field.name) for field in fields(Route)}
+    same = facts_of(route)
     if route.api.key == PRODUCE:
         same["handler"] = _charging_silence(route.handler, throttle)
     return ChargedRoute(

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from attrs import define, field, fields, frozen
+from attrs import define, field, frozen
 
 from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import counting_encoder
-from trio_kafka.requests.replies import Encoded, Route
+from trio_kafka.requests.replies import Encoded, Route, facts_of
 from trio_kafka.requests.slices import encode_in_steps
 from trio_kafka.steps import Steps
 from trio_kafka.wire.server import Segments, answer
@@ -78,6 +78,5 @@ def counting(make: Callable[[Route], Route], errors: ErrorCounts) -> Callable[[R
 
 def counted(route: Route) -> CountedRoute:
     """The same route, with counts."""
-    same = {one.name: getattr(route, one.name) for one in fields(Route)}
     encode = counting_encoder(route.api.response, route.version)
-    return CountedRoute(**same, encode_counting=encode)
+    return CountedRoute(**facts_of(route), encode_counting=encode)

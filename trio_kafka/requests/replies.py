@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import fields, frozen
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.network.request import Request
@@ -93,6 +93,11 @@ class Route:
         if self.api.error is not None:
             return self.api.error(request, code, message)
         return generic_error_answer(request, self.api.response, self.version, code, message)
+
+
+def facts_of(route: Route) -> dict[str, Any]:
+    """What a route of any kind is made of, for one of another kind in its place."""
+    return {one.name: getattr(route, one.name) for one in fields(Route)}
 
 
 def make_route(api: Api, version: int) -> Route:

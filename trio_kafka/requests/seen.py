@@ -5,14 +5,13 @@ A look is no single moment: it is taken in steps, and what goes meanwhile may be
 
 from collections.abc import Callable, Iterable
 from enum import IntEnum
-from typing import Final, cast
+from typing import Final
 
 from attrs import frozen
 
 from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.network.in_hand import requests_in_hand, stage_of, wait_of
+from trio_kafka.network.in_hand import Connected, requests_in_hand, stage_of, wait_of
 from trio_kafka.network.plane import Plane
-from trio_kafka.network.processor import Processor
 from trio_kafka.requests.in_process import InProcess
 from trio_kafka.steps import Steps
 
@@ -57,9 +56,10 @@ def look(
     """
     seen: list[Seen] = []
     for at, plane in enumerate(planes):
-        steps = _over(plane, which, wanted)
         if which is Which.IN_HAND:
             steps = _in_hand(plane, wanted, None if at else inside)
+        else:
+            steps = _over(plane, which, wanted)
         for number, one in enumerate(steps):
             if one is not None:
                 if len(seen) >= most:
@@ -71,9 +71,9 @@ def look(
 
 
 def _in_hand(plane: Plane, wanted: Wanted, inside: InProcess | None) -> Iterable[Seen | None]:
-    owners = plane.processors
-    if inside is not None:  # it has connections as a processor has
-        owners = [*owners, cast("Processor", inside)]
+    owners: list[Connected] = [*plane.processors]
+    if inside is not None:
+        owners.append(inside)
     for request in requests_in_hand(owners):
         if request is None or not wanted(request.stamps, request.client_id):
             yield None
