@@ -5,14 +5,17 @@ they decide how the rest is written; a topic before its partitions; names sorted
 order of the image.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from trio_kafka.metadata.image import (
     BrokerRegistration,
     ControllerRegistration,
+    ListenerEndpoint,
     MetadataImage,
     PartitionState,
     TopicImage,
+    VersionRange,
 )
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import TopicId
@@ -31,6 +34,8 @@ from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
 from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord, EntityData
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
+
+T = TypeVar("T")
 
 
 def records_of(image: MetadataImage) -> Iterator[MetadataRecord]:
@@ -89,18 +94,8 @@ def broker_record(broker: BrokerRegistration) -> RegisterBrokerRecord:
         broker_id=broker.id,
         incarnation_id=broker.incarnation_id,
         broker_epoch=broker.epoch,
-        end_points=[
-            BrokerEndpoint(
-                name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol
-            )
-            for at in broker.endpoints
-        ],
-        features=[
-            BrokerFeature(
-                name=name, min_supported_version=levels.low, max_supported_version=levels.high
-            )
-            for name, levels in broker.features.items()
-        ],
+        end_points=_endpoints(BrokerEndpoint, broker.endpoints),
+        features=_features(BrokerFeature, broker.features),
         rack=broker.rack,
         fenced=broker.fenced,
         in_controlled_shutdown=broker.in_controlled_shutdown,
@@ -115,16 +110,22 @@ def controller_record(controller: ControllerRegistration) -> RegisterControllerR
         controller_id=controller.id,
         incarnation_id=controller.incarnation_id,
         zk_migration_ready=False,
-        end_points=[
-            ControllerEndpoint(
-                name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol
-            )
-            for at in controller.endpoints
-        ],
-        features=[
-            ControllerFeature(
-                name=name, min_supported_version=levels.low, max_supported_version=levels.high
-            )
-            for name, levels in controller.features.items()
-        ],
+        end_points=_endpoints(ControllerEndpoint, controller.endpoints),
+        features=_features(ControllerFeature, controller.features),
     )
+
+
+def _endpoints(of: Callable[..., T], endpoints: Iterable[ListenerEndpoint]) -> list[T]:
+    """As the record of a kind of node has them."""
+    return [
+        of(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
+        for at in endpoints
+    ]
+
+
+def _features(of: Callable[..., T], features: Mapping[str, VersionRange]) -> list[T]:
+    """As the record of a kind of node has them."""
+    return [
+        of(name=name, min_supported_version=levels.low, max_supported_version=levels.high)
+        for name, levels in features.items()
+    ]
