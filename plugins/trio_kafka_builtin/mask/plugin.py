@@ -9,9 +9,9 @@ from trio_kafka.plugin import PluginContext, PluginError, integer, password, plu
 
 
 def _check(text: str | None) -> None:
-    from trio_kafka_builtin.mask.rules import check_rules  # noqa: PLC0415 - off by default
+    from trio_kafka_builtin.mask.rules import parse_rules  # noqa: PLC0415 - off by default
 
-    check_rules(text)
+    parse_rules(text)
 
 
 @frozen(kw_only=True)

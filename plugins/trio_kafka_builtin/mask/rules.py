@@ -8,7 +8,7 @@ several rules say of a topic all holds.
 
 import hmac
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -49,11 +49,6 @@ def _field(text: str) -> tuple[Path, str]:
     if how not in ("redact", "hash") and not (how.startswith(_LAST) and number.isdecimal()):
         raise ValueError(f"{text!r}: {how!r} is none of redact, hash, last:<number>")
     return names, how
-
-
-def check_rules(text: str | None) -> None:
-    """For a setting. Raises ValueError."""
-    parse_rules(text)
 
 
 def hashes(rules: tuple[Rule, ...]) -> bool:
@@ -141,8 +136,3 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-def topics_of(rules: tuple[Rule, ...]) -> Mapping[str, int]:
-    """How many fields each pattern has, for who looks."""
-    return {rule.topic: len(rule.fields) for rule in rules}

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.plugin import Endpoint, PluginContext, Principal
+from trio_kafka.plugin import Endpoint, PluginContext, Principal, TopicImage
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
 
@@ -26,6 +26,14 @@ class Client:
             client_id=self.context.settings.client_id,
             peer=self.peer,
         )
+
+
+def topic_of(context: PluginContext[GatewaySettings], name: str) -> TopicImage:
+    """As the metadata say. Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
+    topic = context.parts.metadata.image.topics.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+    return topic
 
 
 def client_of(context: PluginContext[GatewaySettings], scope: Mapping[str, Any]) -> Client:

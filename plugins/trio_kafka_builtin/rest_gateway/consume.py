@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 import trio
 from attrs import frozen
 
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import KafkaError
 from trio_kafka.log.read import whole_batches
 from trio_kafka.plugin import PluginContext
 from trio_kafka.protocol.messages.k01_fetch import (
@@ -21,7 +21,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
 from trio_kafka.records.batch import decode_records
 from trio_kafka.records.compression import decompress
 from trio_kafka.records.header import HEADER_SIZE, iterate_headers
-from trio_kafka_builtin.rest_gateway.client import Client, refused
+from trio_kafka_builtin.rest_gateway.client import Client, refused, topic_of
 from trio_kafka_builtin.rest_gateway.formats import decode
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
@@ -44,9 +44,7 @@ class Asked:
 async def consume(client: Client, asked: Asked) -> dict[str, Any]:
     """Records, and where to go on. Raises KafkaError."""
     context = client.context
-    topic = context.parts.metadata.image.topics.get(asked.topic)
-    if topic is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {asked.topic}")
+    topic = topic_of(context, asked.topic)
     wanted = FetchPartition(
         partition=asked.partition, fetch_offset=asked.offset, partition_max_bytes=asked.max_bytes
     )

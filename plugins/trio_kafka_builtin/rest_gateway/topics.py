@@ -14,7 +14,7 @@ from trio_kafka.protocol.messages.k19_create_topics import (
 )
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
 from trio_kafka.protocol.plain import show_uuid
-from trio_kafka_builtin.rest_gateway.client import Client, refused
+from trio_kafka_builtin.rest_gateway.client import Client, refused, topic_of
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
 MOST_NAMES: Final = 1000
@@ -38,9 +38,7 @@ async def list_topics(context: Context, after: str, most: int) -> dict[str, Any]
 
 async def describe_topic(context: Context, name: str) -> dict[str, Any]:
     """Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
-    topic = context.parts.metadata.image.topics.get(name)
-    if topic is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+    topic = topic_of(context, name)
     rows = []
     for number, state in topic.partitions.items():
         row = {
