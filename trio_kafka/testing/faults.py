@@ -228,14 +228,9 @@ def _fail(fault: Fault) -> None:
         raise KafkaError(fault.error, "a fault")
 
 
-def topics(request: Any, context: Context) -> Iterator[str]:
-    """The names of the topics that a request names, by name or id, in any of its arrays."""
-    return (name for name, _ in _topics(request, context))
-
-
 def _topics(request: Any, context: Context) -> Iterator[tuple[str, Any]]:
-    """Topics, each with the struct that names it: in an array of the request, or in one below that
-    names none itself, such as those of groups.
+    """Topics, by name or id, each with the struct that names it: in an array of the request, or in
+    one below that names none itself, such as those of groups.
     """
     for outer in _items(request):
         named = False

@@ -19,7 +19,7 @@ _NANO: Final = 1e-9
 
 
 class RealSentry:
-    """See `protocols.Sentry`. Made in the thread that is watched."""
+    """See `world.Sentry`. Made in the thread that is watched."""
 
     def __init__(self) -> None:
         self._watched = threading.get_ident()

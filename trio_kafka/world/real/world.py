@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class RealWorld:
-    """See `protocols.World`. clock: the one that was given to `trio.run`, if it is ours.
+    """See `world.World`. clock: the one that was given to `trio.run`, if it is ours.
 
     Without one, wall time and stamps are the machine's and nothing advances them.
     """

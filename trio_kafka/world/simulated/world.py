@@ -34,7 +34,7 @@ class SimulatedClock:
 
 
 class SimulatedWorld:
-    """See `protocols.World`. After `crash` each call raises Crashed.
+    """See `world.World`. After `crash` each call raises Crashed.
 
     dark: it is off, and packets get no answer. capacity: bytes of the disk, None: enough.
     """
