@@ -132,7 +132,7 @@ class ClassicKit:
             asks_for_id=version >= 4,
             skips_assignment=version >= 9,
         )
-        return self._ask(lambda groups, t, now: join(groups, GROUP, joining, t, now))
+        return self._ask(lambda groups, t, now: join(GROUP, joining, groups, t, now))
 
     def sync(
         self,
@@ -152,21 +152,21 @@ class ClassicKit:
             protocol_name=protocol_name,
             assignments=assignments or {},
         )
-        return self._ask(lambda groups, t, now: sync(groups, GROUP, syncing, t, now))
+        return self._ask(lambda groups, t, now: sync(GROUP, syncing, groups, t, now))
 
     def beat(
         self, member_id: str, *, generation: int | None = None, instance: str | None = None
     ) -> ErrorCode:
         known = self.group.generation if generation is None else generation
         beating = Beating(member_id, instance, known)
-        return self._ask(lambda groups, t, now: heartbeat(groups, GROUP, beating, t, now)).code
+        return self._ask(lambda groups, t, now: heartbeat(GROUP, beating, groups, t, now)).code
 
     def leave(self, *members: str | Leaving) -> list[ErrorCode] | KafkaError:
         leaving = [
             Leaving(member_id=member) if isinstance(member, str) else member for member in members
         ]
         answer: list[ErrorCode] | KafkaError = self._ask(
-            lambda groups, t, now: leave(groups, GROUP, leaving, t, now)
+            lambda groups, t, now: leave(GROUP, leaving, groups, t, now)
         ).answer
         return answer
 

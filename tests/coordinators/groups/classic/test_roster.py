@@ -7,6 +7,10 @@ from trio_kafka.coordinators.groups.classic.roster import Roster
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
 
 
+def names(*protocols: str) -> tuple[GroupProtocol, ...]:
+    return tuple(GroupProtocol(each, b"") for each in protocols)
+
+
 def member(name: str, *protocols: str, instance: str | None = None, timeout_ms: int = 1) -> Member:
     return Member(
         member_id=name,
@@ -16,7 +20,7 @@ def member(name: str, *protocols: str, instance: str | None = None, timeout_ms: 
         rebalance_timeout_ms=timeout_ms,
         session_timeout_ms=1,
         protocol_type="consumer",
-        protocols=tuple(GroupProtocol(each, b"") for each in protocols),
+        protocols=names(*protocols),
     )
 
 
@@ -46,13 +50,13 @@ def test_most_votes_among_what_all_know_win(likes: list[list[str]], chosen: str)
 def test_all_agree_on_what_each_of_them_knows() -> None:
     found = roster(member("m", "a", "b"), member("n", "b", "c"))
 
-    assert found.agrees(["c", "b"])
-    assert not found.agrees(["a", "c"])
+    assert found.agrees(names("c", "b"))
+    assert not found.agrees(names("a", "c"))
     found.remove("n")
-    assert found.agrees(["a"])
+    assert found.agrees(names("a"))
     found.speak(found["m"], (GroupProtocol("z", b""),))
-    assert not found.agrees(["a"])
-    assert found.agrees(["z"])
+    assert not found.agrees(names("a"))
+    assert found.agrees(names("z"))
 
 
 def test_all_have_joined_when_each_of_them_waits_and_nobody_is_pending() -> None:
@@ -93,7 +97,7 @@ def test_a_renamed_member_keeps_its_place_and_its_instance() -> None:
     assert found["new"] is renamed
     assert found.of_instance("i") == "new"
     assert found.get("m") is None
-    assert found.agrees(["a"])
+    assert found.agrees(names("a"))
 
 
 def test_an_instance_goes_with_its_member() -> None:

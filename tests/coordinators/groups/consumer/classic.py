@@ -72,7 +72,7 @@ class Member:
         }
         joining = Joining(**given | said)
         return self.scene.driver.submit(
-            lambda groups, ticket, now_ms: join(groups, GROUP, joining, ticket, now_ms)
+            lambda groups, ticket, now_ms: join(GROUP, joining, groups, ticket, now_ms)
         )
 
     def join(self, **said: Any) -> Joined:
@@ -101,7 +101,7 @@ class Member:
         }
         syncing = Syncing(**given | said)
         return self.scene.driver.submit(
-            lambda groups, ticket, now_ms: sync(groups, GROUP, syncing, ticket, now_ms)
+            lambda groups, ticket, now_ms: sync(GROUP, syncing, groups, ticket, now_ms)
         )
 
     def sync(self, **said: Any) -> Owned:
@@ -123,7 +123,7 @@ class Member:
         }
         beating = Beating(**given | said)
         ticket = self.scene.driver.submit(
-            lambda groups, ticket, now_ms: heartbeat(groups, GROUP, beating, ticket, now_ms)
+            lambda groups, ticket, now_ms: heartbeat(GROUP, beating, groups, ticket, now_ms)
         )
         answer = self.scene.driver.answers[ticket]
         if answer is None:
@@ -136,7 +136,7 @@ class Member:
     def leave(self, *others: Leaving) -> list[ErrorCode]:
         members = others or (Leaving(member_id=self.member_id, instance_id=self.instance),)
         found: list[ErrorCode] = self.scene.driver.ask(
-            lambda groups, ticket, now_ms: leave(groups, GROUP, members, ticket, now_ms)
+            lambda groups, ticket, now_ms: leave(GROUP, members, groups, ticket, now_ms)
         )
         return found
 

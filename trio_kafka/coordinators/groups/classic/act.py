@@ -5,22 +5,38 @@ from functools import partial
 
 from attrs import define, field
 
-from trio_kafka.coordinators.effects import Effects, Ticket
-from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
+from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.values import Joined, Joining, Synced
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.steps import Steps
 
 
 @define(eq=False)
 class Act:
-    """The group, what it obeys, the time, and what is to be done."""
+    """The group, what it obeys, the time, and what is to be done.
+
+    rest: what else the event is to do, in steps, where that is much.
+    """
 
     group: ClassicGroup
     settings: GroupSettings
     now_ms: int
     effects: Effects = field(factory=Effects)
+    rest: Steps[None] | None = None
+
+    @property
+    def done(self) -> Effects | Steps[Effects]:
+        """The effects of the event, at its end."""
+        return self.effects if self.rest is None else self._in_steps()
+
+    def _in_steps(self) -> Steps[Effects]:
+        rest, self.rest = self.rest, None  # which knows this act: no cycle is to stay
+        if rest is not None:
+            yield from rest
+        return self.effects
 
     @property
     def later(self) -> "Callable[[int], Act]":
@@ -33,7 +49,8 @@ class Act:
     def watch(self, member: Member, timeout_ms: int | None = None) -> None:
         """The member's session begins anew."""
         delay_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
-        self.effects.set_timer(self.group.session_timer(member.member_id), delay_ms)
+        key = (SESSION, self.group.group_id, member.member_id)
+        self.effects.timers.append(SetTimer(key, delay_ms))
 
     def unwatch(self, member_id: str) -> None:
         self.effects.cancel_timer(self.group.session_timer(member_id))
@@ -47,7 +64,8 @@ class Act:
     def park_join(self, member: Member, joining: Joining, ticket: Ticket) -> None:
         """A known member's join waits. One that joins again has given up its request before."""
         self.restate(member, joining)
-        self.refuse_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+        if member.joining is not None:
+            self.refuse_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
         self.group.roster.park(member, ticket)
 
     def answer_join(self, member: Member, joined: Joined) -> None:

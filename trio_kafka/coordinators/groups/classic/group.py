@@ -8,16 +8,20 @@ Source: ClassicGroup of Apache Kafka 4.4.0.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.roster import Roster
 from trio_kafka.coordinators.groups.classic.states import PREVIOUS, ClassicState
-from trio_kafka.coordinators.groups.classic.values import Described, JoinedMember
+from trio_kafka.coordinators.groups.classic.values import (
+    Described,
+    GroupProtocol,
+    JoinedMember,
+)
 from trio_kafka.coordinators.groups.group import GroupType
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
@@ -139,11 +143,11 @@ class ClassicGroup:
 
     # What it offers to members
 
-    def speaks(self, protocol_type: str, names: Iterable[str]) -> bool:
+    def speaks(self, protocol_type: str, protocols: Sequence[GroupProtocol]) -> bool:
         """Whether somebody who knows these protocols could be a member."""
         if self.phase is ClassicState.EMPTY:
-            return bool(protocol_type) and any(True for _ in names)
-        return self.protocol_type == protocol_type and self.roster.agrees(names)
+            return bool(protocol_type and protocols)
+        return self.protocol_type == protocol_type and self.roster.agrees(protocols)
 
     def accepts(self, member_id: str, max_size: int) -> bool:
         """Whether there is room for whoever joins under this id.
@@ -151,15 +155,15 @@ class ClassicGroup:
         While members join, those count that wait: the last ones of a group that has become too
         large are turned away.
         """
-        match self.phase:
-            case ClassicState.PREPARING_REBALANCE:
-                member = self.roster.get(member_id)
-                waits = member is not None and member.joining is not None
-                return waits or self.roster.joined < max_size
-            case ClassicState.COMPLETING_REBALANCE | ClassicState.STABLE:
-                return member_id in self.roster or len(self.roster) < max_size
-            case _:
+        phase, roster = self.phase, self.roster
+        if phase is ClassicState.PREPARING_REBALANCE:
+            if roster.joined < max_size:
                 return True
+            member = roster.get(member_id)
+            return member is not None and member.joining is not None
+        if phase in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
+            return len(roster) < max_size or member_id in roster
+        return True
 
     def leads(self, member_id: str) -> bool:
         return self.leader == member_id
@@ -170,9 +174,9 @@ class ClassicGroup:
 
     # Checks
 
-    def validate_member(self, member_id: str, instance_id: str | None) -> None:
-        """Raises KafkaError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID where the instance is another
-        member by now.
+    def validate_member(self, member_id: str, instance_id: str | None) -> Member:
+        """The member. Raises KafkaError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID where the instance
+        is another member by now.
         """
         if instance_id is not None:
             current = self.roster.of_instance(instance_id)
@@ -180,8 +184,10 @@ class ClassicGroup:
                 raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
             if current != member_id:
                 raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
-        if member_id not in self.roster:
+        member = self.roster.get(member_id)
+        if member is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        return member
 
     def validate_generation(self, generation: int) -> None:
         if generation != self.generation:
@@ -203,13 +209,13 @@ class ClassicGroup:
             return Effects()
         if epoch < 0 and not member_id and instance_id is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        self.validate_member(member_id, instance_id)
+        member = self.validate_member(member_id, instance_id)
         self.validate_generation(epoch)
         if self.phase is ClassicState.COMPLETING_REBALANCE:
             # It knows its generation, but not what it owns in it.
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-        member = self.roster[member_id]
-        return Effects().set_timer(self.session_timer(member_id), member.session_timeout_ms)
+        timer = SetTimer((SESSION, self.group_id, member_id), member.session_timeout_ms)
+        return Effects([], [], [timer])
 
     def validate_fetch(self, member_id: str | None, epoch: int) -> None:
         """Anybody may, as long as the group is there."""

@@ -34,7 +34,7 @@ def join(act: Act, joining: Joining, ticket: Ticket) -> Effects:
         return _refuse(act, ticket, NO_MEMBER_ID, ErrorCode.GROUP_MAX_SIZE_REACHED)
     if group.phase is ClassicState.DEAD:
         return _refuse(act, ticket, joining.member_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    if not group.speaks(joining.protocol_type, (name for name, _ in joining.protocols)):
+    if not group.speaks(joining.protocol_type, joining.protocols):
         return _refuse(act, ticket, joining.member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if joining.member_id == NO_MEMBER_ID:
         _join_new(act, joining, ticket)
@@ -83,11 +83,14 @@ def _join_known(act: Act, joining: Joining, ticket: Ticket) -> None:
         _add(act, joining, member_id, ticket)
         return
     try:
-        group.validate_member(member_id, joining.instance_id)
+        member = group.validate_member(member_id, joining.instance_id)
     except KafkaError as error:
         _refuse(act, ticket, member_id, error.code)
         return
-    member = group.roster[member_id]
+    if group.phase is ClassicState.PREPARING_REBALANCE:
+        act.park_join(member, joining, ticket)
+        complete_if_joined(act)
+        return
     cause = _cause_to_rebalance(act, member, joining)
     if cause is None:
         # It may not have got the answer before; a follower that changes nothing is no cause.
@@ -100,8 +103,6 @@ def _join_known(act: Act, joining: Joining, ticket: Ticket) -> None:
 def _cause_to_rebalance(act: Act, member: Member, joining: Joining) -> str | None:
     """Why a member that joins again has everybody join; None: it is told what is."""
     group, reason = act.group, _reason(joining)
-    if group.phase is ClassicState.PREPARING_REBALANCE:
-        return f"member {member.member_id} joins ({reason})"
     if member.protocols != joining.protocols:
         return f"member {member.member_id} has changed what it says ({reason})"
     if group.phase is ClassicState.STABLE and group.leads(member.member_id):

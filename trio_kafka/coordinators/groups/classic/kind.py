@@ -12,6 +12,7 @@ from trio_kafka.coordinators.groups.group import Replay
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey, GroupMetadataValue
+from trio_kafka.steps import Steps
 
 _OF_GROUP: Final[Mapping[str, Callable[[Act], None]]] = {
     JOIN: rebalance.join_timed_out,
@@ -60,7 +61,7 @@ class ClassicGroups:
         del delta, now_ms
         return Effects()
 
-    def timer(self, key: TimerKey, now_ms: int) -> Effects:
+    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
         """A timer that was set is due."""
         name, group_id, *rest = key
         group = self._groups.by_id.get(str(group_id))
@@ -71,4 +72,4 @@ class ClassicGroups:
             session.session_timed_out(act, str(rest[0]))
         else:
             _OF_GROUP[str(name)](act)
-        return act.effects
+        return act.done

@@ -51,12 +51,14 @@ class ClassicDoor(Protocol):
 
 
 def join(
-    groups: Groups, group_id: str, joining: Joining, ticket: Ticket, now_ms: int
+    group_id: str, joining: Joining, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
     """Answer: Joined, when the next generation begins. Makes the group for one who is new."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        return joins.join(_act(groups, group, now_ms), joining, ticket)
+        act = _act(groups, group, now_ms)
+        joins.join(act, joining, ticket)
+        return act.done
     if group is not None and not group.is_empty:
         door = _door(groups, group_id)
         if door is None:
@@ -70,39 +72,43 @@ def join(
 
 
 def sync(
-    groups: Groups, group_id: str, syncing: Syncing, ticket: Ticket, now_ms: int
+    group_id: str, syncing: Syncing, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
     """Answer: Synced, when the leader has brought the assignments."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        return syncs.sync(_act(groups, group, now_ms), syncing, ticket)
+        act = _act(groups, group, now_ms)
+        syncs.sync(act, syncing, ticket)
+        return act.done
     if group is None or group.is_empty:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     return _required_door(groups, group_id).classic_sync(groups, syncing, ticket, now_ms)
 
 
 def heartbeat(
-    groups: Groups, group_id: str, beating: Beating, ticket: Ticket, now_ms: int
+    group_id: str, beating: Beating, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
     """Answer: None; or REBALANCE_IN_PROGRESS."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        return session.heartbeat(_act(groups, group, now_ms), beating, ticket)
+        return session.heartbeat(group, beating, ticket)
     return _required_door(groups, group_id).classic_heartbeat(groups, beating, ticket, now_ms)
 
 
 def leave(
-    groups: Groups, group_id: str, members: Sequence[Leaving], ticket: Ticket, now_ms: int
+    group_id: str, members: Sequence[Leaving], groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
     """Answer: an ErrorCode for each member, in the order of the request."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        return leaves.leave(_act(groups, group, now_ms), members, ticket)
+        act = _act(groups, group, now_ms)
+        leaves.leave(act, members, ticket)
+        return act.done
     return _required_door(groups, group_id).classic_leave(groups, members, ticket, now_ms)
 
 
 def _act(groups: Groups, group: ClassicGroup, now_ms: int) -> Act:
-    return Act(group, groups.settings_of(group.group_id), now_ms)
+    return Act(group, groups.own_settings.get(group.group_id, groups.settings), now_ms)
 
 
 def _door(groups: Groups, group_id: str) -> ClassicDoor | None:

@@ -96,9 +96,10 @@ class Roster:
 
     def speak(self, member: Member, protocols: tuple[GroupProtocol, ...]) -> None:
         """The member knows these from now on."""
-        self._count(member.protocols, -1)
-        member.protocols = protocols
-        self._count(protocols, 1)
+        before, member.protocols = member.protocols, protocols
+        if [name for name, _ in before] != [name for name, _ in protocols]:
+            self._count(before, -1)
+            self._count(protocols, 1)
 
     def _count(self, protocols: tuple[GroupProtocol, ...], by: int) -> None:
         for name in {name for name, _ in protocols}:  # one may be named twice
@@ -108,13 +109,19 @@ class Roster:
 
     # Agreement
 
-    def agrees(self, names: Iterable[str]) -> bool:
+    def agrees(self, protocols: Iterable[GroupProtocol]) -> bool:
         """Whether all members know one of these."""
-        return any(self._speakers[name] == len(self._members) for name in names)
+        size, speakers = len(self._members), self._speakers
+        for name, _ in protocols:  # noqa: SIM110 - a generator for each join costs more
+            if speakers.get(name, 0) == size:
+                return True
+        return False
 
     def elected_protocol(self) -> str:
         """Each member votes for what it likes best of what all know; most votes win."""
         size = len(self._members)
         candidates = {name for name, count in self._speakers.items() if count == size}
+        if len(candidates) == 1:
+            return candidates.pop()
         votes = Counter(member.vote(candidates) for member in self)
         return max(votes, key=votes.__getitem__)

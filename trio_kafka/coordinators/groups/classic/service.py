@@ -6,10 +6,10 @@ own: `make` gets it.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 from typing import Any, Protocol, TypeVar
 
-from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic import describing, requests
 from trio_kafka.coordinators.groups.classic.values import (
     Beating,
@@ -21,13 +21,10 @@ from trio_kafka.coordinators.groups.classic.values import (
     Syncing,
 )
 from trio_kafka.coordinators.groups.group import Event
-from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.steps import Steps
 
 T = TypeVar("T")
-A = TypeVar("A")
 
 
 class Submits(Protocol):
@@ -75,21 +72,21 @@ class ClassicService:
         if not low <= joining.session_timeout_ms <= high:
             error = ErrorCode.INVALID_SESSION_TIMEOUT
             return make(Joined(member_id=joining.member_id, error=error))
-        event = _event(requests.join, group_id, joining)
+        event = partial(requests.join, group_id, joining)
         return self._submit("JoinGroup", group_id, event, make, inf)
 
     def sync(
         self, group_id: str, syncing: Syncing, make: Callable[[Synced | KafkaError], T]
     ) -> Any:
         """See `requests.sync`. Waits for the leader: the rebalance timeout bounds it."""
-        event = _event(requests.sync, group_id, syncing)
+        event = partial(requests.sync, group_id, syncing)
         return self._submit("SyncGroup", group_id, event, make, inf)
 
     def heartbeat(
         self, group_id: str, beating: Beating, make: Callable[[KafkaError | None], T]
     ) -> Any:
         """See `requests.heartbeat`. Of an answer that has to wait an error is raised, not made."""
-        event = _event(requests.heartbeat, group_id, beating)
+        event = partial(requests.heartbeat, group_id, beating)
         try:
             if not group_id:
                 raise KafkaError(ErrorCode.INVALID_GROUP_ID)
@@ -105,7 +102,7 @@ class ClassicService:
         make: Callable[[list[ErrorCode] | KafkaError], T],
     ) -> Any:
         """See `requests.leave`."""
-        event = _event(requests.leave, group_id, members)
+        event = partial(requests.leave, group_id, members)
         return self._submit("LeaveGroup", group_id, event, make, self._timeout_s())
 
     def describe(
@@ -135,9 +132,3 @@ class ClassicService:
 
 def _describe(group_id: str) -> Event:
     return lambda groups, ticket, now_ms: describing.describe(groups, group_id, ticket, now_ms)
-
-
-def _event(
-    call: Callable[[Groups, str, A, Ticket, int], Effects | Steps[Effects]], group_id: str, asked: A
-) -> Event:
-    return lambda groups, ticket, now_ms: call(groups, group_id, asked, ticket, now_ms)

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
 from trio_kafka.coordinators.groups.classic.act import Act
+from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
 from trio_kafka.coordinators.groups.classic.rebalance import complete, prepare_or_complete
 from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, Beating
@@ -13,20 +14,19 @@ from trio_kafka.introspect.log import get_logger
 _logger: Final = get_logger(__name__)
 
 
-def heartbeat(act: Act, beating: Beating, ticket: Ticket) -> Effects:
+def heartbeat(group: ClassicGroup, beating: Beating, ticket: Ticket) -> Effects:
     """Answered with None. Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION; REBALANCE_IN_PROGRESS is answered: the member lives, and is to join.
     """
-    group = act.group
-    if group.phase is ClassicState.DEAD:
+    phase, member_id = group.phase, beating.member_id
+    if phase is ClassicState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    group.validate_member(beating.member_id, beating.instance_id)
+    member = group.validate_member(member_id, beating.instance_id)
     group.validate_generation(beating.generation)
-    act.watch(group.roster[beating.member_id])
-    joins = group.phase is ClassicState.PREPARING_REBALANCE
-    return act.effects.answer(
-        ticket, KafkaError(ErrorCode.REBALANCE_IN_PROGRESS) if joins else None
-    )
+    joins = phase is ClassicState.PREPARING_REBALANCE
+    answer = KafkaError(ErrorCode.REBALANCE_IN_PROGRESS) if joins else None
+    timer = SetTimer((SESSION, group.group_id, member_id), member.session_timeout_ms)
+    return Effects([], [(ticket, answer)], [timer])
 
 
 def session_timed_out(act: Act, member_id: str) -> None:

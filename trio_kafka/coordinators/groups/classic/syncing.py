@@ -14,12 +14,14 @@ from trio_kafka.coordinators.groups.classic.assigning import (
     take_back,
 )
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.rebalance import prepare_or_complete
+from trio_kafka.coordinators.groups.classic.member import Member
+from trio_kafka.coordinators.groups.classic.rebalance import A_STEP, prepare_or_complete
 from trio_kafka.coordinators.groups.classic.states import ClassicState
-from trio_kafka.coordinators.groups.classic.stored import group_record
+from trio_kafka.coordinators.groups.classic.stored import group_record, group_record_in_steps
 from trio_kafka.coordinators.groups.classic.values import Syncing
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.steps import Steps
 
 _logger: Final = get_logger(__name__)
 
@@ -31,10 +33,9 @@ def sync(act: Act, syncing: Syncing, ticket: Ticket) -> Effects:
     INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
     """
     group = act.group
-    _validate(group, syncing)
+    member = _validate(group, syncing)
     if group.phase is ClassicState.PREPARING_REBALANCE:
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-    member = group.roster[syncing.member_id]
     group.syncs_due.discard(member.member_id)
     if not group.syncs_due:
         act.effects.cancel_timer(group.sync_timer)
@@ -48,19 +49,19 @@ def sync(act: Act, syncing: Syncing, ticket: Ticket) -> Effects:
     return act.effects
 
 
-def _validate(group: ClassicGroup, syncing: Syncing) -> None:
+def _validate(group: ClassicGroup, syncing: Syncing) -> Member:
     if group.phase is ClassicState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     if group.is_empty:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-    group.validate_member(syncing.member_id, syncing.instance_id)
+    member = group.validate_member(syncing.member_id, syncing.instance_id)
     group.validate_generation(syncing.generation)
-    for said, known in (
-        (syncing.protocol_type, group.protocol_type or None),
-        (syncing.protocol_name, group.protocol_name),
-    ):
-        if said is not None and known is not None and said != known:
-            raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    type_, name = syncing.protocol_type, syncing.protocol_name
+    if type_ is not None and group.protocol_type and type_ != group.protocol_type:
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if name is not None and group.protocol_name is not None and name != group.protocol_name:
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    return member
 
 
 def _store(act: Act, syncing: Syncing) -> None:
@@ -88,5 +89,13 @@ def _store(act: Act, syncing: Syncing) -> None:
             prepare_or_complete(act, f"{error.code.name} when the assignments were stored")
         return act.effects
 
-    effects.records.append(group_record(group, syncing.assignments))
     effects.replays, effects.committed, effects.refused = False, committed, refused
+    if len(group.roster) > A_STEP:
+        act.rest = _write(act, syncing)
+    else:
+        effects.records.append(group_record(group, syncing.assignments))
+
+
+def _write(act: Act, syncing: Syncing) -> Steps[None]:
+    record = yield from group_record_in_steps(act.group, syncing.assignments)
+    act.effects.records.append(record)

@@ -1,8 +1,11 @@
-"""What clients ask of a classic group, and what it answers: values, not messages."""
+"""What clients ask of a classic group, and what it answers: values, not messages.
+
+None of them is changed; those that every request makes are not frozen: see `CoordinatorRecord`.
+"""
 
 from typing import NamedTuple
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from trio_kafka.errors import ErrorCode
 
@@ -17,12 +20,12 @@ class GroupProtocol(NamedTuple):
     metadata: bytes
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Joining:
     """JoinGroup. Times in ms.
 
     member_id: empty where the client has none yet. protocols: in the order of preference.
-    fresh: what a new member's id ends in; chance comes from outside.
+    fresh: what a new member's id ends in; chance comes from outside. Empty for one that has an id.
     asks_for_id: the version has the member come back with an id that it was given (KIP-394).
     skips_assignment: the version lets a leader know that it need not assign (KIP-814).
     """
@@ -36,7 +39,7 @@ class Joining:
     protocol_type: str
     protocols: tuple[GroupProtocol, ...]
     reason: str | None = None
-    fresh: str
+    fresh: str = ""
     asks_for_id: bool = True
     skips_assignment: bool = True
 
@@ -47,7 +50,7 @@ class Joining:
         return f"{known}-{self.fresh}"
 
 
-@frozen
+@define
 class JoinedMember:
     """What the leader is told of a member."""
 
@@ -56,7 +59,7 @@ class JoinedMember:
     metadata: bytes
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Joined:
     """The answer to JoinGroup. Errors that come with a member id are values too."""
 
@@ -70,7 +73,7 @@ class Joined:
     skip_assignment: bool = False
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Syncing:
     """SyncGroup. assignments: by member id, from the leader alone. None: it did not say."""
 
@@ -82,7 +85,7 @@ class Syncing:
     assignments: dict[str, bytes] = field(factory=dict)
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Synced:
     """The answer to SyncGroup."""
 
@@ -91,7 +94,7 @@ class Synced:
     assignment: bytes
 
 
-@frozen
+@define
 class Beating:
     """Heartbeat."""
 
