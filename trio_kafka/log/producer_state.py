@@ -16,7 +16,6 @@ from attrs import define, field, frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
 
-NO_PRODUCER: Final = -1
 NO_SEQUENCE: Final = -1
 NO_EPOCH: Final = -1
 _LAST_SEQUENCE: Final = (1 << 31) - 1

@@ -44,7 +44,6 @@ class ResourceType(IntEnum):
 
 
 ConfigResource = tuple[int, str]  # ResourceType and name; name "" of BROKER: the cluster's default
-Configs = Mapping[ConfigResource, Mapping[str, str]]
 QuotaEntity = tuple[tuple[str, str | None], ...]  # sorted (type, name); name None: the default
 
 
