@@ -10,6 +10,7 @@ from trio.testing import MockClock
 
 from tests.apis.configs import BROKER, SET, alter
 from tests.apis.kit import batch, produce
+from tests.network.echoing import waiting
 from trio_kafka.broker.shutdown import PLANES
 from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
@@ -100,10 +101,7 @@ async def test_it_serves_while_every_handler_of_the_data_plane_is_busy_and_its_c
 ) -> None:
     gate = trio.Event()
 
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await gate.wait()
-        return WaitResponse(outcome="done")
+    wait = waiting(gate.wait, "done")
 
     apis, made = installed_apis().copy(), api_of(wait)
     assert made is not None
@@ -129,10 +127,7 @@ async def test_it_serves_while_every_handler_of_the_data_plane_is_busy_and_its_c
 async def test_what_is_in_hand_there_is_answered_when_the_broker_stops(
     autojump_clock: MockClock,
 ) -> None:
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await trio.sleep(2)
-        return WaitResponse(outcome="done")
+    wait = waiting(lambda: trio.sleep(2), "done")
 
     apis, made = installed_apis().copy(), api_of(wait)
     assert made is not None

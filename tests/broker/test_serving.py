@@ -6,15 +6,15 @@ import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, names_below
+from tests.network.echoing import waiting
 from trio_kafka.broker import StartError, running_broker
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.metadata.image import ResourceType
-from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.broker import served_broker
-from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
+from trio_kafka.testing.sample_apis import WaitRequest
 from trio_kafka.testing.scripted_client import connected, request_frame
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
@@ -88,10 +88,7 @@ async def test_the_age_of_a_request_is_read_from_the_clock_of_its_stamps(tmp_pat
     """Of the real world, where there are several: they begin at different times."""
     gate = trio.Event()
 
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await gate.wait()
-        return WaitResponse()
+    wait = waiting(gate.wait)
 
     apis, made = Registry(), api_of(wait)
     assert made is not None

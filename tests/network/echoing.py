@@ -1,14 +1,10 @@
-"""A handler that echoes, requests to it and what came back."""
+"""Handlers that echo and that wait, requests to them and what came back."""
+
+from collections.abc import Awaitable, Callable
 
 from trio_kafka.plugin import Context, api
-from trio_kafka.testing.sample_apis import (
-    EchoRequest,
-    EchoResponse,
-)
-from trio_kafka.testing.scripted_client import (
-    ScriptedClient,
-    request_frame,
-)
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
 
 
 @api(EchoRequest)
@@ -18,6 +14,20 @@ def echo(request: EchoRequest, context: Context) -> EchoResponse | None:
     if request.text.startswith("-"):
         return None
     return EchoResponse(text=request.text, number=request.number)
+
+
+def waiting(
+    wait: Callable[[], Awaitable[object]], outcome: str = "", *, parked: bool = False
+) -> Callable[..., Awaitable[WaitResponse]]:
+    """A handler of WaitRequest that waits so. parked: its request is, meanwhile."""
+
+    @api(WaitRequest)
+    async def serve(request: WaitRequest, context: Context) -> WaitResponse:
+        del request
+        await (context.parked(wait) if parked else wait())
+        return WaitResponse(outcome=outcome)
+
+    return serve
 
 
 def echoes(count: int, start: int = 0, text: str = "x") -> bytes:

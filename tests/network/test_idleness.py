@@ -4,6 +4,7 @@ import pytest
 import trio
 from attrs import define
 
+from tests.network.echoing import waiting
 from trio_kafka.network.idleness import EVERY_S, Idleness
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.turn import Turn
@@ -99,10 +100,7 @@ async def test_what_a_plane_sums_is_the_time_its_tasks_wait() -> None:
     def echo(request: EchoRequest, context: Context) -> EchoResponse:
         return EchoResponse(text=request.text)
 
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await gate.wait()
-        return WaitResponse()
+    wait = waiting(gate.wait)
 
     world = RealWorld()
     settings = ListenerSettings(processors=2)

@@ -8,12 +8,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.network.echoing import waiting
 from trio_kafka.network.gate import TOO_FAST, TOO_MANY
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.quotas.connection import ConnectionBounds, ListenerBounds
 from trio_kafka.testing.planes import RunningPlane, running_plane
-from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest
 from trio_kafka.testing.scripted_client import ScriptedClient, frame, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.real import RealWorld
@@ -28,10 +29,7 @@ def echo(request: EchoRequest, context: Context) -> EchoResponse:
     return EchoResponse(text=request.text, number=request.number)
 
 
-@api(WaitRequest)
-async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-    await context.parked(trio.sleep, 1.0)
-    return WaitResponse()
+wait = waiting(lambda: trio.sleep(1.0), parked=True)
 
 
 class Room:

@@ -8,6 +8,7 @@ import trio
 from attrs import evolve
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.network.echoing import waiting
 from trio_kafka.network import items
 from trio_kafka.network.listener import RETIRE_S, ServedListener, bind_listener
 from trio_kafka.network.settings import ListenerSettings
@@ -34,10 +35,7 @@ async def parking_plane(
 ) -> AsyncIterator[tuple[RunningPlane, ServedListener]]:
     """A plane whose Wait requests are answered when the gate opens."""
 
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await context.parked(gate.wait)
-        return WaitResponse(outcome="done")
+    wait = waiting(gate.wait, "done", parked=True)
 
     settings = ListenerSettings(processors=processors)
     async with running_plane(simulated_world(), [echo, wait], listener=settings) as plane:

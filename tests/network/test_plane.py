@@ -9,6 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.network.echoing import waiting
 from trio_kafka.network import items
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Delayed, api
@@ -134,12 +135,7 @@ async def test_a_file_goes_out_by_real_sockets_also_when_it_is_deleted_meanwhile
 
 
 def parking(gate: trio.Event) -> Any:
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await context.parked(gate.wait)
-        return WaitResponse(outcome="parked")
-
-    return wait
+    return waiting(gate.wait, "parked", parked=True)
 
 
 async def test_a_hundred_parked_requests_with_one_thread_do_not_hold_up_the_next(
@@ -213,10 +209,7 @@ async def test_draining_answers_what_is_in_hand_and_ends_the_rest(
 ) -> None:
     gate = trio.Event()
 
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await gate.wait()
-        return WaitResponse(outcome="done")
+    wait = waiting(gate.wait, "done")
 
     world = simulated_world()
     async with running_plane(world, [echo, wait]) as plane:

@@ -7,7 +7,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from tests.network.echoing import echo, echoes, numbers
+from tests.network.echoing import echo, echoes, numbers, waiting
 from trio_kafka.network import items
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.settings import ListenerSettings
@@ -306,10 +306,7 @@ async def test_a_full_request_channel_loses_nothing_and_stops_nobody(
 ) -> None:
     gate = trio.Event()
 
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await gate.wait()
-        return WaitResponse(outcome="after")
+    wait = waiting(gate.wait, "after")
 
     world = simulated_world()
     async with running_plane(world, [echo, wait], threads=1, queued=2) as plane:
@@ -334,10 +331,7 @@ async def test_the_request_channel_tells_how_long_the_next_request_has_waited(
 ) -> None:
     gate = trio.Event()
 
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await gate.wait()
-        return WaitResponse()
+    wait = waiting(gate.wait)
 
     world = simulated_world()
     async with running_plane(world, [wait], threads=1) as plane:
@@ -361,10 +355,7 @@ async def test_the_request_channel_tells_how_long_the_next_request_has_waited(
 
 
 async def test_processors_share_the_room_of_a_full_channel(autojump_clock: MockClock) -> None:
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await trio.sleep(1)
-        return WaitResponse()
+    wait = waiting(lambda: trio.sleep(1))
 
     world = simulated_world()
     settings = ListenerSettings(processors=3)
@@ -384,10 +375,7 @@ async def test_a_connection_that_closes_while_it_waits_for_room_leaves_no_buffer
 ) -> None:
     gate = trio.Event()
 
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await gate.wait()
-        return WaitResponse()
+    wait = waiting(gate.wait)
 
     world = simulated_world()
     async with running_plane(world, [wait], threads=1, queued=1) as plane:
@@ -487,10 +475,7 @@ async def test_a_turn_that_is_always_over_still_serves_all(
 ) -> None:
     """Also a large frame behind a request that another task answers, while the reader sleeps."""
 
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await trio.sleep(1)
-        return WaitResponse()
+    wait = waiting(lambda: trio.sleep(1))
 
     world = Universe(room=1 << 20).machine("broker")
     settings = ListenerSettings(processors=1, receive_buffer=None)

@@ -6,17 +6,12 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from tests.network.echoing import echo, echoes, numbers
+from tests.network.echoing import echo, echoes, numbers, waiting
 from trio_kafka.network import items
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.planes import asked_plane, running_plane, until
-from trio_kafka.testing.sample_apis import (
-    EchoRequest,
-    EchoResponse,
-    WaitRequest,
-    WaitResponse,
-)
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest
 from trio_kafka.testing.scripted_client import connect, connected, frame, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.simulated import Universe
@@ -120,10 +115,7 @@ async def test_a_giant_frame_is_received_whole_while_others_are_served(
 async def test_the_end_of_the_stream_behind_half_a_large_frame_is_seen_while_the_reader_sleeps(
     autojump_clock: MockClock,
 ) -> None:
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await trio.sleep(5)
-        return WaitResponse()
+    wait = waiting(lambda: trio.sleep(5))
 
     world = Universe(room=1 << 20).machine("broker")
     settings = ListenerSettings(processors=1, receive_buffer=None)

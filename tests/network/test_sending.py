@@ -6,6 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.network.echoing import waiting
 from tests.network.test_processor import echo, echoes, numbers
 from trio_kafka.errors import ProtocolError
 from trio_kafka.network import items
@@ -126,10 +127,7 @@ async def test_an_answer_behind_others_that_wait_for_room_keeps_its_turn(
 ) -> None:
     """The last request parks; when it is answered, the socket has not taken what came before."""
 
-    @api(WaitRequest)
-    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
-        await trio.sleep(5)
-        return WaitResponse()
+    wait = waiting(lambda: trio.sleep(5))
 
     world = Universe(room=1000).machine("broker")
     async with asked_plane(world, [longer, wait], listener=SMALL_ROOM) as (_, client):
