@@ -39,31 +39,36 @@ def say_error(_: JoinGroupRequest, code: ErrorCode, message: str | None) -> Join
 
 @api(JoinGroupRequest, error=say_error)
 def join_group(request: JoinGroupRequest, context: Context) -> Any:
-    version = context.version
+    version, asking = context.version, context.request
     rebalance_ms = request.rebalance_timeout_ms
     if version < REBALANCE_TIMEOUT_SINCE:
         rebalance_ms = request.session_timeout_ms
     joining = Joining(
         member_id=request.member_id,
         instance_id=request.group_instance_id,
-        client_id=context.client_id,
-        client_host=client_host(context.peer),
+        client_id=asking.client_id,
+        client_host=client_host(asking.connection.peer),
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=rebalance_ms,
         protocol_type=request.protocol_type,
-        protocols=tuple(GroupProtocol(one.name, bytes(one.metadata)) for one in request.protocols),
+        protocols=tuple(
+            [GroupProtocol(one.name, bytes(one.metadata)) for one in request.protocols]
+        ),
         reason=request.reason,
-        fresh=context.groups.new_id(),
+        fresh="" if request.member_id else context.groups.new_id(),
         asks_for_id=version >= ID_FIRST_SINCE,
         skips_assignment=version >= SKIPS_SINCE,
     )
-    return context.groups.classic.join(
-        request.group_id, joining, lambda answer: _response(answer, version)
-    )
+    make = _response if version >= NULL_PROTOCOL_SINCE else _old_response
+    return context.groups.classic.join(request.group_id, joining, make)
 
 
-def _response(answer: Joined | KafkaError, version: int) -> JoinGroupResponse:
-    nameless = None if version >= NULL_PROTOCOL_SINCE else ""
+def _old_response(answer: Joined | KafkaError) -> JoinGroupResponse:
+    return _response(answer, "")
+
+
+def _response(answer: Joined | KafkaError, nameless: str | None = None) -> JoinGroupResponse:
+    """nameless: the protocol where there is none."""
     if isinstance(answer, KafkaError):
         return JoinGroupResponse(error_code=answer.code, protocol_name=nameless)
     return JoinGroupResponse(

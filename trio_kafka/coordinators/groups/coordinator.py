@@ -32,7 +32,13 @@ from trio_kafka.coordinators.groups.settings import (
 )
 from trio_kafka.coordinators.runtime import Ground, ShardRuntime
 from trio_kafka.coordinators.shard import Shard, State
-from trio_kafka.coordinators.waiting import Waiting, answer_of, answer_of_all
+from trio_kafka.coordinators.waiting import (
+    NOT_YET,
+    Waiting,
+    answer_of,
+    answer_of_all,
+    told_later,
+)
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.delta import MetadataDelta
@@ -142,6 +148,24 @@ class GroupCoordinator:
         """
         ticket = self.shard_of(group_id).ask(event)
         return answer_of(ticket, make, self._purgatories[wait], timeout_s)
+
+    def submit_told(
+        self,
+        wait: str,
+        group_id: str,
+        event: Event,
+        make: Callable[[Any], T],
+        *,
+        timeout_s: float = inf,
+    ) -> Any:
+        """As `submit`, but errors are told to `make`, as any answer."""
+        try:
+            ticket = self.shard_of(group_id).ask(event)
+        except KafkaError as error:
+            return make(error.as_value())
+        if ticket.answer is not NOT_YET:
+            return make(ticket.answer)
+        return told_later(ticket, make, self.purgatories[wait], timeout_s)
 
     def submit_many(
         self,

@@ -32,7 +32,7 @@ class Submits(Protocol):
 
     settings: GroupSettings
 
-    def submit(
+    def submit_told(
         self,
         wait: str,
         group_id: str,
@@ -73,27 +73,26 @@ class ClassicService:
             error = ErrorCode.INVALID_SESSION_TIMEOUT
             return make(Joined(member_id=joining.member_id, error=error))
         event = partial(requests.join, group_id, joining)
-        return self._submit("JoinGroup", group_id, event, make, inf)
+        return self._groups.submit_told("JoinGroup", group_id, event, make)
 
     def sync(
         self, group_id: str, syncing: Syncing, make: Callable[[Synced | KafkaError], T]
     ) -> Any:
         """See `requests.sync`. Waits for the leader: the rebalance timeout bounds it."""
+        if not group_id:
+            return make(_no_group())
         event = partial(requests.sync, group_id, syncing)
-        return self._submit("SyncGroup", group_id, event, make, inf)
+        return self._groups.submit_told("SyncGroup", group_id, event, make)
 
     def heartbeat(
         self, group_id: str, beating: Beating, make: Callable[[KafkaError | None], T]
     ) -> Any:
-        """See `requests.heartbeat`. Of an answer that has to wait an error is raised, not made."""
+        """See `requests.heartbeat`."""
+        if not group_id:
+            return make(_no_group())
         event = partial(requests.heartbeat, group_id, beating)
-        try:
-            if not group_id:
-                raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-            timeout_s = self._timeout_s()
-            return self._groups.submit("Heartbeat", group_id, event, make, timeout_s=timeout_s)
-        except KafkaError as error:
-            return make(error)
+        timeout_s = self._timeout_s()
+        return self._groups.submit_told("Heartbeat", group_id, event, make, timeout_s=timeout_s)
 
     def leave(
         self,
@@ -102,8 +101,11 @@ class ClassicService:
         make: Callable[[list[ErrorCode] | KafkaError], T],
     ) -> Any:
         """See `requests.leave`."""
+        if not group_id:
+            return make(_no_group())
         event = partial(requests.leave, group_id, members)
-        return self._submit("LeaveGroup", group_id, event, make, self._timeout_s())
+        timeout_s = self._timeout_s()
+        return self._groups.submit_told("LeaveGroup", group_id, event, make, timeout_s=timeout_s)
 
     def describe(
         self, group_ids: Sequence[str], make: Callable[[list[Described | KafkaError]], T]
@@ -115,20 +117,10 @@ class ClassicService:
         timeout_s = self._timeout_s()
         return self._groups.submit_many("DescribeGroups", events, make, timeout_s=timeout_s)
 
-    def _submit(
-        self,
-        wait: str,
-        group_id: str,
-        event: Event,
-        make: Callable[[Any], T],
-        timeout_s: float,
-    ) -> Any:
-        if not group_id:
-            return make(KafkaError(ErrorCode.INVALID_GROUP_ID))
-        return self._groups.submit_many(
-            wait, [(group_id, event)], lambda answers: make(answers[0]), timeout_s=timeout_s
-        )
-
 
 def _describe(group_id: str) -> Event:
     return lambda groups, ticket, now_ms: describing.describe(groups, group_id, ticket, now_ms)
+
+
+def _no_group() -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_GROUP_ID)
