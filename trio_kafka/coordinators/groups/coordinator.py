@@ -165,7 +165,7 @@ class GroupCoordinator:
             return make(error.as_value())
         if ticket.answer is not NOT_YET:
             return make(ticket.answer)
-        return told_later(ticket, make, self.purgatories[wait], timeout_s)
+        return told_later(ticket, make, self._purgatories[wait], timeout_s)
 
     def submit_many(
         self,
