@@ -13,7 +13,8 @@ from typing import Final
 
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import Steps, Want
-from trio_kafka.world.protocols import Directory, File
+from trio_kafka.log.written import WrittenFile
+from trio_kafka.world.protocols import Directory
 
 Entry = tuple[int, int]
 _PAGE: Final = 512
@@ -23,20 +24,10 @@ class CorruptIndexError(Exception):
     """An index that cannot be what it should be: it is built again from the log."""
 
 
-class EntryFile:
+class EntryFile(WrittenFile):
     """Entries (key, value); `count` and `last` are known while it grows and after `load`."""
 
-    __slots__ = (
-        "_directory",
-        "_entries",
-        "_file",
-        "_files",
-        "_layout",
-        "_name",
-        "_tops",
-        "count",
-        "last",
-    )
+    __slots__ = ("_entries", "_layout", "_tops", "count", "last")
 
     def __init__(
         self,
@@ -47,13 +38,10 @@ class EntryFile:
         sealed: bool,
         files: OpenFiles | None = None,
     ) -> None:
-        self._files = files or OpenFiles()
-        self._directory = directory
-        self._name = name
+        super().__init__(directory, name, files)
         self._layout = layout
         self._entries: bytearray | None = None if sealed else bytearray()
         self._tops: list[int] | None = None
-        self._file: File | None = None  # written and not durable yet; else it is in `_files`
         self.count = 0
         self.last: Entry | None = None
 
@@ -110,9 +98,6 @@ class EntryFile:
             return None
         first, second = unpack(entries, (low - 1) * size)
         return first, second
-
-    def _open(self) -> File:
-        return self._file or self._files.get(self, self._directory, self._name)
 
     def load(self) -> Steps[None]:
         """Read the keys of a sealed index. Raises CorruptIndexError, FileNotFoundError."""
@@ -181,30 +166,16 @@ class EntryFile:
 
         The owner syncs it. Large ones keep only their top keys then.
         """
-        if self._entries is None:
-            return
-        file = self._file or self._files.take(self)
-        if file is None:
-            there = self._directory.exists(self._name)
-            make = self._files.open if there else self._files.create
-            file = make(self._directory, self._name)
-        self._file = file
-        if file.size:
-            file.truncate(0)
-        if self._entries:
-            file.append([self._entries])
+        if self._entries is not None:
+            self._write(self._entries)
 
     async def write_slow(self) -> None:
         """As `write`, in a thread. Nothing may be added meanwhile; lookups go on."""
         if self._entries is None:
             return
-        self.settle()
-        self._files.close(self)
         content = memoryview(self._entries)
         try:
-            self._file = await self._files.create_slow(
-                self._directory, self._name, content, replace=True
-            )
+            await self._write_slow(content)
         finally:
             content.release()
 
@@ -213,20 +184,8 @@ class EntryFile:
         if self._entries is not None:
             self._keep(bytes(self._entries))
 
-    async def sync(self) -> None:
-        """Make durable what `write` wrote."""
-        if self._file is not None:
-            await self._file.sync()
-
-    def settle(self) -> None:
-        """What `write` wrote is durable: give back the descriptor."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
     def close(self) -> None:
         """Give back the descriptor and the keys; a sealed index is read again when it is needed."""
-        self.settle()
-        self._files.close(self)
+        super().close()
         if self._entries is None:
             self._tops = None

@@ -13,7 +13,8 @@ from attrs import frozen
 from trio_kafka.log.names import TRANSACTION_INDEX, offset_file
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import Steps, Want
-from trio_kafka.world.protocols import Directory, File
+from trio_kafka.log.written import WrittenFile
+from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">hqqqq")
 _VERSION: Final = 0
@@ -32,10 +33,10 @@ class AbortedTransaction:
     last_stable_offset: int
 
 
-class TransactionIndex:
+class TransactionIndex(WrittenFile):
     """Aborted transactions in the order of their markers."""
 
-    __slots__ = ("_directory", "_entries", "_file", "_files", "_name")
+    __slots__ = ("_entries",)
 
     def __init__(
         self,
@@ -45,10 +46,7 @@ class TransactionIndex:
         sealed: bool = False,
         files: OpenFiles | None = None,
     ) -> None:
-        self._files = files or OpenFiles()
-        self._directory = directory
-        self._name = offset_file(base_offset, TRANSACTION_INDEX)
-        self._file: File | None = None  # written and not durable yet
+        super().__init__(directory, offset_file(base_offset, TRANSACTION_INDEX), files)
         self._entries: list[AbortedTransaction] | None = None if sealed else []
 
     def append(self, aborted: AbortedTransaction) -> None:
@@ -68,7 +66,7 @@ class TransactionIndex:
             return
         entries: list[AbortedTransaction] = []
         if self._directory.exists(self._name):
-            file = self._file or self._files.get(self, self._directory, self._name)
+            file = self._open()
             view = yield Want(file, 0, file.size, file.size)
             whole = view[: len(view) // ENTRY.size * ENTRY.size]
             for version, producer_id, first, last, stable in ENTRY.iter_unpack(whole):
@@ -95,46 +93,13 @@ class TransactionIndex:
 
     def write(self) -> None:
         """Write the entries to the file, which exists only if there is one; the owner syncs it."""
-        if self._entries is None:
-            return
-        there = self._file is not None or self._directory.exists(self._name)
-        if not self._entries and not there:
-            return
-        if self._file is None:
-            make = self._files.open if there else self._files.create
-            self._file = make(self._directory, self._name)
-        if self._file.size:
-            self._file.truncate(0)
-        if self._entries:
-            self._file.append([_packed(self._entries)])
+        if self._entries or (self._entries is not None and self._is_there):
+            self._write(_packed(self._entries))
 
     async def write_slow(self) -> None:
         """As `write`, in a thread."""
-        if self._entries is None:
-            return
-        there = self._file is not None or self._directory.exists(self._name)
-        if not self._entries and not there:
-            return
-        self.close()
-        self._file = await self._files.create_slow(
-            self._directory, self._name, _packed(self._entries), replace=True
-        )
-
-    async def sync(self) -> None:
-        """Make durable what `write` wrote."""
-        if self._file is not None:
-            await self._file.sync()
-
-    def settle(self) -> None:
-        """What `write` wrote is durable: give back the descriptor."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def close(self) -> None:
-        """Give back the descriptor, also of a file that is being read."""
-        self.settle()
-        self._files.close(self)
+        if self._entries or (self._entries is not None and self._is_there):
+            await self._write_slow(_packed(self._entries))
 
 
 def _packed(entries: Iterable[AbortedTransaction]) -> bytes:
