@@ -39,6 +39,18 @@ class Found:
     record: Record
 
 
+def as_found(message: Any) -> Found:
+    """A message as kafka-python and aiokafka, which comes of it, give it."""
+    record = Record(
+        partition=message.partition,
+        timestamp=message.timestamp,
+        key=message.key,
+        value=message.value,
+        headers=tuple(message.headers),
+    )
+    return Found(offset=message.offset, record=record)
+
+
 def encoded(content: bytes | None) -> str | None:
     return None if content is None else base64.b64encode(content).decode()
 

@@ -10,10 +10,9 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import KafkaError, for_code
-from aiokafka.structs import ConsumerRecord
 
 from tests.clients.program import Span, Step, StepError, path, serve, spans, stopped
-from tests.clients.records import Found, Record, load_records, save_found, write_found
+from tests.clients.records import Found, Record, as_found, load_records, save_found, write_found
 
 TIMEOUT_S = 30
 DEFAULT_CONFIG = 5
@@ -185,17 +184,6 @@ async def found_by(
                 if message.offset < wanted[partition].end:
                     left -= 1
                     yield as_found(message)
-
-
-def as_found(message: ConsumerRecord) -> Found:
-    record = Record(
-        partition=message.partition,
-        timestamp=message.timestamp,
-        key=message.key,
-        value=message.value,
-        headers=tuple(message.headers),
-    )
-    return Found(offset=message.offset, record=record)
 
 
 async def offsets(step: Step) -> list[int | None]:

@@ -10,7 +10,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import KafkaError, for_code
 
 from tests.clients.program import Span, Step, StepError, path, serve, spans, stopped
-from tests.clients.records import Found, Record, load_records, save_found, write_found
+from tests.clients.records import Found, as_found, load_records, save_found, write_found
 
 TIMEOUT_S = 30
 NAMED = {
@@ -173,17 +173,6 @@ def found_by(consumer: KafkaConsumer, wanted: dict[TopicPartition, Span]) -> Ite
                 if message.offset < wanted[partition].end:
                     left -= 1
                     yield as_found(message)
-
-
-def as_found(message: Any) -> Found:
-    record = Record(
-        partition=message.partition,
-        timestamp=message.timestamp,
-        key=message.key,
-        value=message.value,
-        headers=tuple(message.headers),
-    )
-    return Found(offset=message.offset, record=record)
 
 
 if __name__ == "__main__":
