@@ -105,7 +105,7 @@ from trio_kafka.replication.offsets import (
 from trio_kafka.replication.partition import LED_ELSEWHERE
 from trio_kafka.replication.producers import ActiveProducer, active_producers
 from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
-from trio_kafka.replication.sessions import FetchKey, SessionPartition
+from trio_kafka.replication.sessions import FetchKey
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.in_process import RefusedError
@@ -203,7 +203,6 @@ __all__ = [
     "ResourceType",
     "Row",
     "Seen",
-    "SessionPartition",
     "Stamps",
     "Steps",
     "Synced",

@@ -21,7 +21,6 @@ from trio_kafka.plugin import (
     NodeId,
     PartitionRead,
     Reads,
-    SessionPartition,
     Steps,
     TopicId,
     Wanted,
@@ -97,7 +96,7 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
 
 def _admit(context: Context, reads: Reads) -> int:
     """How many ms the client must wait before it may be given this."""
-    topics = len({asked.key[0] for asked, _ in reads})
+    topics = len({key[0] for key, _ in reads})
     size = sum(read.size for _, read in reads) + HEAD_SIZE
     size += topics * TOPIC_SIZE + len(reads) * PARTITION_SIZE
     waits_ms: int = context.quotas.admit_fetch(context.request, size)
@@ -110,11 +109,11 @@ def _wanted(request: FetchRequest, *, uses_ids: bool) -> dict[FetchKey, Wanted]:
         name = TopicId(topic.topic_id) if uses_ids else topic.topic
         for one in topic.partitions:
             wanted[name, one.partition] = Wanted(
-                offset=one.fetch_offset,
-                max_bytes=one.partition_max_bytes,
-                leader_epoch=one.current_leader_epoch,
-                last_fetched_epoch=one.last_fetched_epoch,
-                log_start_offset=one.log_start_offset,
+                one.fetch_offset,
+                one.partition_max_bytes,
+                one.current_leader_epoch,
+                one.last_fetched_epoch,
+                one.log_start_offset,
             )
     return wanted
 
@@ -135,8 +134,8 @@ def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> Fet
         return response
     row: FetchableTopicResponse | None = None
     last: TopicId | str | None = None
-    for asked, read in answer.parts:
-        topic = asked.key[0]
+    for key, read in answer.parts:
+        topic = key[0]
         if row is None or topic != last:
             row = (
                 FetchableTopicResponse(topic=topic)
@@ -145,18 +144,18 @@ def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> Fet
             )
             response.responses.append(row)
             last = topic
-        data = _partition(asked, read, isolation)
+        data = _partition(key[1], read, isolation)
         led_elsewhere = read.error is not None and read.error.code in LED_ELSEWHERE
         if led_elsewhere and context.version >= LEADERS_SINCE:
-            _name_leader(asked, data, response, context)
+            _name_leader(key, data, response, context)
         row.partitions.append(data)
     return response
 
 
-def _partition(asked: SessionPartition, read: PartitionRead, isolation: Isolation) -> PartitionData:
+def _partition(number: int, read: PartitionRead, isolation: Isolation) -> PartitionData:
     committed = isolation is Isolation.READ_COMMITTED
     data = PartitionData(
-        partition_index=asked.key[1],
+        partition_index=number,
         error_code=0 if read.error is None else read.error.code,
         high_watermark=read.high_watermark,
         last_stable_offset=read.last_stable_offset,
@@ -175,10 +174,10 @@ def _partition(asked: SessionPartition, read: PartitionRead, isolation: Isolatio
 
 
 def _name_leader(
-    asked: SessionPartition, data: PartitionData, response: FetchResponse, context: Context
+    key: FetchKey, data: PartitionData, response: FetchResponse, context: Context
 ) -> None:
-    topic = context.metadata.image.topic(asked.key[0])
-    state = None if topic is None else topic.partitions.get(asked.key[1])
+    topic = context.metadata.image.topic(key[0])
+    state = None if topic is None else topic.partitions.get(key[1])
     if state is None:
         return
     data.current_leader = LeaderIdAndEpoch(state.leader, state.leader_epoch)

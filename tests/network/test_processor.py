@@ -31,9 +31,10 @@ from trio_kafka.testing.scripted_client import (
     request_frame,
 )
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.protocols import PEER_DONE, WRITE
+from trio_kafka.world.protocols import PEER_DONE, WRITE, Lease
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import Universe
+from trio_kafka.world.simulated.socket import MemorySocket
 from trio_kafka.world.world import World
 
 
@@ -511,6 +512,26 @@ async def test_an_answer_that_used_up_its_share_is_queued_once_whatever_edges_co
             plane.processor._note(connection.key, WRITE)
         assert plane.processor._responding.items == 6
         await client.receive(6 << 20)
+
+
+async def test_a_socket_that_takes_less_than_it_could_is_asked_again_before_the_reader_parks(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, calls = MemorySocket.send_file_range, list[int]()
+
+    def interrupted(socket: MemorySocket, lease: Lease, start: int, limit: int) -> int:
+        """Takes a little although there is room: so a signal ends a call."""
+        calls.append(start)
+        return whole(socket, lease, start, min(limit, 1000))
+
+    monkeypatch.setattr(MemorySocket, "send_file_range", interrupted)
+    world = Universe(room=1 << 24).machine("broker")
+    files = Files(world, 5120)
+    settings = ListenerSettings(processors=1, send_buffer=None, receive_buffer=None)
+    async with asked_plane(world, [files.handler()], listener=settings) as (_, client):
+        await client.send(request_frame(ReadRequest(0, 5120), 0))
+        assert len(await client.receive_frame()) == 5128
+        assert calls == [0, 1000, 2000, 3000, 4000, 5000]
 
 
 async def test_what_the_reader_does_itself_does_not_overtake_what_is_queued(

@@ -52,7 +52,7 @@ def sizes(answer: FetchAnswer | None) -> dict[int, int]:
     """Bytes by partition number; gives them back."""
     assert answer is not None
     assert answer.error is None
-    found = {partition.key[1]: read.size for partition, read in answer.parts}
+    found = {key[1]: read.size for key, read in answer.parts}
     answer.release()
     return found
 
@@ -158,7 +158,7 @@ async def test_an_error_is_answered_at_once_with_the_rest(world) -> None:
 
     answer = broker.fetch(min_bytes=1000).look()
 
-    codes = {partition.key[1]: read.error for partition, read in answer.parts}
+    codes = {key[1]: read.error for key, read in answer.parts}
     assert codes[0] is None
     assert codes[9].code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -359,7 +359,7 @@ async def test_no_order_of_events_hides_bytes_from_a_session(events) -> None:
             answer = broker.fetch(may_wait=False, max_bytes=number).look()
             ends = {key: broker.partitions[key].log.end_offset for key in positions}
             unread = {key for key, offset in positions.items() if offset < ends[key]}
-            given_to = {partition.key for partition, read in answer.parts if read.size}
+            given_to = {key for key, read in answer.parts if read.size}
             assert given_to <= unread
             assert bool(given_to) == bool(unread)
             if number == 10_000:

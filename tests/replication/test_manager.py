@@ -108,8 +108,8 @@ async def test_a_session_goes_on_with_what_is_news(world) -> None:
 
     answer = fetch(cluster, session_id=session_id, session_epoch=1)
 
-    ((asked, part),) = answer.parts
-    assert asked.key == (cluster.topic_id("u"), 0)
+    ((key, part),) = answer.parts
+    assert key == (cluster.topic_id("u"), 0)
     part.release()
     late = fetch(cluster, session_id=session_id, session_epoch=1)
     assert late.error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH
@@ -127,8 +127,8 @@ async def test_an_idle_session_is_woken_by_what_happens_between_its_polls(world)
     append(cluster.replicas.partition("t7", 0), batch(), acks=1)
     serve()
 
-    ((asked, part),) = done[0].parts
-    assert asked.key == (cluster.topic_id("t7"), 0)
+    ((key, part),) = done[0].parts
+    assert key == (cluster.topic_id("t7"), 0)
     part.release()
 
 

@@ -13,6 +13,7 @@ from trio_kafka.log.read import Found, Place, find_aborted, find_place, lease, w
 from trio_kafka.log.reading import Steps, Want, run_cold, run_warm
 from trio_kafka.log.times import TimedOffset, find_largest_time, find_time
 from trio_kafka.log.transaction_index import AbortedTransaction
+from trio_kafka.records.file_range import FileRange
 
 T = TypeVar("T")
 
@@ -26,7 +27,8 @@ def read(
     The range must be released. Never waits: BlockingIOError says that headers or an index are
     cold, `locate` answers then. Raises KafkaError(OFFSET_OUT_OF_RANGE), LogDirError.
     """
-    _check_range(log, offset)
+    if log.failed or log.closed or not log.start_offset <= offset <= log.end_offset:
+        _check_range(log, offset)
     segment = log.segments.active
     if offset >= segment.base_offset and offset < log.end_offset <= end_offset:  # nearly always
         spot = segment.find_recent(offset) or _warm(log, segment.find(offset))
@@ -38,7 +40,8 @@ def read(
                 if not at_least_one:
                     return Found(None, 0, offset)
                 size = first_size
-            return lease(file, position, size, first_offset)
+            found = FileRange(file.lease(position + size), position, size)
+            return Found(found, position, first_offset)
     place = _warm(log, _find_place(log, offset, max_bytes, end_offset, at_least_one))
     return lease(*place) if place else Found(None, 0, offset)
 

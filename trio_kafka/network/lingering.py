@@ -28,10 +28,10 @@ class Lingering:
         self._vain = 0
 
     def edges(self, limit: int) -> list[tuple[int, int]]:
-        """What comes within a moment; nothing where this is not the time to wait."""
+        """What is there, or comes within a moment where this is the time to wait."""
         turn = self._turn
         if turn.time < self._not_before or turn.time < turn.shared + ALONE_S:
-            return []
+            return self._poll(0, limit)
         edges = self._poll(LONGEST_S, limit)
         self._waits += 1
         if not edges:

@@ -45,9 +45,11 @@ class Outgoing:
         self.requests.extend(requests)
         self._segments.extend(segments)
 
-    def flush(self, socket: Socket, share: int = FILE_SHARE) -> Progress:
+    def flush(self, socket: Socket, share: int = FILE_SHARE, *, hasty: bool = False) -> Progress:
         """Offer the rest to the socket.
 
+        hasty: what takes less than it was offered counts as BLOCKED without being asked again. That
+            is so nearly always; whoever waits for an edge then must ask again before.
         Raises ConnectionError, and RangeCutError when a file was cut under its promised length.
         """
         segments = self._segments
@@ -64,12 +66,18 @@ class Outgoing:
                         segment.left -= n
                         self.taken += n
                         share -= n
+                        if hasty and n < limit:
+                            return Progress.BLOCKED
                     if not segment.left:
                         segments.popleft()
                         segment.release()
-                elif len(segment):
-                    send = socket.send_more if len(segments) > 1 else socket.send
-                    self._take_bytes(send(segment))
+                elif size := len(segment):
+                    n = socket.send_more(segment) if len(segments) > 1 else socket.send(segment)
+                    if n == size:
+                        self.taken += n
+                        segments.popleft()
+                    else:
+                        self._take_bytes(n)
                 else:
                     segments.popleft()
         except BlockingIOError:

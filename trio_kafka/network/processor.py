@@ -157,11 +157,11 @@ class Processor:
         """Serve what has come, until nothing has or the turn is over; whether anything had."""
         ready, elapsed, sending = self._ready, self._elapsed, self._sending
         poll, arrived, waiting = self._selector.poll, self.arrivals.counts, self._waiting
+        linger = self._lingering.edges
         came = over = sending.bulky = False
+        sending.hasty = True
         while not over:  # to look again costs a thirtieth of what a pass of the loop does
-            edges = poll(0, _EDGES_A_TURN)
-            if not edges and sending.bulky:
-                edges = self._lingering.edges(_EDGES_A_TURN)
+            edges = linger(_EDGES_A_TURN) if sending.bulky else poll(0, _EDGES_A_TURN)
             for key, mask in edges:
                 self._note(key, mask)
             if arrived.queued:
@@ -174,6 +174,7 @@ class Processor:
                 over = elapsed() >= self._ends
             else:
                 break
+        sending.make_sure()
         return came
 
     def let_in(self) -> bool:

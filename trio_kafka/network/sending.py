@@ -43,6 +43,8 @@ class Sending:
         self._unmute = unmute
         self.bulky = False  # since it was set so: an answer was more than a socket takes at once
         self.waiting: list[Connection] = []  # have answers that wait for the end of the turn
+        self.hasty = False  # a socket that takes less than it could is full, until `make_sure`
+        self.unsure: dict[Connection, None] = {}
 
     def later(self, request: Request, segments: Segments) -> None:
         """Send an answer at the end of the reader's turn. Its frame is free now."""
@@ -126,7 +128,7 @@ class Sending:
         before = out.taken
         self.bulky = True
         try:
-            progress = out.flush(connection.socket)
+            progress = out.flush(connection.socket, hasty=self.hasty)
         except RangeCutError as error:
             self._close(connection, items.TRUNCATED, str(error), reset=True)
             return
@@ -139,9 +141,21 @@ class Sending:
             connection.out = None
             self._sent(out.requests)
             self._unmute(connection, items.SENDING)
-        elif progress is Progress.SHARE_USED and not connection.flushing:
+        elif progress is Progress.BLOCKED:
+            if self.hasty:
+                self.unsure[connection] = None
+        elif not connection.flushing:
             connection.flushing = True  # an edge may come in between: one item at a time
             self._responses.send_nowait(items.Flush(connection))
+
+    def make_sure(self) -> None:
+        """Ask those again that took less than they could: a full socket says so, and its edge comes
+        then. Before the reader parks.
+        """
+        self.hasty = False
+        unsure, self.unsure = self.unsure, {}
+        for connection in unsure:
+            self.go_on(connection)
 
     def done(self, request: Request) -> None:
         """Count a request that ends without an answer."""

@@ -22,7 +22,9 @@ from trio_kafka.replication.sessions import NO_SESSION, FetchKey, Session, Sessi
 from trio_kafka.replication.traffic import Traffic
 from trio_kafka.steps import Steps, whole
 
-Reads = list[tuple[SessionPartition, PartitionRead]]
+# What is given of each partition that is told of, and what was read for a session's.
+Reads = list[tuple[FetchKey, PartitionRead]]
+SessionReads = list[tuple[SessionPartition, PartitionRead]]
 WIDE: Final = 200  # partitions to read: more than 2 ms
 _STEP: Final = 16
 _DUPLICATE: Final = "another poll of this session came in between"
@@ -42,7 +44,7 @@ class FetchLimits:
     admit: "Callable[[Reads], int] | None" = None
 
 
-@define(kw_only=True)
+@define
 class FetchAnswer:
     """session_id: 0 for none. error: of the whole request, which has no parts then. throttled_ms:
     it has none as the client must wait first.
@@ -50,8 +52,8 @@ class FetchAnswer:
 
     session_id: int
     parts: Reads = field(factory=list)
-    error: KafkaError | None = None
-    throttled_ms: int = 0
+    error: KafkaError | None = field(default=None, kw_only=True)
+    throttled_ms: int = field(default=0, kw_only=True)
 
     @property
     def size(self) -> int:
@@ -140,7 +142,7 @@ class Fetch:
         """As `look`. What changes meanwhile is not known to anybody who parks: look at it then."""
         return self._judge((yield from self._reading()))
 
-    def _judge(self, reads: Reads) -> FetchAnswer | None:
+    def _judge(self, reads: SessionReads) -> FetchAnswer | None:
         if self._urgent or self._size >= self._minimum or self._is_overtaken:
             return self._answer(reads)
         # What is cold is worth a short wait to any client: without it, it would never get on.
@@ -208,14 +210,14 @@ class Fetch:
         found.release()
         return size
 
-    def _reading(self) -> Steps[Reads]:
+    def _reading(self) -> Steps[SessionReads]:
         """Read every dirty partition within the limits of the request; pauses now and then."""
         left = self.limits.max_bytes
         size = 0
         self.session.fresh.clear()
         urgent = False
         ready = self._take_ready(keep=True) if self.ready else {}
-        reads: Reads = []
+        reads: SessionReads = []
         self._served = []
         try:
             for number, asked in enumerate(tuple(self.session.dirty), start=1):
@@ -303,7 +305,7 @@ class Fetch:
             part.release()
         return {}
 
-    def _answer(self, reads: Reads) -> FetchAnswer:
+    def _answer(self, reads: SessionReads) -> FetchAnswer:
         session = self.session
         if session.id and self._is_overtaken:
             for _, part in reads:
@@ -311,7 +313,7 @@ class Fetch:
             error = KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH, _DUPLICATE)
             return FetchAnswer(session_id=session.id, error=error)
         admit = self.limits.admit
-        if admit is not None and (throttled_ms := admit(reads)):
+        if admit is not None and (throttled_ms := admit(_by_key(reads))):
             for _, part in reads:
                 part.release()
             # Nothing was told: a session goes on as it was, and one that is new does not begin.
@@ -322,8 +324,13 @@ class Fetch:
         for traffic, given in self._served:
             traffic.bytes_out += given.left
         if not session.id:  # nothing is remembered, everything is told
-            return FetchAnswer(session_id=NO_SESSION, parts=reads)
-        return FetchAnswer(session_id=session.id, parts=session.answer(reads, full=self._full))
+            return FetchAnswer(session_id=NO_SESSION, parts=_by_key(reads))
+        told = session.answer(reads, full=self._full)
+        return FetchAnswer(session_id=session.id, parts=_by_key(told))
+
+
+def _by_key(reads: SessionReads) -> Reads:
+    return [(asked.key, part) for asked, part in reads]
 
 
 def _fit(part: PartitionRead, left: int, *, at_least_one: bool) -> PartitionRead:

@@ -19,6 +19,7 @@ from trio_kafka.metadata.image import MetadataImage, PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.replication.append import ACKS_ALL
+from trio_kafka.replication.at_once import read_at_once
 from trio_kafka.replication.cold import ColdReads
 from trio_kafka.replication.delayed import Produced, ProduceWait, are_settled
 from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
@@ -146,6 +147,10 @@ class ReplicaManager:
         this client, raises KafkaError where it may not read; None: all may be read.
         A session error is an answer (`FetchAnswer.error`).
         """
+        if session_epoch == FINAL_EPOCH and session_id == NO_SESSION:
+            reads = read_at_once(wanted, limits, resolve or self._resolve)
+            if reads is not None:
+                return make(FetchAnswer(NO_SESSION, reads))
         now = trio.current_time()
         try:
             session = self.sessions.poll(

@@ -50,7 +50,7 @@ def isolation_of(level: int) -> Isolation:
     return isolation
 
 
-@define(kw_only=True)  # not frozen, which would make it three times as dear
+@define  # not frozen, which would make it three times as dear
 class Wanted:
     """What a fetch asks of one partition; never changed. -1: the client does not say.
 
@@ -73,7 +73,7 @@ class EpochEnd:
     end_offset: int
 
 
-@define(kw_only=True)
+@define
 class PartitionRead:
     """The answer for one partition. Offsets are -1 with an error.
 
@@ -119,7 +119,6 @@ def read(
     wanted: Wanted,
     max_bytes: int,
     isolation: Isolation,
-    *,
     at_least_one: bool,
 ) -> PartitionRead:
     """Up to `max_bytes` of what may be seen; one batch whatever its size with `at_least_one`.
@@ -132,7 +131,7 @@ def read(
     answer = around(log)
     if wanted.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, wanted, answer):
         return answer
-    end = visible_end(log, isolation)
+    end = answer.high_watermark if isolation is _UNCOMMITTED else visible_end(log, isolation)
     answer.more = wanted.offset < end
     try:
         found = read_log(log, wanted.offset, max_bytes, end, at_least_one)
@@ -191,11 +190,9 @@ def _aborted(log: Log, first: int, end: int) -> Steps[tuple[AbortedTransaction, 
 
 def around(log: Log) -> PartitionRead:
     """An answer without bytes, as of now."""
-    return PartitionRead(
-        high_watermark=log.high_watermark,
-        last_stable_offset=log.last_stable_offset,
-        start_offset=log.start_offset,
-    )
+    committed = log.high_watermark
+    stable = log.producers.last_stable_offset(committed)
+    return PartitionRead(None, committed, stable, log.start_offset)
 
 
 def _diverges(partition: Partition, log: Log, wanted: Wanted, answer: PartitionRead) -> bool:

@@ -80,11 +80,16 @@ def answer(correlation: int, parts: Segments, *, flexible: bool) -> Segments:
     """
     size = sum(map(len, parts))
     head = _FLEXIBLE(5 + size, correlation) if flexible else _PLAIN(4 + size, correlation)
-    if size < JOINED:
-        try:
-            return (b"".join((head, *parts)),)
-        except TypeError:  # a range of a file is among them
-            pass
+    last = parts[-1] if parts else b""
+    copied = isinstance(last, bytes | memoryview | bytearray)
+    try:
+        if copied:
+            if size < JOINED:
+                return (b"".join((head, *parts)),)
+        elif size - len(last) < JOINED:  # one range of a file, behind the rest
+            return b"".join((head, *parts[:-1])), last
+    except TypeError:  # there are more of them
+        pass
     return joined((head, *parts))
 
 

@@ -157,7 +157,8 @@ class RealFile:
             self._recent.cut(size)
 
     def lease(self, end: int) -> RealLease:
-        self._check()
+        if self._broken or self._fd == -1:
+            self._check()
         lease = RealLease(self, self._fd, end)
         self._leases[lease] = None
         return lease
