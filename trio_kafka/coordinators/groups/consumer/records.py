@@ -99,14 +99,15 @@ def assignment(group_id: str, member: Member) -> CoordinatorRecord:
 
 
 def _stored(owned: Owned) -> list[CurrentTopicPartitions]:
-    found = []
+    found: list[CurrentTopicPartitions] = []
     for topic in sorted(owned):
-        epochs = sorted(owned[topic].items())
+        epochs = owned[topic]
+        partitions = sorted(epochs)
         found.append(
             CurrentTopicPartitions(
                 topic_id=topic,
-                partitions=[partition for partition, _ in epochs],
-                assignment_epochs=[epoch for _, epoch in epochs],
+                partitions=partitions,
+                assignment_epochs=list(map(epochs.__getitem__, partitions)),
             )
         )
     return found
