@@ -7,7 +7,7 @@ others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
 """
 
 from collections.abc import Container, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 from trio_kafka.plugin import (
     Commit,
@@ -31,105 +31,107 @@ from trio_kafka.protocol.messages.k08_offset_commit import (
 
 IDS_SINCE: Final = 10
 MANY: Final = 200  # partitions that are looked at without letting others run
+# Of one topic: its partitions, what is said of others, what is committed, the rows of the answer.
+Begun: TypeAlias = tuple[
+    Container[int], ErrorCode, list[PartitionOffset], list[OffsetCommitResponsePartition]
+]
 
 
 @api(OffsetCommitRequest)
 def offset_commit(request: OffsetCommitRequest, context: Context) -> Any:
-    plan = _Plan(request, context)
     count = 0
     for topic in request.topics:
         count += len(topic.partitions)
     if count > MANY:
-        return plan.in_steps()
+        return _in_steps(request, context)
+    response = OffsetCommitResponse()
+    wanted: list[TopicOffsets] = []
+    rows: list[OffsetCommitResponsePartition] = []
     for topic in request.topics:
-        plan.take(topic.partitions, plan.begin(topic))
-    return plan.commit()
+        _take(topic.partitions, _begin(topic, context, response, wanted), rows)
+    return _commit(request, context, response, wanted, rows)
 
 
-class _Topic(NamedTuple):
-    """Of one topic: which of its partitions there are, what is said of others, what is committed,
-    and the rows of the answer.
+def _in_steps(request: OffsetCommitRequest, context: Context) -> Steps[Any]:
+    response = OffsetCommitResponse()
+    wanted: list[TopicOffsets] = []
+    rows: list[OffsetCommitResponsePartition] = []
+    for topic in request.topics:
+        begun = _begin(topic, context, response, wanted)
+        for some in in_slices(topic.partitions, MANY):
+            _take(some, begun, rows)
+            yield
+    return _commit(request, context, response, wanted, rows)
+
+
+def _begin(
+    topic: OffsetCommitRequestTopic,
+    context: Context,
+    response: OffsetCommitResponse,
+    wanted: list[TopicOffsets],
+) -> Begun:
+    """Look a topic up, and give it its places in the answer and in what is asked."""
+    rows: list[OffsetCommitResponsePartition] = []
+    offsets: list[PartitionOffset] = []
+    topic_id = topic.topic_id
+    response.topics.append(OffsetCommitResponseTopic(topic.name, topic_id, rows))
+    image = context.metadata.image
+    has_id = context.version >= IDS_SINCE
+    found = image.topic(TopicId(topic_id)) if has_id else image.topics.get(topic.name)
+    if found is not None:
+        wanted.append(TopicOffsets(found.name, found.id, offsets))
+        return found.partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, offsets, rows
+    code = ErrorCode.UNKNOWN_TOPIC_ID if has_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return (), code, offsets, rows
+
+
+def _take(
+    partitions: Iterable[OffsetCommitRequestPartition],
+    begun: Begun,
+    asked: list[OffsetCommitResponsePartition],
+) -> None:
+    """Commit what there is of these partitions, refuse what there is not. asked: the rows of the
+    answer that the group fills in.
     """
-
-    known: Container[int]
-    code: ErrorCode
-    offsets: list[PartitionOffset]
-    rows: list[OffsetCommitResponsePartition]
-
-
-class _Plan:
-    """What the group is asked to store, and the answer as far as it is known before."""
-
-    __slots__ = ("_context", "_request", "_response", "_rows", "_wanted")
-
-    def __init__(self, request: OffsetCommitRequest, context: Context) -> None:
-        self._request = request
-        self._context = context
-        self._response = OffsetCommitResponse()
-        self._wanted: list[TopicOffsets] = []
-        self._rows: list[OffsetCommitResponsePartition] = []  # of what is wanted, in its order
-
-    def in_steps(self) -> Steps[Any]:
-        """As `offset_commit`, of many partitions."""
-        for topic in self._request.topics:
-            begun = self.begin(topic)
-            for some in in_slices(topic.partitions, MANY):
-                self.take(some, begun)
-                yield
-        return self.commit()
-
-    def begin(self, topic: OffsetCommitRequestTopic) -> _Topic:
-        """Look a topic up."""
-        offsets: list[PartitionOffset] = []
-        rows: list[OffsetCommitResponsePartition] = []
-        context, topic_id = self._context, topic.topic_id
-        image = context.metadata.image
-        has_id = context.version >= IDS_SINCE
-        found = image.topic(TopicId(topic_id)) if has_id else image.topics.get(topic.name)
-        self._response.topics.append(OffsetCommitResponseTopic(topic.name, topic_id, rows))
-        if found is None:
-            code = ErrorCode.UNKNOWN_TOPIC_ID if has_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return _Topic((), code, offsets, rows)
-        self._wanted.append(TopicOffsets(found.name, found.id, offsets))
-        return _Topic(found.partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, offsets, rows)
-
-    def take(self, partitions: Iterable[OffsetCommitRequestPartition], topic: _Topic) -> None:
-        """Commit what there is of these partitions, refuse what there is not."""
-        known, code, offsets, rows = topic
-        for one in partitions:
-            number = one.partition_index
-            if number not in known:
-                rows.append(OffsetCommitResponsePartition(number, code))
-                continue
-            row = OffsetCommitResponsePartition(number)
-            rows.append(row)
-            self._rows.append(row)
-            offsets.append(
-                PartitionOffset(
-                    number,
-                    one.committed_offset,
-                    one.committed_leader_epoch,
-                    one.committed_metadata,
-                )
+    known, code, offsets, rows = begun
+    for one in partitions:
+        number = one.partition_index
+        if number not in known:
+            rows.append(OffsetCommitResponsePartition(number, code))
+            continue
+        row = OffsetCommitResponsePartition(number)
+        rows.append(row)
+        asked.append(row)
+        offsets.append(
+            PartitionOffset(
+                number, one.committed_offset, one.committed_leader_epoch, one.committed_metadata
             )
-
-    def commit(self) -> Any:
-        """Ask the group, unless there is nothing to be asked."""
-        if not self._rows:
-            return self._response
-        request, context = self._request, self._context
-        asked = Commit(
-            group_id=request.group_id,
-            member_id=request.member_id,
-            instance_id=request.group_instance_id,
-            epoch=request.generation_id_or_member_epoch,
-            version=context.version,
-            retention_ms=request.retention_time_ms,
-            topics=self._wanted,
         )
-        return context.groups.offsets.commit(asked, self._answer)
 
-    def _answer(self, codes: list[int]) -> OffsetCommitResponse:
-        for row, code in zip(self._rows, codes, strict=True):
+
+def _commit(
+    request: OffsetCommitRequest,
+    context: Context,
+    response: OffsetCommitResponse,
+    wanted: list[TopicOffsets],
+    rows: list[OffsetCommitResponsePartition],
+) -> Any:
+    """Ask the group, unless there is nothing to be asked."""
+    if not rows:
+        return response
+
+    def answer(codes: list[int]) -> OffsetCommitResponse:
+        for row, code in zip(rows, codes, strict=True):
             row.error_code = code
-        return self._response
+        return response
+
+    asked = Commit(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        epoch=request.generation_id_or_member_epoch,
+        version=context.version,
+        retention_ms=request.retention_time_ms,
+        topics=wanted,
+    )
+    return context.groups.offsets.commit(asked, answer)

@@ -107,6 +107,26 @@ def test_unknown_tags_of_rows_and_structs_are_written_in_order_with_the_known() 
     )
 
 
+@data(versions="0-1", flexible="0+")
+class Stamped:
+    """A struct with one tagged field, of a fixed size."""
+
+    offset: int = int32()
+    topic_id: bytes = uuid("0+", tag=3, tagged="0+")
+
+
+def test_one_tagged_field_of_a_fixed_size_is_packed_with_its_neighbours() -> None:
+    known = b"\x03\x10" + b"i" * 16
+    assert to_bytes(Stamped(5), 0) == b"\0\0\0\5\0"
+    assert to_bytes(Stamped(5, b"i" * 16), 0) == b"\0\0\0\5\1" + known
+    assert "join_tags" in source_of(encoder(Stamped, 0))
+    beside = tagged(Stamped(5, b"i" * 16), {1: b"a", 4: b"b"})
+    assert to_bytes(beside, 0) == b"\0\0\0\5\3\1\1a" + known + b"\4\1b"
+    assert to_bytes(tagged(Stamped(5), {4: b"b"}), 0) == b"\0\0\0\5\1\4\1b"
+    with pytest.raises(EncodeError, match="topic_id: a uuid that is not of 16 bytes"):
+        to_bytes(Stamped(5, b"i" * 15), 0)
+
+
 def test_a_tagged_field_is_written_only_when_it_is_not_at_its_default() -> None:
     assert to_bytes(Message(), 2).endswith(b"\x07\x07\0")
     assert to_bytes(Message(names=["a"]), 2).endswith(bytes.fromhex("01 01 03 02 02 61"))

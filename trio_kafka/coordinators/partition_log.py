@@ -16,7 +16,7 @@ from trio_kafka.log.append import Appended
 from trio_kafka.purgatory import Purgatory
 from trio_kafka.records.batch import BatchBody, Record, encode_batch
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
+from trio_kafka.records.header import HEADER_SIZE, LENGTH_END, BatchHeader, read_header
 from trio_kafka.records.uniform import encode_uniform
 from trio_kafka.replication.append import ACKS_ALL, append_own
 from trio_kafka.replication.append_queue import Queued
@@ -76,16 +76,39 @@ class PartitionLog:
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
         """See `ShardLog`."""
-        result = self._append(self._batch(records, now_ms), now_ms)
+        pairs = []
+        for record in records:
+            pairs.append(encode_record(record))  # noqa: PERF401 - nearly always one
         partition = self.partition
+        settings = partition.settings
+        if self._codec is Codec.NONE:
+            batch = encode_uniform(pairs, now_ms, base_sequence=_FIRST_SEQUENCE)
+            if batch[1].length + LENGTH_END > settings.limits.max_message_bytes:
+                self._refuse(batch[0])
+        else:
+            body = BatchBody()
+            for key, value in pairs:
+                body.add(Record(timestamp=now_ms, key=key, value=value))
+            batch = self._closed(body)
+        try:
+            result = append_own(
+                partition,
+                batch[0],
+                acks=ACKS_ALL,
+                leader_epoch=self.leader_epoch,
+                headers=[batch[1]],
+                now_ms=now_ms,
+            )
+        except KafkaError as error:
+            raise as_coordinator(error) from error
         log = partition.leading
         if (
             type(result) is Appended
+            and len(partition.isr) == 1 == settings.min_insync_replicas
             and log is not None
-            and log.high_watermark > result.last_offset
-            and len(partition.isr) >= partition.settings.min_insync_replicas
+            and log.flush_end <= log.recovery_point
         ):
-            return None
+            return None  # nobody else has to have it, and nothing is to be durable first
         return Written(result)
 
     def encode(
@@ -107,19 +130,6 @@ class PartitionLog:
                 yield
         batches.append(self._closed(body))
         return batches
-
-    def _batch(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Batch:
-        """Few records as one batch."""
-        pairs = [encode_record(record) for record in records]
-        if self._codec is not Codec.NONE:
-            body = BatchBody()
-            for key, value in pairs:
-                body.add(Record(timestamp=now_ms, key=key, value=value))
-            return self._closed(body)
-        batch = encode_uniform(pairs, now_ms, base_sequence=_FIRST_SEQUENCE)
-        if len(batch[0]) > self._limit:
-            self._refuse(batch[0])
-        return batch
 
     def _closed(self, body: BatchBody) -> Batch:
         batch = memoryview(
@@ -144,32 +154,24 @@ class PartitionLog:
         stands in the log.
         """
         written = None
-        for batch in encoded:
+        for batch, header in encoded:
             yield  # each may have a megabyte
             try:
-                result = self._append(batch)
+                result = append_own(
+                    self.partition,
+                    batch,
+                    acks=ACKS_ALL,
+                    leader_epoch=self.leader_epoch,
+                    headers=[header],
+                )
             except KafkaError as error:
-                if written is None:
-                    raise
-                raise PartlyWrittenError(str(error)) from error
+                if written is not None:
+                    raise PartlyWrittenError(str(error)) from error
+                raise as_coordinator(error) from error
             written = Written(result)
         if written is None:
             raise ValueError("nothing to be written")
         return written
-
-    def _append(self, batch: Batch, now_ms: int | None = None) -> Appended | Queued:
-        content, header = batch
-        try:
-            return append_own(
-                self.partition,
-                content,
-                acks=ACKS_ALL,
-                leader_epoch=self.leader_epoch,
-                headers=[header],
-                now_ms=now_ms,
-            )
-        except KafkaError as error:
-            raise as_coordinator(error) from error
 
     def committed(self, written: Written) -> bool:
         """See `ShardLog`."""

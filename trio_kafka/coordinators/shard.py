@@ -223,28 +223,27 @@ class Shard(Generic[M]):
         """Give the answers that have become due; work on what takes steps, and on what has waited
         for it, until `ends`.
         """
-        if self._moved:
-            self._moved = False
-            self._look()
-        while self._has_turns:
-            steps = self._steps
-            if steps is None:
-                turn = self._turns.popleft()
-                self._take(turn.event, turn.ticket)
-            else:
-                self._go_on(steps, elapsed, ends)
-            if elapsed() >= ends:
-                return
-
-    def _go_on(self, steps: Steps[None], elapsed: Callable[[], float], ends: float) -> None:
         try:
-            if advance(steps, elapsed, ends) is not None and self._steps is steps:
-                self._steps = None  # at its end, and not unloaded
+            if self._moved:
+                self._moved = False
+                self._look()
+            while self._has_turns:
+                self._go_on(elapsed, ends)
+                if elapsed() >= ends:
+                    return
         except InvariantError:
             raise
         except Exception:
             _logger.exception("event failed", shard=self.name)
             self.fail()
+
+    def _go_on(self, elapsed: Callable[[], float], ends: float) -> None:
+        steps = self._steps
+        if steps is None:
+            turn = self._turns.popleft()
+            self._take(turn.event, turn.ticket)
+        elif advance(steps, elapsed, ends) is not None and self._steps is steps:
+            self._steps = None  # at its end, and not unloaded
 
     # Effects
 
@@ -272,7 +271,12 @@ class Shard(Generic[M]):
                 replay = self.machine.replay
                 for record in records:
                     replay(record)
-        self._conclude(written, effects, now_ms)
+        if written is None and not self._uncommitted and effects.committed is None:
+            for ticket, value in effects.answers:  # nearly always: nothing more is to be done
+                self._waiting.pop(ticket, None)  # type: ignore[call-overload]  # as in `_answer`
+                ticket.give(value)  # type: ignore[attr-defined]
+        else:
+            self._conclude(written, effects, now_ms)
 
     def _set_timers(self, timers: Iterable[SetTimer | CancelTimer]) -> None:
         for timer in timers:
@@ -325,20 +329,18 @@ class Shard(Generic[M]):
         if effects.refused is not None:
             self._perform(effects.refused(error, now_ms), now_ms)
             return
-        for ticket, _ in effects.answers:
-            self._answer(ticket, error)
+        self._answer([(ticket, error) for ticket, _ in effects.answers])
 
     def _settle(self, effects: Effects, now_ms: int) -> None:
-        for ticket, value in effects.answers:
-            self._answer(ticket, value)
+        self._answer(effects.answers)
         if effects.committed is not None:
             self._perform(effects.committed(now_ms), now_ms)
 
-    def _answer(self, ticket: Ticket, value: Any) -> None:
-        if not isinstance(ticket, Waiting) or ticket.answer is not NOT_YET:
-            raise InvariantError(f"{self.name}: {ticket} was answered before")
-        self._waiting.pop(ticket, None)
-        ticket.give(value)
+    def _answer(self, answers: Sequence[tuple[Any, Any]]) -> None:
+        """The tickets of a shard are `Waiting`s."""
+        for ticket, value in answers:
+            self._waiting.pop(ticket, None)
+            ticket.give(value)
 
     # Commits
 
@@ -407,8 +409,10 @@ class Shard(Generic[M]):
         self._turns.clear()
         self._steps, self._moved = None, False
         self.alarms.clear()
-        for ticket in tuple(self._waiting):
-            self._answer(ticket, KafkaError(ErrorCode.NOT_COORDINATOR, self.name))
+        waiting = tuple(self._waiting)
+        self._waiting.clear()
+        for ticket in waiting:
+            ticket.give(KafkaError(ErrorCode.NOT_COORDINATOR, self.name))
 
     def figures(self) -> Figures:
         """For the tree."""

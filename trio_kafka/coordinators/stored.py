@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from struct import Struct
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from trio_kafka.coordinators.effects import LATEST, CoordinatorRecord
 from trio_kafka.protocol.compiler import decoder, encoder
@@ -17,6 +17,8 @@ from trio_kafka.protocol.primitives import Buffer
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.protocol.stored.groups import classic, consumer, share, streams
 
+# What a key or value begins with, and what writes the rest of it.
+Encoder: TypeAlias = tuple[bytes, Callable[[Any, Callable[[Any], object]], None]]
 _INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
 _PLACES: Final = 4096  # of groups in topics, whose keys are kept but for the partition
@@ -49,11 +51,16 @@ def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
     if type(key) is classic.OffsetCommitKey:  # nearly always: by what it has in common with others
         name = _place(key.group, key.topic) + _INT32.pack(key.partition)
     else:
-        name = _encode_key(type(key))(key)  # type: ignore[arg-type]  # is hashable
+        begin, encode = _key_encoder(type(key))  # type: ignore[arg-type]  # is hashable
+        pieces = [begin]
+        encode(key, pieces.append)
+        name = b"".join(pieces)
     if value is None:
         return name, None
-    encode = _encode_value(type(value), record.version)  # type: ignore[arg-type]  # as above
-    return name, encode(value)
+    begin, encode = _value_encoder(type(value), record.version)  # type: ignore[arg-type]  # as above
+    pieces = [begin]
+    encode(value, pieces.append)
+    return name, b"".join(pieces)
 
 
 def decode_record(key: Buffer, value: Buffer | None) -> CoordinatorRecord:
@@ -76,34 +83,25 @@ def decode_record(key: Buffer, value: Buffer | None) -> CoordinatorRecord:
     return CoordinatorRecord(decoded, found, version)
 
 
-@cache
-def _encode_key(cls: type[Any]) -> Callable[[Any], bytes]:
-    number = message_of(cls).key
-    if number is None:
-        raise TypeError(f"{cls.__name__} is no stored key")
-    return _encoder(cls, 0, number)
-
-
 @lru_cache(maxsize=_PLACES)
 def _place(group: str, topic: str) -> bytes:
     """The key of an offset, up to the partition that it ends in."""
-    encode = _encode_key(classic.OffsetCommitKey)
-    return encode(classic.OffsetCommitKey(group, topic, 0))[: -_INT32.size]
+    begin, encode = _key_encoder(classic.OffsetCommitKey)
+    pieces = [begin]
+    encode(classic.OffsetCommitKey(group, topic, 0), pieces.append)
+    return b"".join(pieces)[: -_INT32.size]
 
 
 @cache
-def _encode_value(cls: type[Any], version: int) -> Callable[[Any], bytes]:
+def _key_encoder(cls: type[Any]) -> Encoder:
+    number = message_of(cls).key
+    if number is None:
+        raise TypeError(f"{cls.__name__} is no stored key")
+    return _INT16.pack(number), encoder(cls, 0)
+
+
+@cache
+def _value_encoder(cls: type[Any], version: int) -> Encoder:
     if version == LATEST:
         version = WRITTEN.get(cls, message_of(cls).versions[1])
-    return _encoder(cls, version, version)
-
-
-def _encoder(cls: type[Any], version: int, number: int) -> Callable[[Any], bytes]:
-    begin, encode = _INT16.pack(number), encoder(cls, version)
-
-    def whole(message: Any) -> bytes:
-        pieces = [begin]
-        encode(message, pieces.append)
-        return b"".join(pieces)
-
-    return whole
+    return _INT16.pack(version), encoder(cls, version)

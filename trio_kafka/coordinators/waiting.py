@@ -7,7 +7,7 @@ from typing import Any, Final
 import trio
 from attrs import define
 
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.purgatory import Delayed, Purgatory
 
 NOT_YET: Final = object()
@@ -21,10 +21,15 @@ class Waiting:
     delayed: Delayed | None = None
 
     def give(self, answer: Any) -> None:
-        """This is the answer. Whoever waits for it is only told to look."""
+        """This is the answer. Whoever waits for it is only told to look. InvariantError where there
+        is one already.
+        """
+        if self.answer is not NOT_YET:
+            raise InvariantError(f"answered before: {self.answer}, and now {answer}")
         self.answer = answer
-        delayed, self.delayed = self.delayed, None  # which knows this ticket: no cycle is to stay
+        delayed = self.delayed
         if delayed is not None:
+            self.delayed = None  # which knows this ticket: no cycle is to stay
             delayed.marked()
 
 

@@ -332,6 +332,8 @@ class EncodeWriter:
         nothing = f"if {' and '.join([*plain, f'not {of}.unknown_tags'])}:"
         with source.block(nothing, source.one_of(tagged)):
             self._with(Neighbour("B", "0", source.path))
+        if len(tagged) == 1 and tagged[0].kind in FIXED:
+            self._one_tag(tagged[0], of)
         with source.block("else:"):
             self._flush()
             if tagged:
@@ -339,6 +341,16 @@ class EncodeWriter:
             else:
                 source.add(f"{self.write_name}(join_tags({of}.unknown_tags))")
         self.run.clear()
+
+    def _one_tag(self, field: Field, of: str) -> None:
+        """The one field that may be tagged, of a fixed size, with nothing unknown beside it: packed
+        with its neighbours, as if it were not tagged.
+        """
+        source = self.source
+        with source.block(f"elif not {of}.unknown_tags:"), source.inside(field.name):
+            value = self._neighbour(field, f"{of}.{field.name}")
+            told = ("1", str(field.tag), str(FIXED[field.kind][1]))  # how many, which, its size
+            self._with(*(Neighbour("B", number, source.path) for number in told), value)
 
     def _gather(self, tagged: list[Field], of: str) -> None:
         """Encode each tagged field by itself, then all of them by tag."""

@@ -23,6 +23,7 @@ _HEAD: Final = Struct(">qiibI")  # what stands before what the checksum covers, 
 _COVERED: Final = Struct(">hiqqqhii")
 _MAGIC: Final = 2
 _PLAIN: Final = 0  # attributes: no codec, create time
+_AROUND: Final = 3  # bytes of a record: attributes, time (that of the batch), number of headers
 _NULL: Final = encode_varint(-1)
 _SHORT: Final = 1024
 _SIZES: Final = tuple(map(encode_varint, range(_SHORT)))  # of what is short, as nearly all is
@@ -38,38 +39,37 @@ def encode_uniform(
 
     A value of None is a tombstone. Raises ValueError where there is no record.
     """
-    pieces: list[bytes] = []
+    pieces = [b""]
     count = 0
     for key, value in records:
         size = len(key)
-        written = _SIZES[size] if size < _SHORT else encode_varint(size)
+        begin = _SIZES[size] if size < _SHORT else encode_varint(size)
         delta = _SIZES[count] if count < _SHORT else encode_varint(count)
+        size += len(begin) + len(delta) + _AROUND
+        content = b""
         if value is None:
-            record = b"".join((b"\0\0", delta, written, key, _NULL, b"\0"))
+            middle = _NULL
         else:
-            size = len(value)
-            after = _SIZES[size] if size < _SHORT else encode_varint(size)
-            record = b"".join((b"\0\0", delta, written, key, after, value, b"\0"))
-        size = len(record)
-        pieces += (_SIZES[size] if size < _SHORT else encode_varint(size), record)
+            content, length = value, len(value)
+            middle = _SIZES[length] if length < _SHORT else encode_varint(length)
+            size += length
+        size += len(middle)
+        whole = _SIZES[size] if size < _SHORT else encode_varint(size)
+        pieces += (whole, b"\0\0", delta, begin, key, middle, content, b"\0")
         count += 1
     if not count:
         raise ValueError("a batch without records")
-    covered = b"".join(
-        (
-            _COVERED.pack(
-                _PLAIN,
-                count - 1,
-                timestamp_ms,
-                timestamp_ms,
-                NO_PRODUCER_ID,
-                NO_EPOCH,
-                base_sequence,
-                count,
-            ),
-            *pieces,
-        )
+    pieces[0] = _COVERED.pack(
+        _PLAIN,
+        count - 1,
+        timestamp_ms,
+        timestamp_ms,
+        NO_PRODUCER_ID,
+        NO_EPOCH,
+        base_sequence,
+        count,
     )
+    covered = b"".join(pieces)
     crc = crc32c(covered)
     length = _HEAD.size - LENGTH_END + len(covered)
     batch = bytearray(_HEAD.pack(0, length, NO_EPOCH, _MAGIC, crc))

@@ -113,12 +113,17 @@ def commit(asked: Commit, groups: Groups, ticket: Ticket, now_ms: int) -> Effect
     effects = group.validate_commit(
         asked.member_id, asked.instance_id, asked.epoch, asked.version, topics
     )
-    if _are_many(topics):
+    count = 0
+    for topic in topics:
+        count += len(topic[2])
+    if count > _A_STEP:
         return _commit_in_steps(groups, asked, effects, ticket, now_ms)
-    limit, codes = groups.settings.offset_metadata_max_bytes, list[int]()
+    limit = groups.settings.offset_metadata_max_bytes
+    codes: list[int] = []
     for topic in topics:
         codes += _store(asked, topic, effects.records, limit, now_ms)
-    return effects.answer(ticket, codes)
+    effects.answers.append((ticket, codes))
+    return effects
 
 
 def _commit_in_steps(
@@ -156,11 +161,8 @@ def _store(
     return codes
 
 
-def _are_many(topics: Iterable[TopicOffsets | AskedTopic]) -> bool:
-    count = 0
-    for topic in topics:
-        count += len(topic.partitions)
-    return count > _A_STEP
+def _are_many(topics: Iterable[AskedTopic]) -> bool:
+    return sum(len(topic.partitions) for topic in topics) > _A_STEP
 
 
 def _group_of_commit(groups: Groups, asked: Commit) -> Group:

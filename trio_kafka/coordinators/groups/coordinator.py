@@ -66,7 +66,8 @@ WAITS: Final = (  # by what is asked: each is a purgatory in the tree
 
 class GroupCoordinator:
     """runtime: the shards. settings: of groups that have none of their own. classic, consumer:
-    what members of the two protocols ask. offsets: what anybody asks of offsets.
+    what members of the two protocols ask. offsets: what anybody asks of offsets. timeout_s:
+    how long the log may take for what waits for nobody else. purgatories: by the names of WAITS.
     """
 
     def __init__(
@@ -75,18 +76,19 @@ class GroupCoordinator:
         """want_topic: have `__consumer_offsets` created."""
         self.settings = group_settings(config)
         self.own_settings: dict[str, GroupSettings] = {}
+        self.timeout_s = config.offsets_commit_timeout_ms / 1000
         self._config = config
         self._ground = ground
         self._want_topic = want_topic
         self._node = node.add("group-coordinator", "part", self._figures)
-        self._purgatories = {wait: Purgatory(wait, ground.timers, self._node) for wait in WAITS}
+        self.purgatories = {wait: Purgatory(wait, ground.timers, self._node) for wait in WAITS}
         self.classic = ClassicService(self, self._timeout_s)
-        self.offsets = OffsetsService(self, self._timeout_s)
+        self.offsets = OffsetsService(self)
         self.consumer = ConsumerService(self, self._timeout_s, ground.random_bytes)
         self.runtime = ShardRuntime(CONSUMER_OFFSETS, self._groups, ground, self._node)
 
     def _timeout_s(self) -> float:
-        return self._config.offsets_commit_timeout_ms / 1000
+        return self.timeout_s
 
     def _groups(self) -> Groups:
         return Groups(
@@ -147,7 +149,7 @@ class GroupCoordinator:
         COORDINATOR_NOT_AVAILABLE (also where the answer does not come in time).
         """
         ticket = self.shard_of(group_id).ask(event)
-        return answer_of(ticket, make, self._purgatories[wait], timeout_s)
+        return answer_of(ticket, make, self.purgatories[wait], timeout_s)
 
     def submit_told(
         self,
@@ -165,7 +167,7 @@ class GroupCoordinator:
             return make(error.as_value())
         if ticket.answer is not NOT_YET:
             return make(ticket.answer)
-        return told_later(ticket, make, self._purgatories[wait], timeout_s)
+        return told_later(ticket, make, self.purgatories[wait], timeout_s)
 
     def submit_many(
         self,
@@ -179,14 +181,14 @@ class GroupCoordinator:
         among them.
         """
         tickets = [self._ask(group_id, event) for group_id, event in events]
-        return answer_of_all(tickets, make, self._purgatories[wait], timeout_s)
+        return answer_of_all(tickets, make, self.purgatories[wait], timeout_s)
 
     def submit_everywhere(
         self, wait: str, event: Event, make: Callable[[list[Any]], T], *, timeout_s: float = inf
     ) -> Any:
         """The same for every shard here; one that is being loaded answers with its error."""
         tickets = [shard.ask(event) for shard in self.runtime.shards.values()]
-        return answer_of_all(tickets, make, self._purgatories[wait], timeout_s)
+        return answer_of_all(tickets, make, self.purgatories[wait], timeout_s)
 
     def _ask(self, group_id: str, event: Event) -> Waiting:
         try:
@@ -243,6 +245,7 @@ class GroupCoordinator:
     def obey(self, config: BrokerConfig) -> None:
         """Settings of the broker have changed."""
         self._config, self.settings = config, group_settings(config)
+        self.timeout_s = config.offsets_commit_timeout_ms / 1000
         for shard in self.runtime.shards.values():
             shard.machine.settings = self.settings
         image = self.runtime.image

@@ -95,10 +95,17 @@ class Offsets:
             self.remove(key.group, key.topic, key.partition)
             self.pending.forget(key)
             return
-        if key.group not in self._groups.by_id:
-            self._groups.known(key.group)
-        self.put(key, value)
-        if self.pending.open:
+        group = key.group
+        if group not in self._groups.by_id:
+            self._groups.known(group)
+        try:  # nearly always in the place of what was there
+            partitions = self.by_group[group][key.topic]
+            partitions[key.partition]
+        except KeyError:
+            self.put(key, value)
+        else:
+            partitions[key.partition] = value
+        if self.pending.by_place:
             self.pending.overtake(key)
 
     def _replay_legacy(

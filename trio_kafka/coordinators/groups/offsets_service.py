@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from trio_kafka.coordinators.groups import commits
 from trio_kafka.coordinators.groups.group import Event
+from trio_kafka.coordinators.waiting import answer_of
 from trio_kafka.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -21,21 +22,19 @@ COMMITS: Final = "OffsetCommit"
 
 
 class OffsetsService:
-    """timeout_s: how long the log may take."""
+    """See above."""
 
-    def __init__(self, coordinator: "GroupCoordinator", timeout_s: Callable[[], float]) -> None:
+    def __init__(self, coordinator: "GroupCoordinator") -> None:
         self._coordinator = coordinator
-        self._timeout_s = timeout_s
 
     def commit(self, asked: commits.Commit, make: Callable[[list[int]], T]) -> Any:
         """Store offsets: see `commits.commit`."""
-        return self._coordinator.submit(
-            COMMITS,
-            asked.group_id,
-            partial(commits.commit, asked),
-            make,
-            timeout_s=self._timeout_s(),
-        )
+        groups = self._coordinator
+        ticket = groups.shard_of(asked.group_id).ask(partial(commits.commit, asked))
+        answer = ticket.answer
+        if type(answer) is list:  # nearly always: it is there, and no error
+            return make(answer)
+        return answer_of(ticket, make, groups.purgatories[COMMITS], groups.timeout_s)
 
     def fetch(
         self,
@@ -46,7 +45,8 @@ class OffsetsService:
         events: list[tuple[str, Event]] = [
             (one.group_id, partial(commits.fetch, one)) for one in asked
         ]
-        return self._coordinator.submit_many(LOOKUPS, events, make, timeout_s=self._timeout_s())
+        groups = self._coordinator
+        return groups.submit_many(LOOKUPS, events, make, timeout_s=groups.timeout_s)
 
     def delete(
         self,
@@ -60,4 +60,5 @@ class OffsetsService:
         if not group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         event = partial(commits.delete, group_id, topics)
-        return self._coordinator.submit(COMMITS, group_id, event, make, timeout_s=self._timeout_s())
+        groups = self._coordinator
+        return groups.submit(COMMITS, group_id, event, make, timeout_s=groups.timeout_s)

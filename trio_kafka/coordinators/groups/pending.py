@@ -27,26 +27,28 @@ class _Uncommitted:
 
 
 class Pending:
-    """open: how many places wait, for whoever has no time to look."""
+    """by_place: which producers have something pending there; nearly always empty,
+    for whoever has no time to look.
+    """
 
     def __init__(self, offsets: "Offsets") -> None:
         self._offsets = offsets
         self._by_producer: dict[int, dict[Place, _Uncommitted]] = {}
-        self._open: dict[Place, dict[int, None]] = {}  # by whom
+        self.by_place: dict[Place, dict[int, None]] = {}
         self._taken: dict[Place, int] = {}  # the order of what was taken while others were open
         self._order = 0
 
     @property
     def open(self) -> int:
-        return len(self._open)
+        return len(self.by_place)
 
     def is_open(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether its offset may still change without a new commit."""
-        return (group_id, topic, partition) in self._open
+        return (group_id, topic, partition) in self.by_place
 
     def of_group(self, group_id: str) -> Iterator[tuple[str, int]]:
         """Topic and partition of what is open."""
-        for group, topic, partition in self._open:
+        for group, topic, partition in self.by_place:
             if group == group_id:
                 yield topic, partition
 
@@ -65,12 +67,12 @@ class Pending:
         place = (key.group, key.topic, key.partition)
         self._order += 1
         self._by_producer.setdefault(producer_id, {})[place] = _Uncommitted(self._order, value)
-        self._open.setdefault(place, {})[producer_id] = None
+        self.by_place.setdefault(place, {})[producer_id] = None
 
     def overtake(self, key: OffsetCommitKey) -> None:
         """A regular commit has come: what is pending now is older."""
         place = (key.group, key.topic, key.partition)
-        for producer_id in self._open.get(place, ()):
+        for producer_id in self.by_place.get(place, ()):
             self._by_producer[producer_id][place].value = None
 
     def forget(self, key: OffsetCommitKey) -> None:
@@ -78,7 +80,7 @@ class Pending:
         self._forget((key.group, key.topic, key.partition))
 
     def _forget(self, place: Place) -> None:
-        for producer_id in self._open.pop(place, ()):
+        for producer_id in self.by_place.pop(place, ()):
             places = self._by_producer[producer_id]
             del places[place]
             if not places:
@@ -88,12 +90,12 @@ class Pending:
     def end(self, producer_id: int, *, committed: bool) -> None:
         """The marker of its transaction. One that committed no offsets is no concern."""
         for place, one in self._by_producer.pop(producer_id, {}).items():
-            waiting = self._open[place]
+            waiting = self.by_place[place]
             del waiting[producer_id]
             value = one.value
             if committed and value is not None and one.order > self._taken.get(place, 0):
                 self._offsets.put(OffsetCommitKey(*place), value)
                 self._taken[place] = one.order
             if not waiting:
-                del self._open[place]
+                del self.by_place[place]
                 self._taken.pop(place, None)
