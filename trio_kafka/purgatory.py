@@ -99,7 +99,11 @@ class Watcher(Protocol):
 
 
 class Keeper(Protocol):
-    """Where what is delayed waits: a purgatory, or tasks that work on it."""
+    """Where what is delayed waits: a purgatory, or tasks that work on it.
+
+    Who wants to be told of the end first stands in its place until it is registered: `watch` gives
+    it back to the keeper, with a `finish` of its own.
+    """
 
     @property
     def name(self) -> str: ...
@@ -236,8 +240,11 @@ class Purgatory:
         self._end(delayed, answer)
 
     def drop(self, delayed: Delayed) -> None:
-        """End it without an answer: nobody is there to take one. Idempotent."""
+        """End it without an answer: nobody is there to take one, or was before it was registered.
+        Idempotent.
+        """
         if not delayed.done:
+            self._waiting.setdefault(delayed)
             self._dropped += 1
             self._end(delayed, None)
 

@@ -2,10 +2,13 @@
 
 The interceptor is a coroutine that is run by hand in the name of its task, by whoever has the
 request: so what only forwards wakes no task, and if the answer is there at once nothing is parked.
-The task itself goes on with what waits for something of Trio's, under a token as an async handler.
-When what is further in delays, the errand waits in `forward`, without a token. A request whose peer
-leaves while it is parked, in `forward` or by `Context.parked`, is cancelled; one that runs goes on.
-Whoever is cancelled in `forward` drops what it waits for.
+What is further in may delay: then its Delayed is what the errand delays, too, and whoever is told
+of its end first is the errand, which is run on by hand. The task itself goes on with what waits for
+something of Trio's, under a token as an async handler; a Delayed of its own stands for it then.
+
+Whoever waits in `forward` has no token. A request whose peer leaves while it is parked, in
+`forward` or by `Context.parked`, is cancelled; one that runs goes on. Whoever is cancelled in
+`forward` drops what it waits for.
 
 `forward` may be called once, with a request of the same class. It gives a message, an error answer
 too, or None where there is no answer; it raises KafkaError for an API that cannot say errors. The
@@ -16,8 +19,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from trio_kafka.purgatory import Delayed
-from trio_kafka.requests.around_errand import OVER, AroundErrand
-from trio_kafka.requests.around_task import keep_frame
+from trio_kafka.requests.around_errand import AroundErrand
+from trio_kafka.requests.around_state import OVER, PARKED, STARTS
+from trio_kafka.requests.around_task import enter_now, is_full, keep_frame
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.errands import Errands
 from trio_kafka.requests.interceptors import Interception
@@ -58,17 +62,28 @@ class Around:
     def serve(self, message: Any, context: Context) -> Any:
         """In the place of a plain handler."""
         errand = AroundErrand(self, message, context)
-        limit = self.one.limiter
-        if limit is None or limit.available_tokens > 0:
-            worker = self.errands.borrow(errand)
-            if worker is not None:
-                if limit is not None:
-                    limit.acquire_on_behalf_of_nowait(errand)
-                errand.worker = worker
-                errand.go_on()
-                if errand.state == OVER:
-                    return errand.give(timed_out=False)
-        request = context.request
+        lendable = self.errands.lendable
+        if not lendable or self.limiter.free <= 0 or (self.is_bounded and is_full(self.one)):
+            return self._standing(errand)
+        worker = errand.worker = lendable.pop()
+        worker.errand = errand
+        errand.state = STARTS
+        if self.is_bounded:
+            enter_now(errand)
+        errand.go_on(errand.start(), None)
+        state = errand.state
+        if state == PARKED:
+            return errand.delayed
+        return errand.give() if state == OVER else self._standing(errand)
+
+    def _standing(self, errand: AroundErrand) -> Delayed:
+        """What stands for an errand that has a task."""
+        request = errand.context.request
         if not errand.forwarded or request.connection.left or request.connection.closed:
             keep_frame(errand)
-        return Delayed((errand,), _NEVER, errand.give, purgatory=self.errands)
+        return Delayed((errand,), _NEVER, _by_the_errand, purgatory=self.errands)
+
+
+def _by_the_errand(timed_out: bool) -> None:
+    """The `try_complete` of what stands for an errand, which tells `finish` itself."""
+    del timed_out

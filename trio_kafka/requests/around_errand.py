@@ -1,28 +1,25 @@
 """One request on its way through one `around`: see `requests.around`.
 
 An errand is on the way of each request of its API: few calls, and few objects. It is its own place
-among those who run, and what its coroutine awaits in `forward`. Its task: `requests.around_task`.
+among those who run, and the keeper of what it delays (`requests.around_forward`). Its task:
+`requests.around_task`.
 """
 
 from collections.abc import Awaitable, Callable
-from types import GeneratorType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import trio
 
 from trio_kafka.errors import InvariantError, KafkaError, ProtocolError
-from trio_kafka.purgatory import NO_ANSWER, Delayed
+from trio_kafka.purgatory import NO_ANSWER
 from trio_kafka.requests import around_task
+from trio_kafka.requests.around_forward import Forwarding
+from trio_kafka.requests.around_state import CANCELLED, HERE, OVER, PARKED, TO_BEGIN
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.errands import Worker
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import check_answer
-from trio_kafka.requests.interceptors import InterceptorError
-from trio_kafka.requests.opening import opened, release_ranges
-from trio_kafka.requests.parking import Parking
-from trio_kafka.requests.replies import Encoded
-from trio_kafka.requests.slices import LARGE, Lazily
-from trio_kafka.steps import whole
+from trio_kafka.requests.opening import release_ranges
 from trio_kafka.world.lending import AbortFunction, RaiseCancel
 
 if TYPE_CHECKING:
@@ -30,79 +27,37 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-NOT_NOW: Final = -1.0
-HERE: Final = object()  # what the coroutine yields while it waits in `forward`
-# What an errand does.
-TO_BEGIN, RUNS, WAITS, PARKED, CANCELLED, TO_GO_ON, OVER = range(7)
 
 
-class AroundErrand(Parking):
-    """state: it WAITS for something of Trio's, is PARKED in `forward`, or CANCELLED there; TO_BEGIN
-    and TO_GO_ON in its task.
-    """
+class AroundErrand(Forwarding):
+    """Run by hand, or by its task."""
 
-    __slots__ = (
-        "abort",
-        "answer",
-        "around",
-        "began",
-        "context",
-        "coroutine",
-        "cut_off",
-        "delayed",
-        "error",
-        "finish",
-        "forwarded",
-        "frame",
-        "gone",
-        "inner_answer",
-        "left_s",
-        "message",
-        "outer",
-        "own_s",
-        "result",
-        "state",
-        "waiter",
-        "waits_for",
-        "worker",
-    )
+    __slots__ = ("answer",)
 
-    abort: AbortFunction | None
-    answer: Any
-    coroutine: Any
-    error: Exception | None  # what becomes of the request instead of `answer`
-    finish: Callable[[Any], None] | None
-    frame: memoryview | None
-    inner_answer: Any  # what `forward` gave
-    left_s: float  # of its deadline
-    outer: Delayed | None  # that stands for this
-    result: Any  # of `delayed`, which is waited for in `forward`
-    waiter: trio.lowlevel.Task | None  # for it, if not its own task
-    waits_for: Any  # by `Context.parked`
-    worker: Worker | None
+    answer: Any  # in the end
+
+    abort: AbortFunction | None = None
+    cut_off = False  # its owner goes
+    gone = False  # nobody is there for an answer
+    waits_for: Any = None  # by `Context.parked`
 
     def __init__(self, around: "Around", message: Any, context: Context) -> None:
         self._group = around.errands
         self._request = context.request
         self.around, self.message, self.context = around, message, context
-        self.state, self.holds, self.forwarded = TO_BEGIN, False, False
-        self.worker = self.coroutine = None
-        # Of the interceptor's own time: when the part that goes on began, if one does; all of it.
-        self.began, self.own_s = NOT_NOW, 0.0
-        self.delayed: Delayed | None = None
-        self.waiter = self.waits_for = self.frame = None
-        self.answer = self.inner_answer = self.error = self.outer = None
-        self.gone = self.cut_off = False  # nobody is there for an answer; its owner goes
+        self.state = TO_BEGIN
+        self.holds = self.forwarded = False
+        self.inside_s = 0.0
+        self.worker = self.coroutine = self.delayed = self.finish = None
+        self.answer = self.inner_answer = None
 
     @property
-    def at(self) -> str:
-        """What is told of whoever waits for it."""
-        one = self.around.one
-        return f"{one.owner.name} {one.where(self.around.route.api.name)}"
+    def is_parked(self) -> bool:
+        """It waits for others, without a token."""
+        return self.delayed is not None or self.waits_for is not None
 
-    def give(self, timed_out: bool) -> Any:
-        """The answer, when it is over: the `try_complete` of the Delayed that stands for this."""
-        del timed_out
+    def give(self) -> Any:
+        """The answer of one that is over while whoever has the request runs it."""
         error = self.error
         if error is not None:
             self.error = None
@@ -111,20 +66,16 @@ class AroundErrand(Parking):
 
     # --- as those who keep errands want it
 
-    def registered(self, delayed: Delayed, finish: Callable[[Any], None]) -> bool:
+    def registered(self, finish: Callable[[Any], None]) -> bool:
         """See `errands.Errand`."""
-        self.outer, self.finish = delayed, finish
-        state = self.state
-        if state == PARKED:
-            inner: Any = self.delayed
-            inner.since = delayed.since
-            self._request.waits_for = inner
-        elif state == TO_BEGIN:
+        self.finish = finish
+        if self.state == TO_BEGIN:
             return False
-        elif self.waits_for is not None:
+        if self.waits_for is not None:
             self._request.waits_for = self.waits_for
         else:
             self.is_not_parked()
+            self._request.stamps.handled = 0.0
         return True
 
     def leave_request(self) -> None:
@@ -134,7 +85,7 @@ class AroundErrand(Parking):
         elif self.state == TO_BEGIN:
             self.gone = True
         else:
-            self.drop()
+            self.complete(None)
 
     def cancel(self) -> None:
         """Its owner goes: the request is answered."""
@@ -162,24 +113,28 @@ class AroundErrand(Parking):
 
     def start(self) -> Any:
         """The coroutine."""
-        one = self.around.one
+        around = self.around
+        one = around.one
         self.context.parking = self
-        if one.deadline_s is not None:
-            self.left_s = one.deadline_s
-        self.began = self.around.elapsed()
         if one.in_hand is not None:
             one.in_hand.begin(self)
-        self.coroutine = one.function(self.message, self.context, self.forward)
-        return self.coroutine
+        self.began = around.elapsed()
+        coroutine = self.coroutine = one.function(self.message, self.context, self.forward)
+        return coroutine
 
-    def go_on(self) -> None:
-        """Run it by hand to its next wait, or its end."""
+    def go_on(self, coroutine: Any, value: object) -> None:
+        """Run it by hand to its next wait, or its end; `value` is sent."""
         worker: Any = self.worker
-        self.state = RUNS
         try:
-            trap = worker.run((self.coroutine or self.start()).send, None)
+            trap = worker.run(coroutine.send, value)
         except StopIteration as stop:
-            self.accept(stop.value)
+            answer = stop.value
+            if self._request.stamps.answered or type(answer) is not self.around.response:
+                self.judge(answer)
+            elif self.inner_answer is not None:
+                self.answer = answer
+            else:
+                self.judge(answer)
         except BaseException as error:  # noqa: BLE001 - it is judged
             self.blame(error)
         else:
@@ -190,21 +145,27 @@ class AroundErrand(Parking):
             return
         self.end()
         self.around.errands.give_back(worker)
-        if self.outer is not None:
+        finish, answer = self.finish, self.answer
+        if finish is not None and answer is not None:
+            self.finish = None
+            finish(answer)
+        elif finish is not None:
             self.tell()
 
-    def accept(self, answer: Any) -> None:
-        """The interceptor has returned this."""
+    def judge(self, answer: Any) -> None:
+        """The interceptor has returned this: whether it may be the answer."""
+        if self.error is not None:
+            return
         around, request = self.around, self._request
-        if type(answer) is not around.response or request.stamps.answered:
-            silent = answer is None and self.forwarded and self.inner_answer is None
-            try:
-                if not silent or request.stamps.answered:
-                    check_answer(around.one, around.route, answer, request)
-            except BaseException as error:  # noqa: BLE001 - it is judged
-                self.blame(error)
-                return
-        if self.inner_answer is not None or wants_answer(self.message):
+        answered, inner = request.stamps.answered, self.inner_answer
+        silent = answer is None and self.forwarded and inner is None
+        try:
+            if not silent or answered:
+                check_answer(around.one, around.route, answer, request)
+        except BaseException as error:  # noqa: BLE001 - it is judged
+            self.blame(error)
+            return
+        if inner is not None or wants_answer(self.message):
             self.answer = answer
 
     def blame(self, error: BaseException) -> None:
@@ -216,110 +177,40 @@ class AroundErrand(Parking):
             code, text = around.failures.blame(around.one, request, around.route, error)
             self.answer = around.failures.answer(request, around.route, message, code, text)
         except (KafkaError, ProtocolError, InvariantError) as answer:
-            self._keep(answer)
-
-    def _keep(self, error: Exception) -> None:
-        """This is what becomes of the request, whatever the interceptor makes of it."""
-        error.__traceback__ = error.__context__ = error.__cause__ = None  # they hold this
-        self.error = error
+            self.keep(answer)
 
     def end(self) -> None:
         """It is over, in whatever way."""
         around = self.around
         one = around.one
-        spent = self.own_s
-        if self.began != NOT_NOW:
-            spent += around.elapsed() - self.began
+        spent = around.elapsed() - self.began - self.inside_s
         one.counted += 1
         one.seconds += spent
         if spent > one.alarm_s:
             one.note_slow(spent)
         self._request.stamps.plugin_s += spent
-        if self.delayed is not None:  # somebody else's task waits in `forward`
-            around_task.end_elsewhere(self)
         if around.is_bounded:
             around_task.give_back(self)
-        if self.holds:
-            self.leave()
-        if around.has_ranges:
-            inner = self.inner_answer
-            if inner is not None and inner is not self.answer:
-                release_ranges(inner, unless=self.answer)
+        inner = self.inner_answer
+        if inner is not self.answer and around.has_ranges and inner is not None:
+            release_ranges(inner, unless=self.answer)
         if one.in_hand is not None:
             one.in_hand.end(self)
-        self.state = OVER
-        self.forwarded = True
+        self.state, self.forwarded = OVER, True
         self.coroutine = self.worker = self.inner_answer = self.context.parking = None
 
     def tell(self) -> None:
         """Whoever waits for it, the answer, or why there is none."""
-        outer = self.outer
-        if outer is None:
-            return
-        answer: Any = None
-        if not self.gone:
-            try:
-                answer = outer.try_complete(False)
-            except Exception as error:  # noqa: BLE001 - whoever waits for it answers for it
-                answer = error
-        finish = self.finish
-        self.outer = self.finish = None
+        finish, answer = self.finish, self.answer
+        self.finish = None
+        if self.gone:
+            answer = None
+        elif answer is None:
+            answer, self.error = self.error or NO_ANSWER, None
         if finish is not None:
             finish(answer)
 
-    # --- what the interceptor calls
-
-    async def forward(self, message: Any) -> Any:  # noqa: C901, PLR0912 - calls cost more
-        """The answer from further in; see `requests.around`."""
-        around = self.around
-        if self.forwarded or type(message) is not around.request:
-            raise around_task.misused(self, message)
-        self.forwarded = True
-        self.own_s += around.elapsed() - self.began
-        self.began = NOT_NOW
-        if around.is_bounded:
-            around_task.give_back(self)
-        if self.frame is not None:
-            self._request.frame, self.frame = self.frame, None
-        again, made = around.inner_waits, Lazily.made
-        answer: Any
-        try:
-            if again:
-                answer = await around.inner(message, self.context)
-            else:
-                answer = around.inner(message, self.context)
-            if type(answer) is GeneratorType:
-                answer, again = await around.errands.all_of(answer), True
-            if type(answer) is Delayed:
-                if self.state == RUNS:
-                    self.park(answer, again=again)
-                    await self
-                    answer, self.result = self.result, None
-                    if answer is None:  # its peer has left
-                        await trio.lowlevel.checkpoint_if_cancelled()
-                else:
-                    answer = await around_task.wait_elsewhere(self, answer, again=again)
-                if type(answer) is GeneratorType:
-                    answer = await around.errands.all_of(answer)
-                if isinstance(answer, Exception):
-                    raise answer
-            if type(answer) is Encoded and len(answer.body) <= LARGE:
-                answer = whole(opened(around.route, answer))
-            elif type(answer) is Encoded or (Lazily.made != made and answer is not None):
-                answer = await around.errands.all_of(opened(around.route, answer))
-        except (InvariantError, ProtocolError, InterceptorError) as error:
-            answer = None  # or it would hold itself, by this frame
-            if not isinstance(error, InterceptorError):
-                self._keep(error)
-            raise
-        except Exception as error:  # noqa: BLE001 - it is judged
-            answer = around_task.say(self, message, error)
-        self.inner_answer = answer = None if answer is NO_ANSWER else answer
-        if around.is_bounded:
-            await around_task.enter(self)
-        self.context.parking = self  # one further in had it meanwhile
-        self.began = around.elapsed()
-        return answer
+    # --- what its coroutine waits for
 
     async def parked(self, wait: Callable[[*Ts], Awaitable[T]], *args: *Ts, deadline: float) -> T:
         """See `Context.parked`."""
@@ -328,80 +219,3 @@ class AroundErrand(Parking):
             return await super().parked(wait, *args, deadline=deadline)
         finally:
             self.waits_for = None
-
-    # --- a Delayed that is waited for
-
-    def __await__(self) -> Any:
-        return self
-
-    def __next__(self) -> Any:
-        if self.state == PARKED:
-            return HERE
-        raise StopIteration
-
-    def park(self, delayed: Delayed, *, again: bool) -> None:
-        """Wait for it without a place. again: it may have changed meanwhile."""
-        errands, request = self.around.errands, self._request
-        connection = request.connection
-        if connection.left or connection.closed:  # the edge will not come again: nobody to answer
-            self.result = None
-            self._cancel()
-            return
-        self.delayed = delayed
-        if self.waiter is None:
-            self.state = PARKED
-        if self.outer is not None:  # else whoever is told of this does so
-            stamps = request.stamps
-            stamps.handled = stamps.handled or errands.elapsed()
-            delayed.since = trio.current_time()
-            connection.parked = self.drop
-            connection.request, request.waits_for = request, delayed
-            request.give_back()
-        if self.holds:
-            self.leave()
-        errands.parked += 1
-        delayed.purgatory.watch(delayed, errands.complete, self.complete)
-        if again:
-            delayed.marked()
-
-    def complete(self, answer: Any) -> None:
-        """What is waited for has ended. None: it was dropped, as the peer left."""
-        if answer is None and self.delayed is not None:
-            self._cancel()  # which calls `end_wait`, unless the coroutine is shielded
-        if self.delayed is None:
-            return
-        self.result = answer
-        errands, waiter, worker = self.around.errands, self.waiter, self.worker
-        self.unpark()
-        if waiter is not None:
-            trio.lowlevel.reschedule(waiter)
-        elif errands.by_hand and errands.limiter.free > 0:
-            self.go_on()
-        elif worker is not None:
-            self.state = TO_GO_ON
-            worker.wake()
-
-    def drop(self) -> None:
-        """Whoever waits for it has left: its end without an answer is told to `complete`."""
-        if self.delayed is not None:
-            self.delayed.purgatory.drop(self.delayed)
-
-    def forget(self) -> None:
-        """What is waited for is of no use any more."""
-        delayed = self.delayed
-        if delayed is not None:
-            self.unpark()
-            delayed.purgatory.drop(delayed)
-
-    def unpark(self) -> None:
-        """It is not waited for any more."""
-        self.delayed = self.waiter = None
-        self.around.errands.parked -= 1
-        request = self._request
-        request.connection.parked = request.waits_for = None
-
-    def is_not_parked(self) -> None:
-        """What was until now was no parking."""
-        request = self._request
-        request.connection.parked = request.waits_for = None
-        request.stamps.handled = 0.0

@@ -10,26 +10,38 @@ import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
-from trio_kafka.requests import around_errand
+from trio_kafka.requests.around_state import (
+    CANCELLED,
+    HERE,
+    LEFT,
+    OVER,
+    RUNS,
+    TO_BEGIN,
+    TO_GO_ON,
+    WAITS,
+)
 from trio_kafka.requests.errands import Worker
 from trio_kafka.requests.failures import split_cancelled, tell_owner
-from trio_kafka.requests.interceptors import InterceptorError
+from trio_kafka.requests.interceptors import Interception, InterceptorError
 from trio_kafka.world.lending import abort_of, pass_on
 
 if TYPE_CHECKING:
     from trio_kafka.requests.around_errand import AroundErrand
+    from trio_kafka.requests.around_forward import Forwarding
 
 _NEVER: Final = float("inf")
 
 
 def wait(errand: "AroundErrand", trap: Any, worker: Worker) -> None:
     """Let the task wait for what the coroutine, run by hand, waits for."""
-    errand.state = around_errand.WAITS
+    errand.state = WAITS
     errand.abort = abort_of(trap)
-    limiter = errand.around.limiter
-    if errand.waits_for is None and not errand.holds and limiter.free > 0:
-        limiter.take_nowait(errand)
-        errand.holds = True
+    if errand.waits_for is None:
+        errand.is_not_parked()
+        limiter = errand.around.limiter
+        if limiter.free > 0 and not errand.holds:
+            limiter.take_nowait(errand)
+            errand.holds = True
     _begin_deadline(errand, worker)
     if errand.abort is None:
         worker.wake()
@@ -41,39 +53,40 @@ async def run(errand: "AroundErrand", worker: Worker) -> None:
     """Begin, or go on with what the task's sleep has ended with."""
     state = errand.state
     try:
-        if state == around_errand.TO_BEGIN:
+        if state == TO_BEGIN:
             errand.is_not_parked()
+            errand.context.request.stamps.handled = 0.0
             errand.worker = worker
             if errand.gone:
                 _leave(errand, worker)
                 return
             await errand.take()
             await enter(errand)
-        elif state == around_errand.TO_GO_ON:
+        elif state == TO_GO_ON:
             await errand.take()
     except BaseException as error:
-        if state == around_errand.TO_BEGIN:
+        if state == TO_BEGIN:
             errand.gone = True
             _leave(errand, worker)
             raise
-        worker.given, state = outcome.Error(error), around_errand.CANCELLED
-    if state in {around_errand.TO_BEGIN, around_errand.TO_GO_ON}:
-        worker.given = None
-    await _drive(errand, worker, throws=state == around_errand.CANCELLED)
+        worker.given, state = outcome.Error(error), CANCELLED
+    if state in {TO_BEGIN, TO_GO_ON}:
+        worker.given, errand.result = errand.result, None
+    await _drive(errand, worker, throws=state == CANCELLED)
 
 
 async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> None:
     """Run the coroutine here until it is parked, or over."""
     cancelled: BaseException | None = None
     while True:
-        errand.state = around_errand.RUNS
+        errand.state = RUNS
         value: Any
         value, worker.given = worker.given, None
         try:
             coroutine = errand.coroutine or errand.start()
             trap = coroutine.throw(value.error) if throws else coroutine.send(value)
         except StopIteration as stop:
-            errand.accept(stop.value)
+            errand.judge(stop.value)
             break
         except BaseException as error:  # noqa: BLE001 - it is judged
             cancelled, rest = split_cancelled(error)
@@ -81,15 +94,19 @@ async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> Non
                 errand.blame(rest)
             del rest
             break
-        if trap is around_errand.HERE:
+        if trap is HERE:
             return
-        errand.state = around_errand.WAITS
+        errand.state = WAITS
         _begin_deadline(errand, worker)
         worker.given, throws = await pass_on(trap), False
     value = coroutine = None
     if cancelled is not None:
         errand.gone = not _is_answered_all_the_same(errand, worker)
+    if errand.delayed is not None:  # somebody else's task waits in `forward`
+        end_elsewhere(errand)
     errand.end()
+    if errand.holds:
+        errand.leave()
     errand.around.errands.one_done(worker)
     errand.tell()
     if cancelled is not None:
@@ -104,7 +121,7 @@ def _leave(errand: "AroundErrand", worker: Worker) -> None:
     if errand.around.is_bounded:
         give_back(errand)
     errand.leave()
-    errand.state = around_errand.OVER
+    errand.state = OVER
     errand.worker = errand.context.parking = None
     errand.around.errands.one_done(worker)
     errand.tell()
@@ -140,7 +157,7 @@ def keep_frame(errand: "AroundErrand") -> None:
 # --- `forward`, when it goes wrong or is called in another task
 
 
-def misused(errand: "AroundErrand", message: Any) -> InterceptorError:
+def misused(errand: "Forwarding", message: Any) -> InterceptorError:
     """What is wrong with a call of it."""
     if errand.forwarded:
         return InterceptorError(f"{errand.at}: forward is called again, or after the answer")
@@ -148,7 +165,7 @@ def misused(errand: "AroundErrand", message: Any) -> InterceptorError:
     return InterceptorError(f"{errand.at}: forwards {found}, want {want}")
 
 
-def say(errand: "AroundErrand", message: Any, error: Exception) -> Any:
+def say(errand: "Forwarding", message: Any, error: Exception) -> Any:
     """The error of what is further in, as an answer."""
     failures, route = errand.around.failures, errand.around.route
     request = errand.context.request
@@ -156,7 +173,7 @@ def say(errand: "AroundErrand", message: Any, error: Exception) -> Any:
     return failures.answer(request, route, message, code, text)
 
 
-async def wait_elsewhere(errand: "AroundErrand", delayed: Delayed, *, again: bool) -> Any:
+async def wait_elsewhere(errand: "Forwarding", delayed: Delayed, *, again: bool) -> Any:
     """What a Delayed ends with, for a task that the interceptor has started."""
     errand.waiter = trio.lowlevel.current_task()
     errand.park(delayed, again=again)
@@ -171,15 +188,15 @@ async def wait_elsewhere(errand: "AroundErrand", delayed: Delayed, *, again: boo
 
         await trio.lowlevel.wait_task_rescheduled(abort)
     answer, errand.result = errand.result, None
-    if answer is None:  # its peer has left
-        await trio.lowlevel.checkpoint_if_cancelled()
-    elif type(answer) is InterceptorError:
+    if type(answer) is InterceptorError:
         raise answer
+    if answer is None or answer is LEFT:
+        return LEFT
     await errand.take()  # not earlier: many are woken at once, and run one after the other
     return answer
 
 
-def end_elsewhere(errand: "AroundErrand") -> None:
+def end_elsewhere(errand: "Forwarding") -> None:
     """The request is answered: nobody needs to wait any more."""
     waiter = errand.waiter
     errand.forget()
@@ -188,10 +205,37 @@ def end_elsewhere(errand: "AroundErrand") -> None:
         trio.lowlevel.reschedule(waiter)
 
 
-# --- deadline and limit
+# --- frame, deadline and limit
 
 
-async def enter(errand: "AroundErrand") -> None:
+def set_out(errand: "Forwarding") -> None:
+    """It forwards: the handler has its request, and what follows is not its own time."""
+    if errand.frame is not None:
+        errand.context.request.frame, errand.frame = errand.frame, None
+    if errand.around.is_bounded:
+        errand.is_inside = True
+        give_back(errand)
+
+
+def is_full(one: Interception) -> bool:
+    """Whether those who begin now have to wait."""
+    return one.limiter is not None and one.limiter.available_tokens <= 0
+
+
+def enter_now(errand: "AroundErrand") -> None:
+    """Be one of those who run: it is not full."""
+    limiter = errand.around.one.limiter
+    if limiter is not None:
+        limiter.acquire_on_behalf_of_nowait(errand)
+
+
+async def come_back(errand: "Forwarding") -> None:
+    """`forward` has its answer: what follows is the interceptor's own time."""
+    await enter(errand)
+    errand.is_inside = False
+
+
+async def enter(errand: "Forwarding") -> None:
     """Be one of those who run at once; who waits for that is parked."""
     limiter = errand.around.one.limiter
     if limiter is None:
@@ -202,7 +246,7 @@ async def enter(errand: "AroundErrand") -> None:
         await errand.parked(limiter.acquire_on_behalf_of, errand, deadline=_NEVER)
 
 
-def give_back(errand: "AroundErrand") -> None:
+def give_back(errand: "Forwarding") -> None:
     """What follows is not the interceptor's own time."""
     limiter, worker = errand.around.one.limiter, errand.worker
     if limiter is not None and errand in limiter.statistics().borrowers:
@@ -214,7 +258,8 @@ def give_back(errand: "AroundErrand") -> None:
 
 def _begin_deadline(errand: "AroundErrand", worker: Worker) -> None:
     """It waits: from here on its own time counts, unless it is in `forward`."""
-    if errand.around.one.deadline_s is None or errand.began == around_errand.NOT_NOW:
+    if errand.around.one.deadline_s is None or errand.is_inside:
         return
     if worker.scope.deadline == _NEVER:
-        worker.scope.deadline = trio.current_time() + errand.left_s
+        left_s = errand.around.one.deadline_s if errand.left_s is None else errand.left_s
+        worker.scope.deadline = trio.current_time() + left_s

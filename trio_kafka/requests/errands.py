@@ -43,9 +43,13 @@ class Group(Protocol):
 class Errand(Protocol):
     """One request in the hands of an interceptor."""
 
-    def registered(self, delayed: Delayed, finish: Callable[[Any], None]) -> bool:
-        """It stands in this Delayed, whose end is told to `finish`. False: it is to be begun, in
-        its task.
+    @property
+    def is_parked(self) -> bool:
+        """It waits for others."""
+
+    def registered(self, finish: Callable[[Any], None]) -> bool:
+        """It stands in a Delayed, whose end is told to `finish`. False: it is to be begun, in its
+        task.
         """
 
     async def run(self, worker: "Worker") -> None:
@@ -59,16 +63,17 @@ class Errand(Protocol):
 
 
 class Worker(Lender):
-    """One of the tasks; `errand`: what it has in hand."""
+    """One of the tasks; `errand`: what it has in hand. surplus: it is not kept for the next."""
 
-    __slots__ = ("_spare", "errand", "scope", "used")
+    __slots__ = ("_spare", "errand", "scope", "surplus", "used")
 
-    def __init__(self, spare: "list[Worker]", errand: Errand) -> None:
+    def __init__(self, spare: "list[Worker]", errand: Errand, *, surplus: bool) -> None:
         super().__init__(self._cancelled)
         self._spare = spare
         self.errand: Errand | None = errand
+        self.surplus = surplus
         self.scope: trio.CancelScope
-        self.used = False  # the scope
+        self.used = surplus  # the scope: it has to wake before the next errand
 
     def wake_up(self) -> None:
         """Without an errand: raises what cancels it; or there are too many."""
@@ -92,7 +97,8 @@ class Worker(Lender):
 class Errands:
     """Of a group of handlers; implements `purgatory.Keeper` and `parking.Places`.
 
-    by_hand: whether errands may run without their tasks. parked: how many wait for others.
+    by_hand: whether errands may run without their tasks. lendable: the tasks that sleep, for
+    errands that begin so.
     """
 
     name: Final = "Interceptors"
@@ -105,30 +111,17 @@ class Errands:
         self.complete = group.complete
         self.all_of = group.all_of
         self.by_hand = KNOWN
-        self.parked = 0
         self._spare: list[Worker] = []
-        self._working = self._started = self._done = self._most = 0
+        self.lendable = self._spare if KNOWN else []
+        self._workers: set[Worker] = set()
+        self._to_begin = self._started = self._done = self._most = 0
         node.add("interceptor-tasks", "part", self._figures)
-
-    # --- by hand
-
-    def borrow(self, errand: Errand) -> Worker | None:
-        """A task that sleeps, for an errand that begins; None if there is none, or no token."""
-        if not (self._spare and self.by_hand and self.limiter.free > 0):
-            return None
-        worker = self._spare.pop()
-        worker.errand = errand
-        self._working += 1
-        if self._working > self._most:  # noqa: PLR1730 - max() costs more
-            self._most = self._working
-        return worker
 
     def give_back(self, worker: Worker) -> None:
         """The errand is over, and its task has slept all the time."""
         worker.errand = None
-        self._working -= 1
         self._done += 1
-        if worker.used or len(self._spare) >= SPARE:
+        if worker.used:
             worker.wake()
         else:
             self._spare.append(worker)
@@ -136,7 +129,6 @@ class Errands:
     def one_done(self, worker: Worker) -> None:
         """The errand is over, in its task."""
         worker.errand = None
-        self._working -= 1
         self._done += 1
 
     # --- as a keeper of what is delayed
@@ -150,7 +142,7 @@ class Errands:
         """An errand, begun or not. finish: as a purgatory's."""
         del lane
         errand: Any = delayed.keys[0]
-        if not errand.registered(delayed, finish):
+        if not errand.registered(finish):
             self._begin_in_task(errand)
 
     def look(self, delayed: Delayed) -> None:
@@ -164,49 +156,57 @@ class Errands:
     # --- as those who have places
 
     def one_parked(self) -> None:
-        self.parked += 1
+        """Nobody takes the place of a task that has no token."""
 
     def one_returned(self) -> None:
-        self.parked -= 1
+        """See `one_parked`."""
 
     # --- tasks
 
     def _begin_in_task(self, errand: Errand) -> None:
-        self._working += 1
-        self._most = max(self._most, self._working)
         if self._spare:
             worker = self._spare.pop()
             worker.errand = errand
             worker.wake()
         else:
+            self._to_begin += 1
+            self._most = max(self._most, len(self._workers) + self._to_begin)
             self._started += 1
             name = f"{self._task_name}-{self._started - 1}"
             self._group.nursery.start_soon(self._work, errand, name=name)
 
     async def _work(self, errand: Errand) -> None:
         """Errand after errand; of each what needs a task."""
-        worker = Worker(self._spare, errand)
+        worker = Worker(self._spare, errand, surplus=len(self._workers) >= SPARE)
         del errand  # nothing of an errand that is over is held
-        while True:
-            with trio.CancelScope() as worker.scope:
-                worker.used = False
-                while worker.errand is not None or not worker.scope.cancel_called:
-                    if worker.errand is not None:
-                        await worker.errand.run(worker)
-                    else:
-                        worker.wake_up()
-                    if worker.errand is None:
-                        if worker.scope.cancel_called:
-                            break
-                        if len(self._spare) >= SPARE:
-                            return
-                        self._spare.append(worker)
-                    await worker.sleep()
+        self._to_begin -= 1
+        self._workers.add(worker)
+        try:
+            while not (worker.surplus and worker.errand is None):
+                await self._work_in_scope(worker)
+        finally:
+            self._workers.remove(worker)
+
+    async def _work_in_scope(self, worker: Worker) -> None:
+        """As long as nobody cancels the scope."""
+        with trio.CancelScope() as worker.scope:
+            worker.used = worker.surplus
+            while worker.errand is not None or not worker.scope.cancel_called:
+                if worker.errand is not None:
+                    await worker.errand.run(worker)
+                else:
+                    worker.wake_up()
+                if worker.errand is None:
+                    if worker.surplus or worker.scope.cancel_called:
+                        return
+                    self._spare.append(worker)
+                await worker.sleep()
 
     def _figures(self) -> Figures:
+        errands = [worker.errand for worker in self._workers if worker.errand is not None]
         return {
-            "working": self._working,
-            "parked": self.parked,
+            "working": len(errands) + self._to_begin,
+            "parked": sum(errand.is_parked for errand in errands),
             "spare": len(self._spare),
             "capacity": SPARE,
             "high_water": self._most,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from trio_kafka.purgatory import NO_ANSWER, Delayed
+from trio_kafka.purgatory import NO_ANSWER, Delayed, Keeper, Purgatory
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import Failures, check_answer, tell_late
@@ -104,7 +104,11 @@ class Link:
         if kind is self._response and Lazily.made == lazy:
             return self._show(message, context, answer, self._afters)
         if kind is Delayed:
-            answer.try_complete = partial(self._complete, message, context, answer.try_complete)
+            if type(answer.purgatory) is Purgatory:
+                seen = partial(self._complete, message, context, answer.try_complete)
+                answer.try_complete = seen
+            else:
+                answer.purgatory = _Outside(self, message, context, answer.purgatory)
         elif kind is Encoded and len(answer.body) <= LARGE:
             answer = whole(opened(self._route, answer))
             return self._show(message, context, answer, self._afters)
@@ -137,6 +141,17 @@ class Link:
         except Exception as error:  # noqa: BLE001 - it is judged
             answer = self.say(message, context, error)
         return None if answer is None else self.leave(message, context, answer, made)
+
+    def told(self, message: Any, context: Context, answer: Any) -> Any:
+        """As `leave`, of what an errand further in has ended with: an exception may be one."""
+        if answer is None or answer is NO_ANSWER:
+            return answer
+        try:
+            if isinstance(answer, Exception):
+                answer = self.say(message, context, answer)
+            return self.leave(message, context, answer, Lazily.made)
+        except Exception as error:  # noqa: BLE001 - whoever waits for the answer is told
+            return error
 
     def shown(
         self,
@@ -255,3 +270,41 @@ class Link:
 def _afters_of(layers: Sequence[Interception]) -> Afters:
     """Those that see an answer from within, innermost first."""
     return tuple((one, one.function) for one in reversed(layers) if one.kind != BEFORE)
+
+
+class _Outside:
+    """Of an errand whose answer is to be seen: the keeper of what it delays; see
+    `purgatory.Keeper`.
+    """
+
+    __slots__ = ("_context", "_finish", "_keeper", "_link", "_message")
+
+    def __init__(self, link: Link, message: Any, context: Context, keeper: Keeper) -> None:
+        self._link = link
+        self._message = message
+        self._context = context
+        self._keeper = keeper
+        self._finish: Callable[[Any], None]
+
+    @property
+    def name(self) -> str:
+        return self._keeper.name
+
+    def watch(
+        self,
+        delayed: Delayed,
+        lane: Callable[[Delayed], None],
+        finish: Callable[[Any], None],
+    ) -> None:
+        self._finish = finish
+        delayed.purgatory = self._keeper
+        self._keeper.watch(delayed, lane, self._complete)
+
+    def look(self, delayed: Delayed) -> None:
+        self._keeper.look(delayed)
+
+    def drop(self, delayed: Delayed) -> None:
+        self._keeper.drop(delayed)
+
+    def _complete(self, answer: Any) -> None:
+        self._finish(self._link.told(self._message, self._context, answer))

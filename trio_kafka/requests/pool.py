@@ -294,6 +294,7 @@ class HandlerGroup:
     def _watch(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
         connection = request.connection
         if connection.left or connection.closed:  # the edge will not come again: nobody to answer
+            delayed.purgatory.drop(delayed)
             request.respond(None)
             return
         request.stamps.handled = self.elapsed()

@@ -41,11 +41,11 @@ class Lender:
         not asked while somebody runs as the task.
     """
 
-    __slots__ = ("_abort", "_context", "_lent", "given", "missed", "task")
+    __slots__ = ("_abort", "_lent", "_run", "given", "missed", "task")
 
     def __init__(self, abort: AbortFunction) -> None:
         self.task = trio.lowlevel.current_task()
-        self._context = self.task.context
+        self._run: Any = self.task.context.run
         self._abort = abort
         self._lent = self.missed = False
         self.given: outcome.Outcome[Any] | None = None
@@ -60,15 +60,14 @@ class Lender:
 
     def run(self, step: Callable[[Any], T], value: Any) -> T:
         """step(value) as this task, which sleeps. `settle` afterwards, if it goes on sleeping."""
-        runs = _RUNS
-        before = runs.task
-        runs.task = self.task
+        before = _RUNS.task
+        _RUNS.task = self.task
         self._lent = True
         try:
-            return self._context.run(step, value)
+            return self._run(step, value)  # type: ignore[no-any-return]  # as the step gave it
         finally:
             self._lent = False
-            runs.task = before
+            _RUNS.task = before
 
     def wake(self) -> None:
         """Let the task itself go on."""

@@ -1,0 +1,259 @@
+"""`forward` of one errand: what lies further in is asked, and what it delays is waited for.
+
+What is delayed while whoever has the request starts the errand is given to that one, with the
+errand as its keeper: it is registered once, in the purgatory of whoever delays it, and the errand
+is told of its end first. Later the errand registers by itself what it waits for.
+
+All of this is on the way of each request: what only some need stands in other functions, and in
+attributes that an errand has in its dict, if at all.
+"""
+
+from collections.abc import Callable
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from trio_kafka.errors import InvariantError, ProtocolError
+from trio_kafka.purgatory import NO_ANSWER, Delayed, Keeper
+from trio_kafka.requests import around_task
+from trio_kafka.requests.around_state import HERE, LEFT, PARKED, RUNS, STARTS, TO_GO_ON
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.errands import Worker
+from trio_kafka.requests.interceptors import InterceptorError
+from trio_kafka.requests.opening import opened
+from trio_kafka.requests.parking import Parking
+from trio_kafka.requests.replies import Encoded
+from trio_kafka.requests.slices import LARGE, Lazily
+from trio_kafka.steps import whole
+from trio_kafka.world.lending import pass_on
+
+if TYPE_CHECKING:
+    from trio_kafka.requests.around import Around
+
+
+# Of what is further in, what no answer says.
+_NOT_SAID: Final = (InvariantError, ProtocolError, InterceptorError)
+
+
+class Forwarding(Parking):
+    """The half of an errand that is further in; implements `purgatory.Keeper`."""
+
+    __slots__ = (
+        "__dict__",
+        "around",
+        "began",
+        "context",
+        "coroutine",
+        "delayed",
+        "finish",
+        "forwarded",
+        "inner_answer",
+        "inside_s",
+        "keeper",
+        "message",
+        "state",
+        "worker",
+    )
+
+    around: "Around"
+    began: float
+    context: Context
+    coroutine: Any
+    delayed: Delayed | None  # what is waited for in `forward`
+    finish: Callable[[Any], None] | None  # who is told of the answer, if somebody waits for it
+    forwarded: bool
+    inner_answer: Any  # what `forward` gave
+    keeper: Keeper  # of `delayed`: a purgatory, or an errand further in
+    message: Any
+    inside_s: float  # in `forward`
+    state: int
+    worker: Worker | None
+
+    error: Exception | None = None  # what becomes of the request instead of an answer
+    frame: memoryview | None = None  # of the request, kept for the handler
+    is_inside = False  # of one with a deadline: in `forward`
+    left_s: float | None = None  # of its deadline, if it has waited
+    result: Any = None  # of `delayed`, for a task that is woken
+    waiter: trio.lowlevel.Task | None = None  # for `delayed`, if not its own task
+
+    @property
+    def at(self) -> str:
+        """What is told of whoever waits for it."""
+        one = self.around.one
+        return f"{one.owner.name} {one.where(self.around.route.api.name)}"
+
+    def go_on(self, coroutine: Any, value: object) -> None:
+        """Run its coroutine by hand to its next wait, or its end; `value` is sent."""
+        raise NotImplementedError
+
+    def leave_request(self) -> None:
+        """Nobody is there for an answer."""
+        raise NotImplementedError
+
+    async def forward(self, message: Any) -> Any:
+        """The answer from further in; see `requests.around`."""
+        around = self.around
+        if self.forwarded or type(message) is not around.request:
+            raise around_task.misused(self, message)
+        self.forwarded = True
+        began = around.elapsed()
+        if around.is_bounded or self.state != STARTS:
+            around_task.set_out(self)
+        again, made = around.inner_waits, Lazily.made
+        try:
+            inner = around.inner(message, self.context)
+            answer = await inner if again else inner
+            if type(answer) is Delayed and self.state == STARTS:
+                self.state, self.delayed = PARKED, answer
+                self.keeper, answer.purgatory = answer.purgatory, self
+                answer = await pass_on(HERE)
+            if type(answer) is not around.response or Lazily.made != made:
+                answer = await self._opened(answer, made, again=again)
+        except BaseException as error:
+            answer = None  # or it would hold itself, by this frame
+            self.inside_s = around.elapsed() - began
+            if isinstance(error, InvariantError | ProtocolError):
+                self.keep(error)
+            if not isinstance(error, Exception) or isinstance(error, _NOT_SAID):
+                raise
+            answer = around_task.say(self, message, error)
+        self.inner_answer = answer
+        if around.is_bounded:
+            await around_task.come_back(self)
+        self.context.parking = self  # one further in had it meanwhile
+        self.inside_s = around.elapsed() - began
+        return answer
+
+    async def _opened(self, answer: Any, made: int, *, again: bool) -> Any:
+        """The message, of whatever there is. Raises what is further in has raised later.
+
+        made: `Lazily.made` before. again: others may have run since then.
+        """
+        around = self.around
+        if type(answer) is GeneratorType:
+            answer, again = await around.errands.all_of(answer), True
+        if type(answer) is Delayed:
+            answer = await self._waited_for(answer, again=again)
+        if answer is LEFT:
+            await trio.lowlevel.checkpoint_if_cancelled()
+            return None
+        if type(answer) is GeneratorType:
+            answer = await around.errands.all_of(answer)
+        if isinstance(answer, Exception):
+            raise answer
+        if answer is None or answer is NO_ANSWER:
+            return None
+        if type(answer) is Encoded and len(answer.body) <= LARGE:
+            return whole(opened(around.route, answer))
+        if type(answer) is Encoded or Lazily.made != made:
+            return await around.errands.all_of(opened(around.route, answer))
+        return answer
+
+    async def _waited_for(self, delayed: Delayed, *, again: bool) -> Any:
+        """What a Delayed ends with, an exception or LEFT, too."""
+        if self.state != RUNS:
+            return await around_task.wait_elsewhere(self, delayed, again=again)
+        self.park(delayed, again=again)
+        return LEFT if self.delayed is None else await pass_on(HERE)
+
+    def keep(self, error: Exception) -> None:
+        """This is what becomes of the request, whatever the interceptor makes of it."""
+        error.__traceback__ = error.__context__ = error.__cause__ = None  # they hold this
+        self.error = error
+
+    # --- the keeper of what whoever has the request was given
+
+    def watch(
+        self,
+        delayed: Delayed,
+        lane: Callable[[Delayed], None],
+        finish: Callable[[Any], None],
+    ) -> None:
+        """Have it registered where it waits; its end is told to this errand first."""
+        self.finish = finish
+        keeper = delayed.purgatory = self.keeper
+        keeper.watch(delayed, lane, self.answered)
+
+    def look(self, delayed: Delayed) -> None:
+        """It has not been registered yet."""
+        self.keeper.look(delayed)
+
+    def drop(self, delayed: Delayed) -> None:
+        """Nobody is there for an answer."""
+        del delayed
+        self.leave_request()
+
+    def answered(self, answer: Any) -> None:
+        """What was registered for it has ended; None: it was dropped."""
+        if answer is None or self.state != PARKED or self.around.limiter.free <= 0:
+            self.complete(answer)
+        else:
+            self.delayed, self.state = None, RUNS
+            self.go_on(self.coroutine, answer)
+
+    # --- what it waits for
+
+    def park(self, delayed: Delayed, *, again: bool) -> None:
+        """Wait for it without a place. again: it may have changed meanwhile."""
+        errands, request = self.around.errands, self._request
+        connection = request.connection
+        if connection.left or connection.closed:  # the edge will not come again: nobody to answer
+            self._cancel()
+            delayed.purgatory.drop(delayed)
+            return
+        self.delayed, self.keeper = delayed, delayed.purgatory
+        if self.waiter is None:
+            self.state = PARKED
+        stamps = request.stamps
+        stamps.handled = stamps.handled or errands.elapsed()
+        delayed.since = trio.current_time()
+        connection.parked = self.leave_request
+        connection.request, request.waits_for = request, delayed
+        request.give_back()
+        if self.holds:
+            self.leave()
+        self.keeper.watch(delayed, errands.complete, self.complete)
+        if again:
+            delayed.marked()
+
+    def complete(self, answer: Any) -> None:
+        """What is waited for has ended. None: it was dropped, or is to be, as the peer left."""
+        delayed = self.delayed
+        if delayed is None:
+            return
+        if answer is None:
+            self._cancel()  # which calls `forget`, unless the coroutine is shielded
+            if self.delayed is None:
+                return
+        waiter, worker = self.waiter, self.worker
+        self.unpark()
+        if answer is None:
+            self.keeper.drop(delayed)
+            answer = LEFT
+        if waiter is not None:
+            self.result = answer
+            trio.lowlevel.reschedule(waiter)
+        elif self.around.errands.by_hand and self.around.limiter.free > 0:
+            self.state = RUNS
+            self.go_on(self.coroutine, answer)
+        elif worker is not None:
+            self.state, self.result = TO_GO_ON, answer
+            worker.wake()
+
+    def forget(self) -> None:
+        """What is waited for is of no use any more."""
+        delayed = self.delayed
+        if delayed is not None:
+            self.unpark()
+            self.keeper.drop(delayed)
+
+    def unpark(self) -> None:
+        """It is not waited for any more."""
+        self.delayed = self.waiter = None
+        self.is_not_parked()
+
+    def is_not_parked(self) -> None:
+        """Its request waits for nobody."""
+        request = self._request
+        request.connection.parked = request.waits_for = None
