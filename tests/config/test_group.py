@@ -13,6 +13,7 @@ from trio_kafka.config.group import (
     validate_group_configs,
 )
 from trio_kafka.config.load import broker_config
+from trio_kafka.config.setting import Update
 from trio_kafka.errors import ErrorCode, KafkaError
 
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
@@ -36,6 +37,7 @@ def test_a_setting_is_what_kafka_says(name: str) -> None:
     assert setting.kind.name.lower() == fact["type"]
     assert setting.show(setting.default) == fact["default"]
     assert setting.internal == fact.get("internal", False)
+    assert (setting.update, setting.high, setting.synonyms) == (Update.READ_ONLY, None, ())
     assert [one for one, _ in setting.server] == ([fact["server"]] if "server" in fact else [])
     if setting.low is not None:
         assert fact["valid"] == f"[{setting.low},...]"

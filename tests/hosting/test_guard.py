@@ -14,6 +14,7 @@ from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.life import State
 from trio_kafka.plugin import Context, Delayed, KafkaError, Purgatory, api, plugin
 from trio_kafka.purgatory import Timers
+from trio_kafka.testing import asgi
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 
@@ -183,3 +184,29 @@ async def test_an_answer_in_steps_is_in_hand_until_its_last(autojump_clock: Mock
         assert (good.text, bad.error_message) == ("stepped", "bad")
         assert set(seen) == {1}
         assert plugins[0].current.in_hand.count == 0
+
+
+async def test_a_request_of_an_app_is_in_hand_until_it_is_answered(
+    autojump_clock: MockClock,
+) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await trio.sleep(1)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    @plugin("one")
+    @asynccontextmanager
+    async def one(context: Any) -> AsyncIterator[None]:
+        context.mount("/one", app)
+        yield
+
+    async with served_broker(simulated_world(), plugins=[one]) as served:
+        host = served.broker.plugins
+        mount, generation = host.site.mounts.find("/one"), host.find("one").current
+        assert mount is not None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(asgi.ask, mount.app, "GET", "/one")
+            await trio.sleep(0.5)
+            assert generation.in_hand.count == 1
+
+        assert generation.in_hand.count == 0

@@ -12,7 +12,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.hosting.packages import GREETER, WAIT_AT_IMPORT, Gate, change, write_greeter
+from tests.hosting.packages import GREETER, WAIT_AT_IMPORT, Gate, change, write, write_greeter
 from trio_kafka.broker import Broker
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.life import State
@@ -76,6 +76,33 @@ async def test_the_old_generation_is_gone(autojump_clock: MockClock, site: Path)
         assert private_names() & names == set()
         assert len(private_names()) == 3
         assert hosted.past == []
+
+    assert private_names() == set()
+
+
+SECOND = """
+    @plugin("second")
+    @asynccontextmanager
+    async def second(context: PluginContext[None]) -> AsyncIterator[None]:
+        yield
+"""
+
+
+async def test_modules_go_with_the_last_plugin_of_theirs(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    files = {"greeter/serving.py": GREETER + SECOND}
+    write(site, "greeter", files, {"both": "greeter.serving"})
+    async with served_broker(simulated_world(), plugins=None) as served:
+        first = private_names()
+        await served.broker.plugins.reload("greeter")
+        reloaded = private_names() - first
+
+        await served.broker.plugins.reload("greeter")
+        await wait_past(served.broker)
+
+        assert first <= private_names()  # those of the other plugin
+        assert private_names() & reloaded == set()
 
     assert private_names() == set()
 

@@ -7,8 +7,11 @@ from tests.replication.kit import (
     batch,
     names,
     open_cluster,
+    park,
     refused,
+    serve,
     state,
+    want,
 )
 from trio_kafka.config.topic import topic_config
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -16,6 +19,7 @@ from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ResourceType
 from trio_kafka.model import TopicId
 from trio_kafka.replication.append import append
+from trio_kafka.replication.fetch import FetchLimits
 
 
 async def test_a_topic_that_comes_has_logs_that_take_appends(world) -> None:
@@ -82,6 +86,25 @@ async def test_settings_reach_log_and_partition_while_they_run(world) -> None:
     with pytest.raises(KafkaError, match="MESSAGE_TOO_LARGE"):
         append(t, batch(), acks=1)
     append(u, batch(), acks=1)
+
+
+async def test_who_waits_is_woken_by_what_new_settings_let_be_committed(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1, replicas=(1, 2))})
+    cluster.configure("t", min_insync_replicas="2")
+    partition = cluster.replicas.partition("t", 0)
+    append(partition, batch(), acks=1)
+    delayed = cluster.replicas.begin_fetch(
+        {(cluster.topic_id("t"), 0): want()}, FetchLimits(), lambda answer: answer, max_wait_s=5.0
+    )
+    done = park(delayed)
+
+    cluster.configure("t", min_insync_replicas="1")
+    serve()
+
+    ((_, part),) = done[0].parts
+    assert part.range is not None
+    done[0].release()
 
 
 async def test_a_large_topic_comes_and_goes_one_log_at_a_time(world) -> None:
