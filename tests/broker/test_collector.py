@@ -2,7 +2,16 @@ import gc
 
 import pytest
 
-from trio_kafka.broker.collector import FREEZES, LONG_S, LOOKS, Collector, long_lived_frozen
+from trio_kafka.broker.collector import (
+    LONG_S,
+    LOOKS,
+    SPARE,
+    SPARE_SHARE,
+    THAW_OBJECT_S,
+    THAW_S,
+    Collector,
+    long_lived_frozen,
+)
 
 OLDEST = {"generation": 2}
 
@@ -37,16 +46,65 @@ def test_short_looks_and_young_generations_freeze_nothing(took_s: float, generat
     assert gc.get_freeze_count() == 0
 
 
-def test_after_many_times_all_are_looked_at_again() -> None:
-    collector = collector_with(LONG_S * 2)
-    for _ in range(FREEZES):
-        look(collector)
-    frozen = [gc.get_freeze_count() > 0]  # to ask is a walk over all of them
-    for _ in range(2):
-        look(collector)
-        frozen.append(gc.get_freeze_count() > 0)
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
 
-    assert frozen == [True, False, True]
+    def elapsed(self) -> float:
+        return self.now
+
+
+def cycles(count: int) -> list[list[object]]:
+    made: list[list[object]] = []
+    for _ in range(count):
+        cycle: list[object] = []
+        cycle.append(cycle)
+        made.append(cycle)
+    return made
+
+
+def test_what_has_grown_is_looked_at_again_but_not_at_once() -> None:
+    clock = Clock()
+    with long_lived_frozen(clock.elapsed) as collector:
+        gc.disable()
+        try:
+            kept = cycles(int(gc.get_freeze_count() * SPARE_SHARE) + SPARE + 1000)
+            collector.freeze()
+            clock.now += THAW_S - 1
+            collector.freeze()
+            assert (collector.freezes, collector.thaws) == (3, 0)
+
+            clock.now += gc.get_freeze_count() * THAW_OBJECT_S + 1
+            kept += cycles(10)
+            collector.freeze()
+            assert (collector.freezes, collector.thaws) == (3, 1)
+            assert gc.get_freeze_count() == 0
+            collector.freeze()  # the look at everything is over
+            assert gc.get_freeze_count() > len(kept)
+
+            clock.now += gc.get_freeze_count() * THAW_OBJECT_S + THAW_S
+            collector.freeze()  # nothing more has come since
+            assert (collector.freezes, collector.thaws) == (5, 1)
+        finally:
+            gc.enable()
+
+
+def test_garbage_that_was_frozen_is_bounded() -> None:
+    """As generations of a plugin: each is frozen while it lives, and is a cycle when it goes."""
+    clock, most, each = Clock(), 0, 5_000
+    with long_lived_frozen(clock.elapsed) as collector:
+        first = gc.get_freeze_count()
+        for _ in range(40):
+            generation = cycles(each)
+            gc.collect()
+            collector.freeze()
+            del generation
+            most = max(most, gc.get_freeze_count())
+            clock.now += THAW_S + most * THAW_OBJECT_S
+        assert collector.thaws > 1
+
+    assert most - first < first * SPARE_SHARE + SPARE + 2 * each
+    assert first * SPARE_SHARE + SPARE + 2 * each < 40 * each  # of what came, for the test's worth
 
 
 def test_a_block_has_its_objects_frozen_and_the_collector_is_as_before() -> None:
@@ -99,4 +157,5 @@ def test_the_tree_shows_looks_and_what_was_garbage() -> None:
         "looks": 1,
         "collected": 5,
         "freezes": 1,
+        "thaws": 0,
     }
