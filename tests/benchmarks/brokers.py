@@ -45,12 +45,14 @@ COMMANDS: Final[Mapping[str, Command]] = {
 
 @frozen
 class Broker:
-    """A broker that answers; `start` starts another one of its kind, where that is known."""
+    """A broker that answers; `start` starts another one of its kind, where that is known: with a
+    directory, and settings beside its own.
+    """
 
     name: str
     address: Address
     server: Server
-    start: Callable[[Path], AbstractContextManager[BrokerProcess]] | None = None
+    start: Callable[..., AbstractContextManager[BrokerProcess]] | None = None
 
     @property
     def bootstrap(self) -> str:
@@ -64,10 +66,9 @@ def started(name: str, directory: Path, *settings: str) -> Iterator[Broker]:
     settings: NAME=VALUE, beside those of all.
     """
 
-    def start(where: Path) -> AbstractContextManager[BrokerProcess]:
-        return broker_process(
-            where, *SETTINGS, *settings, command=COMMANDS[name], start_timeout_s=120
-        )
+    def start(where: Path, *more: str) -> AbstractContextManager[BrokerProcess]:
+        given = (*SETTINGS, *settings, *more)
+        return broker_process(where, *given, command=COMMANDS[name], start_timeout_s=120)
 
     with start(directory / name) as broker:
         yield Broker(name, broker.address, Server(broker.process.pid), start)

@@ -1,6 +1,7 @@
 """Starting on a data directory that is formatted: time and CPU to the first answer, memory then."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,13 +16,19 @@ from tests.benchmarks.server import Server
     times_other("CPU to first answer", must=0.2, aim=0.12),
     at_most("RSS", must=70, aim=50),
 )
-def start(target: Target) -> Figures:
+@row(
+    "start-without-http",
+    times_other("CPU to first answer", must=0.2, aim=0.12),
+    at_most("RSS", must=70, aim=50),
+    settings=("plugin.http.listeners=",),  # Apache Kafka has none, and passes over it
+)
+def start(target: Target, settings: Sequence[str] = ()) -> Figures:
     if target.broker.start is None:
         raise NotApplicableError("it runs already")
     with TemporaryDirectory(dir=target.directory) as directory:
-        with target.broker.start(Path(directory)):
+        with target.broker.start(Path(directory), *settings):
             pass  # formats
-        with target.broker.start(Path(directory)) as broker:
+        with target.broker.start(Path(directory), *settings) as broker:
             server = Server(broker.process.pid)
             cpu_s = server.cpu_s()
             time.sleep(1)  # what goes on after the first answer
