@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -190,13 +191,22 @@ def test_a_topic_has_its_partitions_and_settings_and_is_gone_afterwards(target: 
 
     with temporary_topic(bootstrap, 5, {"retention.bytes": "1"}) as topic:
         assert watermarks(bootstrap, topic, 4) == (0, 0)
-        assert partitions(target) == 5
+        assert comes_to(target, 5)
 
-    assert partitions(target) == 0
+    assert comes_to(target, 0)
+
+
+def comes_to(target: Target, wanted: int) -> bool:
+    """Topics of clients have so many partitions soon. A consumer has `__consumer_offsets` made,
+    whatever it does: that has partitions before it has shards.
+    """
+    end = time.monotonic() + 10
+    while (found := partitions(target)) != wanted and time.monotonic() < end:
+        time.sleep(0.02)
+    return found == wanted
 
 
 def partitions(target: Target) -> int:
-    """Of topics of clients: a consumer has `__consumer_offsets` made, whatever it does."""
     [replicas], [groups] = (
         [figures_of(row) for row in rows_of(target.broker.address, path)[:1]]
         for path in ("replica-manager", "group-coordinator")
