@@ -17,10 +17,12 @@ from tests.trio_kafka_builtin.mask.kit import (
     values_of,
 )
 from trio_kafka.errors import ErrorCode
+from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest, ReplicaState
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker, encode_marker
 from trio_kafka.replication.append import append_own
+from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.scripted_client import newest
 
 MASKED = {"ssn": "***", "name": "Ann"}
@@ -195,3 +197,37 @@ async def test_while_a_transaction_is_open_readers_of_what_is_committed_see_noth
         assert part.last_stable_offset == 4
         assert b"078-05" not in bytes(part.records)
         assert (await seen(1))[0] == [MASKED] * 3
+
+
+async def test_of_an_open_transaction_nothing_is_read_however_much_was_promised(
+    autojump_clock: MockClock,
+) -> None:
+    """Who stands further in may have made the answer longer: its size is no bound of what may be
+    seen.
+    """
+
+    def longer(request: Any, answer: Any, context: Context) -> None:
+        for part in parts_of(answer):
+            if part.records:
+                part.records.release()
+                part.records = memoryview(bytes(10_000))
+
+    async with masking() as served:
+        await served.create_topic("people")
+        partition = served.broker.replicas.partition("people", 0)
+        open_one = batch(
+            PERSON, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True
+        )
+        for data in (batch(PERSON), open_one, batch(PERSON)):
+            append_own(partition, memoryview(bytearray(data)), acks=1)
+        served.broker.parts.interceptors.add(
+            "after", FetchRequest, longer, order=1000, owner=Blamed()
+        )
+
+        async def seen(isolation_level: int) -> list[Any]:
+            request = fetch(served, "people", isolation_level=isolation_level)
+            (part,) = parts_of(await served.ask(request))
+            return [json.loads(one) for one in values_of(part)]
+
+        assert await seen(1) == [MASKED]
+        assert await seen(0) == [MASKED] * 3
