@@ -2,7 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 
-from trio_kafka.plugin import Context, api
+import trio
+
+from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.testing.planes import RunningPlane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
 
@@ -26,6 +29,27 @@ def waiting(
         del request
         await (context.parked(wait) if parked else wait())
         return WaitResponse(outcome=outcome)
+
+    return serve
+
+
+def delaying(
+    planes: list[RunningPlane], outcome: Callable[[bool], str | None]
+) -> Callable[..., Delayed]:
+    """A handler of WaitRequest that parks it in the purgatory of the first of these planes, under
+    the key "event". outcome: of whether the request has timed out; None: it waits on.
+    """
+
+    @api(WaitRequest)
+    def serve(request: WaitRequest, context: Context) -> Delayed:
+        del context
+
+        def try_complete(timed_out: bool) -> WaitResponse | None:
+            told = outcome(timed_out)
+            return None if told is None else WaitResponse(outcome=told)
+
+        deadline = trio.current_time() + request.timeout_ms / 1000
+        return Delayed(("event",), deadline, try_complete, purgatory=planes[0].purgatory)
 
     return serve
 

@@ -9,10 +9,10 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from tests.network.echoing import waiting
+from tests.network.echoing import delaying, waiting
 from trio_kafka.network import items
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane, until
@@ -256,19 +256,12 @@ async def test_what_is_delayed_is_answered_when_its_purgatory_closes_while_drain
 ) -> None:
     planes: list[RunningPlane] = []
 
-    @api(WaitRequest)
-    def wait(request: WaitRequest, context: Context) -> Delayed:
-        return Delayed(
-            ("x",),
-            float("inf"),
-            lambda timed_out: WaitResponse(outcome="end") if timed_out else None,
-            purgatory=planes[0].purgatory,
-        )
+    wait = delaying(planes, lambda timed_out: "end" if timed_out else None)
 
     world = simulated_world()
     async with asked_plane(world, [wait]) as (plane, client):
         planes.append(plane)
-        await client.send(request_frame(WaitRequest(1), 0))
+        await client.send(request_frame(WaitRequest(3_600_000), 0))
         await trio.sleep(1)
         plane.purgatory.close()
 

@@ -7,11 +7,11 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from tests.network.echoing import echo, echoes, numbers, waiting
+from tests.network.echoing import delaying, echo, echoes, numbers, waiting
 from trio_kafka.network import items
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.plugin import Context, Delayed, Encoded, api
+from trio_kafka.plugin import Context, Encoded, api
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane, until
 from trio_kafka.testing.requests import bare_request
@@ -402,14 +402,7 @@ async def test_a_parked_request_is_dropped_when_its_peer_leaves_and_never_after_
 ) -> None:
     planes: list[RunningPlane] = []
 
-    @api(WaitRequest)
-    def wait(request: WaitRequest, context: Context) -> Delayed:
-        return Delayed(
-            ("event",),
-            trio.current_time() + request.timeout_ms / 1000,
-            lambda timed_out: WaitResponse(outcome="time" if timed_out else "mark"),
-            purgatory=planes[0].purgatory,
-        )
+    wait = delaying(planes, lambda timed_out: "time" if timed_out else "mark")
 
     world = simulated_world()
     async with running_plane(world, [wait], threads=1) as plane:

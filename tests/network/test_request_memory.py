@@ -6,11 +6,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.network.echoing import delaying
 from trio_kafka.network import items
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.plugin import Context, api
 from trio_kafka.testing.planes import RunningPlane, running_plane, until
-from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest
 from trio_kafka.testing.scripted_client import ScriptedClient, connect, connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.memory import MemoryPool
@@ -175,14 +176,7 @@ async def test_a_request_that_is_parked_has_given_its_memory_back(
 ) -> None:
     planes: list[RunningPlane] = []
 
-    @api(WaitRequest)
-    def wait(request: WaitRequest, context: Context) -> Delayed:
-        return Delayed(
-            ("event",),
-            trio.current_time() + request.timeout_ms / 1000,
-            lambda timed_out: WaitResponse(outcome="time") if timed_out else None,
-            purgatory=planes[0].purgatory,
-        )
+    wait = delaying(planes, lambda timed_out: "time" if timed_out else None)
 
     world = simulated_world()
     async with running_plane(world, [echo, wait], memory=1) as plane:
