@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from trio_kafka.steps import Done, Steps, advance, sorted_in_steps, step, whole
+from trio_kafka.steps import Done, Steps, advance, in_slices, sorted_in_steps, step, whole
 
 
 def counting(to: int) -> Steps[str]:
@@ -72,3 +72,8 @@ def test_what_a_sample_says_nothing_of_is_parted_once_more() -> None:
     texts = [f"!{number}" if number % 125 == 0 else f"x{number}" for number in range(30_000)]
 
     assert len(list(sorted_in_steps(texts))) > 4 * 29
+
+
+def test_items_come_in_slices() -> None:
+    assert list(in_slices(range(7), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
+    assert list(in_slices([], 3)) == []

@@ -114,10 +114,10 @@ from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded, encoded_in_steps
 from trio_kafka.requests.seen import Seen, Which, look
-from trio_kafka.requests.slices import in_slices, lazily
+from trio_kafka.requests.slices import lazily
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC
 from trio_kafka.security.principal import NOBODY, Principal
-from trio_kafka.steps import Steps, sorted_in_steps, whole
+from trio_kafka.steps import Steps, in_slices, sorted_in_steps, whole
 
 __all__ = [
     "LED_ELSEWHERE",

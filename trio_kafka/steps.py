@@ -4,7 +4,7 @@ A step is short, some 10 µs to a millisecond; whoever drives steps looks at the
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from typing import Final, Generic, TypeVar
 
@@ -51,6 +51,13 @@ def whole(steps: Steps[T]) -> T:
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+def in_slices(items: Iterable[T], size: int = 100) -> Iterator[list[T]]:
+    """The items in lists of `size`: a step each, for what takes about 0.1 µs."""
+    rest = iter(items)
+    while slice_ := list(islice(rest, size)):
+        yield slice_
 
 
 def sorted_in_steps(texts: Iterable[str]) -> Steps[list[str]]:

@@ -16,7 +16,6 @@ from trio_kafka.requests.replies import encoded_in_steps
 from trio_kafka.requests.slices import (
     coarse,
     encode_in_steps,
-    in_slices,
     lazily,
 )
 from trio_kafka.steps import Done, Steps, advance
@@ -139,8 +138,3 @@ def test_what_is_made_lazily_is_made_when_it_is_walked() -> None:
     walk: Iterator[int] = iter(array)
     assert (next(walk), made) == (2, [1])
     assert list(array) == [2, 4, 6]
-
-
-def test_items_come_in_slices() -> None:
-    assert list(in_slices(range(7), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
-    assert list(in_slices([], 3)) == []

@@ -150,6 +150,7 @@ class ShardRuntime(Generic[M]):
             now_ms=self._now_ms,
             work=self._work,
             failed=lambda _shard: self._begin_anew(number),
+            elapsed=self._clock.elapsed,
         )
         self.shards[number], self._epochs[number] = shard, epoch
         self._nodes[number] = self._node.add(

@@ -29,11 +29,12 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timers
-from trio_kafka.steps import Steps, advance, whole
+from trio_kafka.steps import Steps, advance, in_slices, whole
 
 _logger: Final = get_logger(__name__)
 _QUEUED: Final = 10_000  # events that wait for their turn, of one shard
 _AT_ONCE: Final = 100  # records of one event that are written and replayed in one go: 2 ms
+_AT_ONCE_S: Final = 0.001  # of steps, before a task takes the rest
 
 
 class Machine(Protocol):
@@ -117,8 +118,11 @@ class Shard(Generic[M]):
         now_ms: Callable[[], int],
         work: "Callable[[Shard[M]], None]",
         failed: "Callable[[Shard[M]], None]",
+        elapsed: Callable[[], float] | None = None,
     ) -> None:
-        """work: have `go_on` called, in a task. failed: it must be loaded anew."""
+        """work: have `go_on` called, in a task. failed: it must be loaded anew. elapsed: seconds;
+        with it the steps of a request are taken at once as long as they are few.
+        """
         self.name = name
         self.machine = machine
         self.log = log
@@ -126,6 +130,7 @@ class Shard(Generic[M]):
         self._now_ms = now_ms
         self._work = work
         self._failed = failed
+        self._elapsed = elapsed
         self._moved = False  # the log has changed since `go_on` looked
         self._uncommitted: deque[tuple[Any, Effects]] = deque()
         self._waiting: dict[Waiting, None] = {}
@@ -155,6 +160,8 @@ class Shard(Generic[M]):
             ticket.answer = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "busy")
         if ticket.answer is NOT_YET:
             self._waiting[ticket] = None
+            if self._steps is not None and not self._turns and self._elapsed is not None:
+                self.go_on(self._elapsed, self._elapsed() + _AT_ONCE_S)
         return ticket
 
     def apply(self, change: Callable[[M, int], Effects | Steps[Effects]]) -> None:
@@ -209,10 +216,7 @@ class Shard(Generic[M]):
             effects = yield from steps
         except KafkaError as error:
             effects = Effects(answers=[(ticket, error.as_value())])
-        if len(effects.records) > _AT_ONCE:
-            yield from self._perform_in_steps(effects)
-        else:
-            self._perform(effects, self._now_ms())
+        yield from self._perform_in_steps(effects)
 
     @property
     def busy(self) -> bool:
@@ -250,7 +254,7 @@ class Shard(Generic[M]):
     def _perform(self, effects: Effects, now_ms: int) -> None:
         """At once, unless there is much to be done: then in steps."""
         records = effects.records
-        if len(records) > _AT_ONCE:
+        if len(records) > _AT_ONCE or len(effects.answers) > _AT_ONCE:
             steps = self._perform_in_steps(effects)
             if self._steps is None:
                 self._begin(steps)
@@ -286,35 +290,49 @@ class Shard(Generic[M]):
                 self.alarms.cancel(timer.key)
 
     def _perform_in_steps(self, effects: Effects) -> Steps[None]:
-        self._set_timers(effects.timers)
-        records = effects.records
-        try:
-            encoded = yield from self.log.encode(records, self._now_ms(), atomic=effects.atomic)
-            written = yield from self.log.write(encoded)
-        except KafkaError as error:
-            self._refuse(effects, error.as_value(), self._now_ms())
-            return
-        self._records += len(records)
-        if effects.replays:
-            for number, record in enumerate(records, 1):
-                self.machine.replay(record)
-                if not number % _AT_ONCE:
-                    yield
-        self._conclude(written, effects, self._now_ms())
+        for number, timers in enumerate(in_slices(effects.timers, _AT_ONCE)):
+            if number:
+                yield
+            self._set_timers(timers)
+        records, written = effects.records, None
+        if records:
+            try:
+                written = yield from self._write(records, atomic=effects.atomic)
+            except KafkaError as error:
+                self._refuse(effects, error.as_value(), self._now_ms())
+                return
+            self._records += len(records)
+            if effects.replays:
+                for number, record in enumerate(records, 1):
+                    self.machine.replay(record)
+                    if not number % _AT_ONCE:
+                        yield
+        if not self._waits(written, effects):
+            yield from self._settle_in_steps(effects)
+
+    def _write(self, records: Sequence[CoordinatorRecord], *, atomic: bool) -> Steps[Any]:
+        if len(records) <= _AT_ONCE:
+            return self.log.append(records, self._now_ms())
+        encoded = yield from self.log.encode(records, self._now_ms(), atomic=atomic)
+        return (yield from self.log.write(encoded))
 
     def _conclude(self, written: Any, effects: Effects, now_ms: int) -> None:
-        """What was decided stands, or is there to be told: to whom, when it is committed. written:
-        None: nothing, or what is committed; it still comes after those who came before.
+        """What was decided stands, or is there to be told: to whom, when it is committed."""
+        if not self._waits(written, effects):
+            self._settle(effects, now_ms)
+
+    def _waits(self, written: Any, effects: Effects) -> bool:
+        """Whether it is not to be told yet, or never here. written: None: nothing, or what is
+        committed; it still comes after those who came before.
         """
         if written is None:
             if self._uncommitted:
                 self._uncommitted.append((self._uncommitted[-1][0], effects))
-                return
+                return True
         elif self._uncommitted or not self._is_committed(written):
             self._wait(written, effects)
-            return
-        if self.state is not State.UNLOADED:
-            self._settle(effects, now_ms)
+            return True
+        return self.state is State.UNLOADED
 
     def _wait(self, written: Any, effects: Effects) -> None:
         if self.state is State.UNLOADED:
@@ -335,6 +353,14 @@ class Shard(Generic[M]):
         self._answer(effects.answers)
         if effects.committed is not None:
             self._perform(effects.committed(now_ms), now_ms)
+
+    def _settle_in_steps(self, effects: Effects) -> Steps[None]:
+        for number, answers in enumerate(in_slices(effects.answers, _AT_ONCE)):
+            if number:
+                yield
+            self._answer(answers)
+        if effects.committed is not None:
+            yield from self._perform_in_steps(effects.committed(self._now_ms()))
 
     def _answer(self, answers: Sequence[tuple[Any, Any]]) -> None:
         """The tickets of a shard are `Waiting`s."""

@@ -10,8 +10,8 @@ from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.replies import Encoded, Route
-from trio_kafka.requests.slices import Lazily, coarse, in_slices
-from trio_kafka.steps import Steps
+from trio_kafka.requests.slices import Lazily, coarse
+from trio_kafka.steps import Steps, in_slices
 
 
 def opened(route: Route, answer: Any) -> Steps[Any]:

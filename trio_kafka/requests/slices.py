@@ -1,7 +1,7 @@
 """Work on a request that is too much for one go, in steps of some 10 µs."""
 
 from collections.abc import Callable, Iterable, Iterator, Sized
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
 from attrs import frozen
@@ -85,10 +85,3 @@ class Lazily(Generic[S, T]):
 
     def __iter__(self) -> Iterator[T]:
         return map(self._make, self._items)
-
-
-def in_slices(items: Iterable[T], size: int = 100) -> Iterator[list[T]]:
-    """The items in lists of `size`: a step each, for what takes about 0.1 µs."""
-    rest = iter(items)
-    while slice_ := list(islice(rest, size)):
-        yield slice_
