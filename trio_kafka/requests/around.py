@@ -20,10 +20,9 @@ from typing import Any, Final
 
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.around_errand import AroundErrand
-from trio_kafka.requests.around_state import OVER, PARKED, STARTS
 from trio_kafka.requests.around_task import enter_now, is_full, keep_frame
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.errands import Errands
+from trio_kafka.requests.errands import OVER, PARKED, STARTS, Errands
 from trio_kafka.requests.interceptors import Interception
 from trio_kafka.requests.links import Means
 from trio_kafka.requests.opening import has_ranges

@@ -14,9 +14,8 @@ from trio_kafka.errors import InvariantError, KafkaError, ProtocolError
 from trio_kafka.purgatory import NO_ANSWER
 from trio_kafka.requests import around_task
 from trio_kafka.requests.around_forward import Forwarding
-from trio_kafka.requests.around_state import CANCELLED, HERE, OVER, PARKED, TO_BEGIN
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.errands import Worker
+from trio_kafka.requests.errands import CANCELLED, HERE, OVER, PARKED, TO_BEGIN, Worker
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import check_answer
 from trio_kafka.requests.opening import release_ranges

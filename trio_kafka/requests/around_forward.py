@@ -17,9 +17,8 @@ import trio
 from trio_kafka.errors import InvariantError, ProtocolError
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Keeper
 from trio_kafka.requests import around_task
-from trio_kafka.requests.around_state import HERE, LEFT, PARKED, RUNS, STARTS, TO_GO_ON
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.errands import Worker
+from trio_kafka.requests.errands import HERE, LEFT, PARKED, RUNS, STARTS, TO_GO_ON, Worker
 from trio_kafka.requests.interceptors import InterceptorError
 from trio_kafka.requests.opening import opened
 from trio_kafka.requests.parking import Parking

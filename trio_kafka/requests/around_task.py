@@ -10,7 +10,7 @@ import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
-from trio_kafka.requests.around_state import (
+from trio_kafka.requests.errands import (
     CANCELLED,
     HERE,
     LEFT,
@@ -19,8 +19,8 @@ from trio_kafka.requests.around_state import (
     TO_BEGIN,
     TO_GO_ON,
     WAITS,
+    Worker,
 )
-from trio_kafka.requests.errands import Worker
 from trio_kafka.requests.failures import split_cancelled, tell_owner
 from trio_kafka.requests.interceptors import Interception, InterceptorError
 from trio_kafka.world.lending import abort_of, pass_on

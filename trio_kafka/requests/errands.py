@@ -21,6 +21,12 @@ from trio_kafka.steps import Steps
 from trio_kafka.world.lending import KNOWN, Lender, RaiseCancel
 
 T = TypeVar("T")
+# What an errand does. In its task: TO_BEGIN, TO_GO_ON. By hand: STARTS, run by whoever has the
+# request and is given what it delays. RUNS: later, or in its task; WAITS for something of Trio's;
+# PARKED: waits for what is further in, or CANCELLED there.
+TO_BEGIN, STARTS, RUNS, WAITS, PARKED, CANCELLED, TO_GO_ON, OVER = range(8)
+HERE: Final = object()  # what a coroutine yields that is parked
+LEFT: Final = object()  # in the place of what it waited for: the peer has left
 SPARE: Final = 500  # tasks that wait for the next errand: about 3 kB each
 
 

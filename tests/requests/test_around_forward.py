@@ -1,0 +1,260 @@
+"""What `forward` waits for: registered once, told to the errand first, seen by those outside."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.plugin import Context, Delayed, Purgatory, api
+from trio_kafka.testing.harness import PluginHarness
+from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+
+Outcome = Callable[[bool], Any]
+
+
+def at_its_deadline(timed_out: bool) -> WaitResponse | None:
+    return WaitResponse(outcome="time") if timed_out else None
+
+
+def serve_waits(harness: PluginHarness, outcome: Outcome = at_its_deadline) -> Purgatory:
+    """WaitRequest is parked until its deadline, or a mark of "key" that `outcome` answers."""
+    purgatory = Purgatory("Wait", harness.timers, harness.node)
+
+    @api(WaitRequest)
+    def wait(request: WaitRequest, context: Context) -> Delayed:
+        deadline = trio.current_time() + request.timeout_ms / 1000
+        return Delayed(("key",), deadline, outcome, purgatory=purgatory)
+
+    harness.add(wait)
+    return purgatory
+
+
+async def nothing_more(request: Any, context: Context, forward: Any) -> Any:
+    return await forward(request)
+
+
+def saying(word: str) -> Any:
+    async def around(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        return WaitResponse(outcome=f"{answer.outcome} {word}")
+
+    return around
+
+
+def adding(word: str) -> Any:
+    def after(request: Any, answer: Any, context: Context) -> None:
+        answer.outcome += f" {word}"
+
+    return after
+
+
+def put(harness: PluginHarness, *functions: Any) -> list[Blamed]:
+    """Outermost first; plain functions are `after`s."""
+    owners = [Blamed() for _ in functions]
+    for order, function in enumerate(functions):
+        kind: Any = "after" if function.__name__ == "after" else "around"
+        harness.interceptors.add(kind, WaitRequest, function, order=order, owner=owners[order])
+    return owners
+
+
+async def warmed(harness: PluginHarness) -> None:
+    """The tasks are there: errands are run by hand."""
+    await harness.ask(WaitRequest(1))
+    await trio.testing.wait_all_tasks_blocked()
+
+
+def at_rest(harness: PluginHarness) -> bool:
+    (tasks,) = [node for _, node in harness.node.walk() if node.name == "interceptor-tasks"]
+    figures = tasks.figures()
+    return (figures["working"], figures["parked"]) == (0, 0)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_what_a_handler_delays_is_registered_once_however_many_stand_around(
+    autojump_clock: MockClock, count: int
+) -> None:
+    looks = 0
+
+    def outcome(timed_out: bool) -> WaitResponse | None:
+        nonlocal looks
+        looks += 1
+        return at_its_deadline(timed_out)
+
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness, outcome)
+        put(harness, *[nothing_more] * count)
+        await warmed(harness)
+        looks = 0
+        client = harness.client()
+        request = client.send(WaitRequest(1000))
+
+        (delayed,) = purgatory._waiting
+        assert delayed.purgatory is purgatory
+        assert request.waits_for is delayed
+        assert client.connection.parked is not None
+        purgatory.mark("key")  # not yet
+        await trio.sleep(0.5)
+        assert looks == 1
+        assert (await client.receive(WaitRequest())).outcome == "time"
+        assert (looks, client.connection.parked, request.waits_for) == (2, None, None)
+        assert at_rest(harness)
+
+
+async def test_the_order_of_the_shells_is_kept_whoever_is_told_of_the_end(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        shells = [adding("1"), saying("2"), adding("3"), adding("4"), saying("5"), adding("6")]
+        owners = put(harness, *shells)
+        for _ in range(3):  # in a new task, and by hand
+            assert (await harness.ask(WaitRequest(100))).outcome == "time 6 5 4 3 2 1"
+        assert [owner.failures for owner in owners] == [[]] * 6
+        assert at_rest(harness)
+
+
+async def test_an_error_of_what_was_waited_for_is_an_answer_for_all_that_stand_outside(
+    autojump_clock: MockClock,
+) -> None:
+    def outcome(timed_out: bool) -> WaitResponse | None:
+        if timed_out:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, "elsewhere")
+        return None
+
+    seen: list[int] = []
+
+    def after(request: Any, answer: WaitResponse, context: Context) -> None:
+        seen.append(answer.error_code)
+
+    async def around(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        seen.append(answer.error_code)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness, outcome)
+        put(harness, after, around, after)
+        for _ in range(2):
+            assert (await harness.ask(WaitRequest(10))).error_code == 16
+        assert seen == [16] * 6
+
+
+async def test_what_has_no_answer_at_its_deadline_is_a_bug_that_is_answered(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness() as harness:
+        serve_waits(harness, lambda timed_out: None)
+        put(harness, adding("outside"), nothing_more)
+        for _ in range(2):
+            assert (await harness.ask(WaitRequest(10))).error_code == -1
+        assert at_rest(harness)
+
+
+async def test_an_after_that_fails_outside_of_an_around_costs_its_request(
+    autojump_clock: MockClock,
+) -> None:
+    def after(request: Any, answer: Any, context: Context) -> None:
+        raise ValueError("bug")
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        outside, around = put(harness, after, nothing_more)
+        for asked in (1, 2, 3):
+            assert (await harness.ask(WaitRequest(10))).error_code == -1
+            assert len(outside.failures) == asked
+        assert around.failures == []
+
+
+@pytest.mark.parametrize("shells", [(nothing_more,), (nothing_more, adding("x"), nothing_more)])
+async def test_nobody_waits_for_a_peer_that_has_left_before_anything_was_registered(
+    autojump_clock: MockClock, shells: tuple[Any, ...]
+) -> None:
+    ends: list[str] = []
+
+    async def noted(request: Any, context: Context, forward: Any) -> Any:
+        try:
+            return await forward(request)
+        finally:
+            ends.append("ended")
+
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness)
+        put(harness, noted, *shells)
+        await warmed(harness)
+        ends.clear()
+        client = harness.client()
+        client.connection.left = True
+        client.send(WaitRequest(60_000))
+        await trio.testing.wait_all_tasks_blocked()
+        assert ends == ["ended"]
+        assert (purgatory.waiting, purgatory.watched) == (0, 0)
+        assert at_rest(harness)
+
+
+@pytest.mark.parametrize("shells", [(nothing_more,), (adding("x"), nothing_more, nothing_more)])
+async def test_a_peer_that_leaves_ends_all_that_stand_around(
+    autojump_clock: MockClock, shells: tuple[Any, ...]
+) -> None:
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness)
+        owners = put(harness, *shells)
+        await warmed(harness)
+        for _ in range(2):
+            client = harness.client()
+            client.send(WaitRequest(60_000))
+            assert purgatory.waiting == 1
+            client.leave()
+            assert purgatory.waiting == 0
+            await trio.testing.wait_all_tasks_blocked()
+            assert at_rest(harness)
+        assert not any(owner.failures for owner in owners)
+
+
+async def test_while_no_token_is_free_its_task_goes_on_with_the_answer(
+    autojump_clock: MockClock,
+) -> None:
+    @api(EchoRequest)
+    async def hold(request: EchoRequest, context: Context) -> EchoResponse:
+        await trio.sleep(request.number)
+        return EchoResponse()
+
+    async with PluginHarness(handlers=[hold]) as harness:
+        purgatory = serve_waits(harness)
+        put(harness, saying("outside"), nothing_more)
+        await warmed(harness)
+        assert harness._group is not None
+        harness._group.group.resize(1)
+        parked, holding = harness.client(), harness.client()
+        parked.send(WaitRequest(1000))
+        assert purgatory.waiting == 1
+        holding.send(EchoRequest(number=3))
+        began = trio.current_time()
+        assert (await parked.receive(WaitRequest())).outcome == "time outside"
+        assert trio.current_time() - began == pytest.approx(3, abs=0.01)
+        await holding.receive(EchoRequest())
+        assert at_rest(harness)
+
+
+async def test_the_time_in_it_is_not_the_interceptors(autojump_clock: MockClock) -> None:
+    async def slow(request: Any, context: Context, forward: Any) -> Any:
+        await trio.sleep(0.25)
+        answer = await forward(request)
+        await trio.sleep(0.5)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        put(harness, slow, nothing_more)
+        for _ in range(2):
+            client = harness.client()
+            request = client.send(WaitRequest(10_000))
+            await client.receive(WaitRequest())
+            assert request.stamps.plugin_s == pytest.approx(0.75, abs=0.01)
+        outer, inner = harness.interceptors._all
+        assert outer.seconds == pytest.approx(1.5, abs=0.01)
+        assert inner.seconds == pytest.approx(0, abs=0.01)
+        assert (outer.calls, inner.calls) == (2, 2)
