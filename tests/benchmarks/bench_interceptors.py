@@ -4,8 +4,8 @@
 
 A small Produce with acks=1 through the broker's own parts, files in memory: without interceptors,
 then with ten of them (five `before`, five `after`). 500 fetches that park and are woken: without,
-then with one `around`. No network: a share of a request over sockets is smaller. Prints the best of
-the repetitions; they alternate, as a machine is not equally fast for long.
+then with one `around`. No network: over sockets, see `bench_interceptors_served`. Prints the best
+of the repetitions; they alternate, as a machine is not equally fast for long.
 """
 
 import sys
@@ -17,6 +17,7 @@ from typing import Any
 import trio
 
 from trio_kafka.broker.collector import long_lived_frozen
+from trio_kafka.hosting.guard import InHand
 from trio_kafka.model import code_of
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
@@ -108,9 +109,12 @@ class Bench:
         return (time.thread_time() - began) / PARKED
 
     def put_on(self, kind: Kind, function: Any, request: type[Any], count: int) -> None:
-        """So many interceptors of a kind."""
+        """So many interceptors of a kind, as plugins have them."""
+        in_hand = InHand() if kind == "around" else None
         for order in range(count):
-            self.parts.interceptors.add(kind, request, function, order=order, owner=Blamed())
+            self.parts.interceptors.add(
+                kind, request, function, order=order, owner=Blamed(), in_hand=in_hand
+            )
 
     def take_off(self) -> None:
         for one in list(self.parts.interceptors._all):

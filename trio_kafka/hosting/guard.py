@@ -38,16 +38,16 @@ class InHand:
         self._scopes: set[Cancellable] = set()
         self._parked: weakref.WeakSet[Delayed] = weakref.WeakSet()
         self._refs: set[weakref.ref[Delayed]] = set()
-        self._empty = trio.Event()
+        self._empty: trio.Event | None = None  # of those who wait for it
 
     def enter(self) -> None:
         self.count += 1
 
     def leave(self) -> None:
         self.count -= 1
-        if not self.count:
+        if not self.count and self._empty is not None:
             self._empty.set()
-            self._empty = trio.Event()
+            self._empty = None
 
     def begin(self, one: Cancellable) -> None:
         """An errand, in hand until it ends."""
@@ -80,6 +80,8 @@ class InHand:
 
     async def wait_empty(self) -> None:
         while self.count:
+            if self._empty is None:
+                self._empty = trio.Event()
             await self._empty.wait()
 
     def cut_off(self) -> None:
