@@ -23,7 +23,7 @@ def grow(replicas, topics: int = 100) -> None:
     state = replicas.image.partition(one.at)
     for number in range(PARTITIONS):
         at = TopicPartition(f"topic-{number % topics}", number // topics)
-        made = Partition(one.topic_id, at, one.node, state, changed=replicas._changed)
+        made = Partition(one.topic_id, at, one.node, state, changed=replicas.changed)
         made.log = one.log
         replicas._nodes[made] = None
         replicas.traffic.join(at.topic)
