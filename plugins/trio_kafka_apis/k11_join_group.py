@@ -47,7 +47,7 @@ def join_group(request: JoinGroupRequest, context: Context) -> Any:
         member_id=request.member_id,
         instance_id=request.group_instance_id,
         client_id=asking.client_id,
-        client_host=client_host(asking.connection.peer),
+        client_host=client_host(asking.connection.peer.host),
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=rebalance_ms,
         protocol_type=request.protocol_type,

@@ -33,7 +33,7 @@ def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Co
         member_id=request.member_id,
         epoch=request.member_epoch,
         client_id=asking.client_id,
-        client_host=client_host(asking.connection.peer),
+        client_host=client_host(asking.connection.peer.host),
         instance_id=request.instance_id,
         rack_id=request.rack_id,
         rebalance_timeout_ms=request.rebalance_timeout_ms,

@@ -3,7 +3,6 @@
 import pytest
 
 from trio_kafka.coordinators.groups.clients import client_host
-from trio_kafka.model import Endpoint
 
 
 @pytest.mark.parametrize(
@@ -16,4 +15,4 @@ from trio_kafka.model import Endpoint
     ],
 )
 def test_an_address_is_printed_as_java_does(host: str, printed: str) -> None:
-    assert client_host(Endpoint(host, 9092)) == printed
+    assert client_host(host) == printed

@@ -3,16 +3,10 @@
 from functools import lru_cache
 from ipaddress import IPv6Address
 
-from trio_kafka.model import Endpoint
-
-
-def client_host(peer: Endpoint) -> str:
-    """As Java prints an address without a name: `/10.0.0.1`, `/0:0:0:0:0:0:0:1`."""
-    return _as_text(peer.host)
-
 
 @lru_cache(maxsize=4096)
-def _as_text(host: str) -> str:
+def client_host(host: str) -> str:
+    """As Java prints an address without a name: `/10.0.0.1`, `/0:0:0:0:0:0:0:1`."""
     if ":" not in host:
         return f"/{host}"
     address = int(IPv6Address(host.partition("%")[0]))

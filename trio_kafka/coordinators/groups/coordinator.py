@@ -82,13 +82,10 @@ class GroupCoordinator:
         self._want_topic = want_topic
         self._node = node.add("group-coordinator", "part", self._figures)
         self.purgatories = {wait: Purgatory(wait, ground.timers, self._node) for wait in WAITS}
-        self.classic = ClassicService(self, self._timeout_s)
+        self.classic = ClassicService(self)
         self.offsets = OffsetsService(self)
-        self.consumer = ConsumerService(self, self._timeout_s, ground.random_bytes)
+        self.consumer = ConsumerService(self, ground.random_bytes)
         self.runtime = ShardRuntime(CONSUMER_OFFSETS, self._groups, ground, self._node)
-
-    def _timeout_s(self) -> float:
-        return self.timeout_s
 
     def _groups(self) -> Groups:
         return Groups(
@@ -149,6 +146,9 @@ class GroupCoordinator:
         COORDINATOR_NOT_AVAILABLE (also where the answer does not come in time).
         """
         ticket = self.shard_of(group_id).ask(event)
+        answer = ticket.answer
+        if answer is not NOT_YET and type(answer) is not KafkaError:  # nearly always
+            return make(answer)
         return answer_of(ticket, make, self.purgatories[wait], timeout_s)
 
     def submit_told(
@@ -207,7 +207,7 @@ class GroupCoordinator:
     ) -> Any:
         """Those of all shards here, shard by shard: see `listing.list_groups`."""
         event = partial(_list, wanted)
-        return self.submit_everywhere("ListGroups", event, make, timeout_s=self._timeout_s())
+        return self.submit_everywhere("ListGroups", event, make, timeout_s=self.timeout_s)
 
     def delete_groups(
         self, group_ids: Sequence[str], make: Callable[[list[KafkaError | None]], T]
@@ -216,7 +216,7 @@ class GroupCoordinator:
         events: list[tuple[str, Event]] = [
             (name, partial(_delete_group, name)) for name in group_ids
         ]
-        return self.submit_many("DeleteGroups", events, make, timeout_s=self._timeout_s())
+        return self.submit_many("DeleteGroups", events, make, timeout_s=self.timeout_s)
 
     def lags(self, group_id: str) -> list[Lag]:
         """How far a group is behind, as this broker knows. Raises KafkaError as `shard_of`."""

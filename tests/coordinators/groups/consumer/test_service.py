@@ -26,6 +26,7 @@ class Coordinator:
     scene: Scene
     runtime: Runtime
     settings: GroupSettings = Factory(GroupSettings)
+    timeout_s: float = 5.0
 
     def submit(
         self, wait: str, group_id: str, event: Any, make: Callable[[Any], Any], *, timeout_s: float
@@ -38,7 +39,7 @@ def service(level: int, *protocols: str) -> ConsumerService:
     image = MetadataImage(features={"group.version": level})
     settings = GroupSettings(protocols=protocols, consumer_assignors=("range",))
     coordinator: Any = Coordinator(Scene({"a": 1}), Runtime(image), settings)
-    return ConsumerService(coordinator, lambda: 5.0, lambda size: b"\xff" * size)
+    return ConsumerService(coordinator, lambda size: b"\xff" * size)
 
 
 def asked(member_id: str, **said: Any) -> Heartbeat:

@@ -31,6 +31,7 @@ class Submits(Protocol):
     """Who has shards take events: the group coordinator."""
 
     settings: GroupSettings
+    timeout_s: float  # how long the log may take for what does not wait for other members
 
     def submit_told(
         self,
@@ -53,11 +54,10 @@ class Submits(Protocol):
 
 
 class ClassicService:
-    """timeout_s: how long the log may take for what does not wait for other members."""
+    """See above."""
 
-    def __init__(self, groups: Submits, timeout_s: Callable[[], float]) -> None:
+    def __init__(self, groups: Submits) -> None:
         self._groups = groups
-        self._timeout_s = timeout_s
 
     def join(
         self, group_id: str, joining: Joining, make: Callable[[Joined | KafkaError], T]
@@ -91,7 +91,7 @@ class ClassicService:
         if not group_id:
             return make(_no_group())
         event = partial(requests.heartbeat, group_id, beating)
-        timeout_s = self._timeout_s()
+        timeout_s = self._groups.timeout_s
         return self._groups.submit_told("Heartbeat", group_id, event, make, timeout_s=timeout_s)
 
     def leave(
@@ -104,7 +104,7 @@ class ClassicService:
         if not group_id:
             return make(_no_group())
         event = partial(requests.leave, group_id, members)
-        timeout_s = self._timeout_s()
+        timeout_s = self._groups.timeout_s
         return self._groups.submit_told("LeaveGroup", group_id, event, make, timeout_s=timeout_s)
 
     def describe(
@@ -114,7 +114,7 @@ class ClassicService:
         events: list[tuple[str, Event]] = [
             (group_id, _describe(group_id)) for group_id in group_ids
         ]
-        timeout_s = self._timeout_s()
+        timeout_s = self._groups.timeout_s
         return self._groups.submit_many("DescribeGroups", events, make, timeout_s=timeout_s)
 
 

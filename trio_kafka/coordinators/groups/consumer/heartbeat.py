@@ -56,7 +56,13 @@ def heartbeat(
     if type(group) is ConsumerGroup:
         member = group.by_id.get(asked.member_id)
         if member is not None and _says_nothing(asked, member, group, now_ms):
-            return _beat(asked, groups, ticket)
+            settings = groups.own_settings.get(asked.group_id, groups.settings)
+            answer = HeartbeatAnswer(
+                asked.member_id, asked.epoch, settings.consumer_heartbeat_interval_ms
+            )
+            key = SESSION, asked.group_id, asked.member_id
+            timer = SetTimer(key, settings.consumer_session_timeout_ms)
+            return Effects([], [(ticket, answer)], [timer])
     kind = ConsumerGroups.of(groups)
     if asked.epoch < JOIN_EPOCH:
         return leave(kind.act(kind.existing(asked.group_id), now_ms), asked, ticket)
@@ -107,15 +113,6 @@ def _says_nothing(asked: Heartbeat, member: Member, group: ConsumerGroup, now_ms
         and group.refresh_epoch <= epoch
         and not group.subscriptions.regexes
     )
-
-
-def _beat(asked: Heartbeat, groups: Groups, ticket: Ticket) -> Effects:
-    """Its session begins anew."""
-    group_id, member_id = asked.group_id, asked.member_id
-    settings = groups.own_settings.get(group_id, groups.settings)
-    answer = HeartbeatAnswer(member_id, asked.epoch, settings.consumer_heartbeat_interval_ms)
-    timer = SetTimer((SESSION, group_id, member_id), settings.consumer_session_timeout_ms)
-    return Effects([], [(ticket, answer)], [timer])
 
 
 def _subscribed(act: Act, asked: Heartbeat) -> Member:

@@ -40,13 +40,11 @@ class ConsumerService:
     def __init__(
         self,
         coordinator: "GroupCoordinator",
-        timeout_s: Callable[[], float],
         random_bytes: Callable[[int], bytes],
     ) -> None:
         """random_bytes: for ids of members that have none."""
         self.assignors = Assignors(coordinator.settings.consumer_assignors)
         self._coordinator = coordinator
-        self._timeout_s = timeout_s
         self._random_bytes = random_bytes
 
     def kind(self, groups: Groups) -> "ConsumerGroups":
@@ -72,13 +70,12 @@ class ConsumerService:
         """
         if not self.is_served:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        _machine("checks").check_heartbeat(asked, self.assignors.names)
+        names = () if asked.assignor is None else self.assignors.names
+        _machine("checks").check_heartbeat(asked, names)
         if not asked.member_id:
             asked = evolve(asked, fresh=_as_text(self._random_bytes(16)))
-        event = partial(_machine("heartbeat").heartbeat, asked)
-        return self._coordinator.submit(
-            HEARTBEAT, asked.group_id, event, make, timeout_s=self._timeout_s()
-        )
+        event, groups = partial(_machine("heartbeat").heartbeat, asked), self._coordinator
+        return groups.submit(HEARTBEAT, asked.group_id, event, make, timeout_s=groups.timeout_s)
 
     def describe(
         self,
@@ -91,7 +88,8 @@ class ConsumerService:
         if not self.is_served:
             return make([KafkaError(ErrorCode.UNSUPPORTED_VERSION) for _ in group_ids])
         events: list[tuple[str, Event]] = [(one, partial(_describe, one)) for one in group_ids]
-        return self._coordinator.submit_many(DESCRIBE, events, make, timeout_s=self._timeout_s())
+        groups = self._coordinator
+        return groups.submit_many(DESCRIBE, events, make, timeout_s=groups.timeout_s)
 
 
 @cache
