@@ -14,7 +14,8 @@ from trio_kafka.config.endpoints import Listeners, resolve_listeners
 from trio_kafka.config.groups import GroupCoordinatorSettings
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import (
-    Update,
+    BROKER,
+    CLUSTER,
     boolean,
     double,
     int16,
@@ -23,10 +24,8 @@ from trio_kafka.config.setting import (
     string,
     texts,
 )
+from trio_kafka.config.values import MAX_LONG
 
-_MAX_LONG = 2**63 - 1
-_CLUSTER = Update.CLUSTER_WIDE
-_BROKER = Update.PER_BROKER
 _RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
 _ROLL = ("log.roll.ms", "log.roll.hours")
 _JITTER = ("log.roll.jitter.ms", "log.roll.jitter.hours")
@@ -52,14 +51,14 @@ class BrokerConfig(GroupCoordinatorSettings):
     )
 
     config_providers: tuple[str, ...] = texts(
-        (), "Names of where secrets are looked up: ${name:path:key} in a value.", update=_CLUSTER
+        (), "Names of where secrets are looked up: ${name:path:key} in a value.", update=CLUSTER
     )
 
     # Listeners
     listeners: tuple[str, ...] = texts(
         ("PLAINTEXT://:9092",),
         "Where connections are accepted: NAME://HOST:PORT.",
-        update=_BROKER,
+        update=BROKER,
         not_empty=True,
     )
     advertised_listeners: tuple[str, ...] | None = texts(
@@ -70,7 +69,7 @@ class BrokerConfig(GroupCoordinatorSettings):
     listener_security_protocol_map: str = string(
         "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
         "The security protocol of each listener name.",
-        update=_BROKER,
+        update=BROKER,
     )
     inter_broker_listener_name: str | None = string(None, "The listener that brokers use.")
     security_inter_broker_protocol: str = string(
@@ -107,8 +106,8 @@ class BrokerConfig(GroupCoordinatorSettings):
     )
 
     # Connections and requests
-    num_network_threads: int = int32(3, "Processors of a listener.", low=1, update=_CLUSTER)
-    num_io_threads: int = int32(8, "Requests that are worked on at once.", low=1, update=_CLUSTER)
+    num_network_threads: int = int32(3, "Processors of a listener.", low=1, update=CLUSTER)
+    num_io_threads: int = int32(8, "Requests that are worked on at once.", low=1, update=CLUSTER)
     queued_max_requests: int = int32(500, "Requests that wait for a handler.", low=1)
     socket_listen_backlog_size: int = int32(
         50, "Connections that wait to be accepted, in the kernel.", low=1
@@ -138,27 +137,23 @@ class BrokerConfig(GroupCoordinatorSettings):
     num_partitions: int = int32(1, "Partitions of a topic that does not say.", low=1)
     default_replication_factor: int = int32(1, "Replicas of a topic that does not say.")
     min_insync_replicas: int = int32(
-        1, "In-sync replicas that acks=all wants.", low=1, update=_CLUSTER
+        1, "In-sync replicas that acks=all wants.", low=1, update=CLUSTER
     )
     unclean_leader_election_enable: bool = boolean(
-        False, "A replica that is behind may lead, and lose records.", update=_CLUSTER
+        False, "A replica that is behind may lead, and lose records.", update=CLUSTER
     )
-    message_max_bytes: int = int32(1048588, "The largest batch.", low=0, update=_CLUSTER)
+    message_max_bytes: int = int32(1048588, "The largest batch.", low=0, update=CLUSTER)
     max_decompressed_message_bytes: int = int32(
-        2147483639,
-        "The largest batch after decompression.",
-        low=1,
-        high=2147483639,
-        update=_CLUSTER,
+        2147483639, "The largest batch after decompression.", low=1, high=2147483639, update=CLUSTER
     )
     compression_type: str = string(
-        "producer", "The codec that batches are stored with.", choices=_CODECS, update=_CLUSTER
+        "producer", "The codec that batches are stored with.", choices=_CODECS, update=CLUSTER
     )
     compression_gzip_level: int = int32(
-        -1, "Level of gzip; -1: its own default.", low=1, high=9, also=(-1,), update=_CLUSTER
+        -1, "Level of gzip; -1: its own default.", low=1, high=9, also=(-1,), update=CLUSTER
     )
-    compression_lz4_level: int = int32(9, "Level of lz4.", low=1, high=17, update=_CLUSTER)
-    compression_zstd_level: int = int32(3, "Level of zstd.", low=-131072, high=22, update=_CLUSTER)
+    compression_lz4_level: int = int32(9, "Level of lz4.", low=1, high=17, update=CLUSTER)
+    compression_zstd_level: int = int32(3, "Level of zstd.", low=-131072, high=22, update=CLUSTER)
 
     # Where data is
     log_dir: tuple[str, ...] = texts(
@@ -174,68 +169,68 @@ class BrokerConfig(GroupCoordinatorSettings):
         30000, "How long the controller may be unaware of a failed directory.", low=1
     )
     num_recovery_threads_per_data_dir: int = int32(
-        2, "Logs of one directory that are recovered at once.", low=1, update=_CLUSTER
+        2, "Logs of one directory that are recovered at once.", low=1, update=CLUSTER
     )
     background_threads: int = int32(
-        10, "Blocking calls on behalf of background jobs at once.", low=1, update=_CLUSTER
+        10, "Blocking calls on behalf of background jobs at once.", low=1, update=CLUSTER
     )
 
     # Logs, and the defaults of topics
-    log_segment_bytes: int = int32(1073741824, "Size of a segment.", low=1048576, update=_CLUSTER)
-    log_roll_ms: int | None = int64(None, "Age of a segment.", update=_CLUSTER, synonyms=_ROLL)
+    log_segment_bytes: int = int32(1073741824, "Size of a segment.", low=1048576, update=CLUSTER)
+    log_roll_ms: int | None = int64(None, "Age of a segment.", update=CLUSTER, synonyms=_ROLL)
     log_roll_hours: int = int32(168, "Age of a segment.", low=1, synonyms=_ROLL)
     log_roll_jitter_ms: int | None = int64(
-        None, "The most that is taken off a segment's age.", update=_CLUSTER, synonyms=_JITTER
+        None, "The most that is taken off a segment's age.", update=CLUSTER, synonyms=_JITTER
     )
     log_roll_jitter_hours: int = int32(
         0, "The most that is taken off a segment's age.", low=0, synonyms=_JITTER
     )
     log_retention_ms: int | None = int64(
-        None, "How long records are kept; -1: for ever.", update=_CLUSTER, synonyms=_RETENTION
+        None, "How long records are kept; -1: for ever.", update=CLUSTER, synonyms=_RETENTION
     )
     log_retention_minutes: int | None = int32(
         None, "How long records are kept.", synonyms=_RETENTION
     )
     log_retention_hours: int = int32(168, "How long records are kept.", synonyms=_RETENTION)
     log_retention_bytes: int = int64(
-        -1, "How much of a partition is kept; -1: all.", update=_CLUSTER
+        -1, "How much of a partition is kept; -1: all.", update=CLUSTER
     )
     log_retention_check_interval_ms: int = int64(
         300000, "How often retention looks for what may go.", low=1
     )
     log_cleanup_policy: tuple[str, ...] = texts(
-        ("delete",), "What becomes of old records.", choices=("compact", "delete"), update=_CLUSTER
+        ("delete",), "What becomes of old records.", choices=("compact", "delete"), update=CLUSTER
     )
     log_segment_delete_delay_ms: int = int64(
-        60000, "How long the files of a deleted segment stay.", low=0, update=_CLUSTER
+        60000, "How long the files of a deleted segment stay.", low=0, update=CLUSTER
     )
     log_index_interval_bytes: int = int32(
-        4096, "Bytes of records for one entry of an index.", low=0, update=_CLUSTER
+        4096, "Bytes of records for one entry of an index.", low=0, update=CLUSTER
     )
-    log_index_size_max_bytes: int = int32(10485760, "Size of an index.", low=4, update=_CLUSTER)
+    log_index_size_max_bytes: int = int32(10485760, "Size of an index.", low=4, update=CLUSTER)
     log_preallocate: bool = boolean(
-        False, "New segments have their whole size at once.", update=_CLUSTER
+        False, "New segments have their whole size at once.", update=CLUSTER
     )
     log_message_timestamp_type: str = string(
         "CreateTime",
         "Whose time records carry.",
         choices=("CreateTime", "LogAppendTime"),
-        update=_CLUSTER,
+        update=CLUSTER,
     )
     log_message_timestamp_before_max_ms: int = int64(
-        _MAX_LONG, "How far in the past a record's time may be.", low=0, update=_CLUSTER
+        MAX_LONG, "How far in the past a record's time may be.", low=0, update=CLUSTER
     )
     log_message_timestamp_after_max_ms: int = int64(
-        3600000, "How far in the future a record's time may be.", low=0, update=_CLUSTER
+        3600000, "How far in the future a record's time may be.", low=0, update=CLUSTER
     )
     log_flush_interval_messages: int = int64(
-        _MAX_LONG, "A log is synced after so many records.", low=1, update=_CLUSTER
+        MAX_LONG, "A log is synced after so many records.", low=1, update=CLUSTER
     )
     log_flush_interval_ms: int | None = int64(
-        None, "A log is synced after so long.", update=_CLUSTER, synonyms=_FLUSH
+        None, "A log is synced after so long.", update=CLUSTER, synonyms=_FLUSH
     )
     log_flush_scheduler_interval_ms: int = int64(
-        _MAX_LONG, "How often logs are looked at for syncing."
+        MAX_LONG, "How often logs are looked at for syncing."
     )
     log_flush_offset_checkpoint_interval_ms: int = int32(
         60000, "How often recovery points are written down.", low=0
@@ -247,33 +242,33 @@ class BrokerConfig(GroupCoordinatorSettings):
         30000, "Pause before the first run of a log's periodic jobs.", low=0, internal=True
     )
     log_cleaner_delete_retention_ms: int = int64(
-        86400000, "How long a compacted topic shows a deletion.", low=0, update=_CLUSTER
+        86400000, "How long a compacted topic shows a deletion.", low=0, update=CLUSTER
     )
     log_cleaner_min_compaction_lag_ms: int = int64(
-        0, "A record younger than this is not compacted away.", low=0, update=_CLUSTER
+        0, "A record younger than this is not compacted away.", low=0, update=CLUSTER
     )
     log_cleaner_max_compaction_lag_ms: int = int64(
-        _MAX_LONG, "A record older than this is compacted.", low=1, update=_CLUSTER
+        MAX_LONG, "A record older than this is compacted.", low=1, update=CLUSTER
     )
     log_cleaner_min_cleanable_ratio: float = double(
-        0.5, "Share of a log that is uncompacted when it is.", low=0, high=1, update=_CLUSTER
+        0.5, "Share of a log that is uncompacted when it is.", low=0, high=1, update=CLUSTER
     )
     log_local_retention_ms: int = int64(
-        -2, "As log.retention.ms, of tiered topics here; -2: the same.", low=-2, update=_CLUSTER
+        -2, "As log.retention.ms, of tiered topics here; -2: the same.", low=-2, update=CLUSTER
     )
     log_local_retention_bytes: int = int64(
-        -2, "As log.retention.bytes, of tiered topics here; -2: the same.", low=-2, update=_CLUSTER
+        -2, "As log.retention.bytes, of tiered topics here; -2: the same.", low=-2, update=CLUSTER
     )
     log_remote_copy_lag_ms: int = int64(
-        0, "How long a sealed segment of a tiered topic is kept back.", low=-1, update=_CLUSTER
+        0, "How long a sealed segment of a tiered topic is kept back.", low=-1, update=CLUSTER
     )
     log_remote_copy_lag_bytes: int = int64(
-        -1, "How much of a tiered topic is kept back.", low=-1, update=_CLUSTER
+        -1, "How much of a tiered topic is kept back.", low=-1, update=CLUSTER
     )
 
     # Producers, transactions
     producer_id_expiration_ms: int = int32(
-        86400000, "A producer that is silent for so long is forgotten.", low=1, update=_CLUSTER
+        86400000, "A producer that is silent for so long is forgotten.", low=1, update=CLUSTER
     )
     producer_id_expiration_check_interval_ms: int = int32(
         600000, "How often silent producers are looked for.", low=1, internal=True
@@ -293,7 +288,7 @@ class BrokerConfig(GroupCoordinatorSettings):
 
     # Replicas
     num_replica_fetchers: int = int32(
-        1, "Fetchers for each broker that is followed.", low=1, update=_CLUSTER
+        1, "Fetchers for each broker that is followed.", low=1, update=CLUSTER
     )
     replica_fetch_backoff_ms: int = int32(1000, "Pause after a failed fetch.", low=0)
     replica_fetch_max_bytes: int = int32(1048576, "The most of one partition in a fetch.", low=0)

@@ -10,7 +10,7 @@ from typing import Final
 from attrs import frozen
 
 from trio_kafka.config.own import OwnSettings
-from trio_kafka.config.setting import Update, int32, int64, string
+from trio_kafka.config.setting import CLUSTER, int32, int64, string
 from trio_kafka.config.values import MAX_INT
 
 _HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]+")
@@ -38,19 +38,16 @@ class ConnectionSettings(OwnSettings):
     """What `BrokerConfig` has of limits."""
 
     max_connections: int = int32(
-        MAX_INT, "The most connections of this broker.", low=0, update=Update.CLUSTER_WIDE
+        MAX_INT, "The most connections of this broker.", low=0, update=CLUSTER
     )
     max_connections_per_ip: int = int32(
-        MAX_INT, "The most connections from one address.", low=0, update=Update.CLUSTER_WIDE
+        MAX_INT, "The most connections from one address.", low=0, update=CLUSTER
     )
     max_connections_per_ip_overrides: str = string(
-        "",
-        "Other limits for some addresses: HOST:COUNT.",
-        update=Update.CLUSTER_WIDE,
-        check=_check_overrides,
+        "", "Other limits for some addresses: HOST:COUNT.", update=CLUSTER, check=_check_overrides
     )
     max_connection_creation_rate: int = int32(
-        MAX_INT, "The most new connections in a second.", low=0, update=Update.CLUSTER_WIDE
+        MAX_INT, "The most new connections in a second.", low=0, update=CLUSTER
     )
     queued_max_request_bytes: int = int64(
         -1, "The most bytes of requests that are received or in hand; -1: no limit."

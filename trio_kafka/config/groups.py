@@ -5,16 +5,7 @@ from typing import Any
 from attrs import frozen
 
 from trio_kafka.config.connections import ConnectionSettings
-from trio_kafka.config.setting import (
-    Update,
-    int16,
-    int32,
-    int64,
-    like,
-    settings_of,
-    string,
-    texts,
-)
+from trio_kafka.config.setting import CLUSTER, int16, int32, int64, like, settings_of, string, texts
 from trio_kafka.config.values import MAX_INT
 
 
@@ -37,10 +28,7 @@ class GroupCoordinatorSettings(ConnectionSettings):
         "Assignors that consumer groups may choose, the first being the default.",
     )
     group_consumer_assignment_interval_ms: int = int32(
-        1000,
-        "Pause between two assignments of a consumer group.",
-        low=0,
-        update=Update.CLUSTER_WIDE,
+        1000, "Pause between two assignments of a consumer group.", low=0, update=CLUSTER
     )
     group_consumer_max_assignment_interval_ms: int = int32(
         15000, "The longest assignment interval that a group may be given.", low=0

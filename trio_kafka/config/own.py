@@ -2,10 +2,8 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, int32, string, texts
+from trio_kafka.config.setting import CLUSTER, int32, string, texts
 from trio_kafka.introspect.log import FORMATS, LEVELS
-
-_CLUSTER = Update.CLUSTER_WIDE
 
 
 @frozen(kw_only=True)
@@ -30,21 +28,21 @@ class OwnSettings:
         "off",
         "Where requests are logged when they are answered.",
         choices=("off", "file", "topic"),
-        update=_CLUSTER,
+        update=CLUSTER,
     )
     trio_request_log_apis: tuple[str, ...] = texts(
-        (), "Names or keys of the APIs whose requests are logged; none: of all.", update=_CLUSTER
+        (), "Names or keys of the APIs whose requests are logged; none: of all.", update=CLUSTER
     )
     trio_request_log_clients: tuple[str, ...] = texts(
         (),
         "Client ids whose requests are logged, or their beginnings with a *; none: of all.",
-        update=_CLUSTER,
+        update=CLUSTER,
     )
     trio_request_log_file: str | None = string(
-        None, "The file of the request log, if it is one.", update=_CLUSTER
+        None, "The file of the request log, if it is one.", update=CLUSTER
     )
     trio_request_log_topic: str = string(
-        "trio-request-log", "The topic of the request log, if it is one.", update=_CLUSTER
+        "trio-request-log", "The topic of the request log, if it is one.", update=CLUSTER
     )
     trio_request_log_queue: int = int32(
         10000,

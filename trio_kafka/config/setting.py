@@ -39,6 +39,11 @@ class Update(Enum):
     CLUSTER_WIDE = "cluster-wide"
 
 
+# As tables of settings say it.
+CLUSTER: Final = Update.CLUSTER_WIDE
+BROKER: Final = Update.PER_BROKER
+
+
 class ConfigError(ValueError):
     """A setting cannot be used: which, where it was given, and why."""
 

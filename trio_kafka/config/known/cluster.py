@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, boolean, int32, int64, texts
+from trio_kafka.config.setting import BROKER, boolean, int32, int64, texts
 
 
 @frozen(kw_only=True)
@@ -25,7 +25,7 @@ class ClusterSettings:
         30000, "How long an answer of the controller is waited for."
     )
     cordoned_log_dirs: tuple[str, ...] = texts(
-        (), "Directories that are given no new replicas.", update=Update.PER_BROKER
+        (), "Directories that are given no new replicas.", update=BROKER
     )
     early_start_listeners: tuple[str, ...] | None = texts(
         None, "Listeners that accept before the metadata are there."

@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, boolean, int32
+from trio_kafka.config.setting import CLUSTER, boolean, int32
 
 
 @frozen(kw_only=True)
@@ -12,7 +12,7 @@ class CoordinatorThreadSettings:
     group_consumer_assignor_offload_enable: bool = boolean(
         True,
         "Assignments are computed beside the coordinator, not in it.",
-        update=Update.CLUSTER_WIDE,
+        update=CLUSTER,
         internal=True,
     )
     group_coordinator_append_linger_ms: int = int32(
@@ -27,6 +27,6 @@ class CoordinatorThreadSettings:
         1048588,
         "The largest write buffer that the coordinator keeps for reuse.",
         low=524288,
-        update=Update.CLUSTER_WIDE,
+        update=CLUSTER,
     )
     group_coordinator_threads: int = int32(4, "Threads of the group coordinator.", low=1)

@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, java_class, string, texts
+from trio_kafka.config.setting import BROKER, CLUSTER, java_class, string, texts
 
 
 @frozen(kw_only=True)
@@ -36,12 +36,12 @@ class JavaClassSettings:
     metric_reporters: tuple[str, ...] = texts(
         ("org.apache.kafka.common.metrics.JmxReporter",),
         "Classes that report metrics.",
-        update=Update.CLUSTER_WIDE,
+        update=CLUSTER,
     )
     principal_builder_class: str = java_class(
         "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
         "The class that makes principals of connections.",
-        update=Update.PER_BROKER,
+        update=BROKER,
     )
     remote_log_metadata_manager_class_name: str = string(
         "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
@@ -81,5 +81,5 @@ class JavaClassSettings:
         None, "The class that answers SASL's questions for the broker."
     )
     ssl_engine_factory_class: str | None = java_class(
-        None, "The class that makes TLS engines.", update=Update.PER_BROKER
+        None, "The class that makes TLS engines.", update=BROKER
     )

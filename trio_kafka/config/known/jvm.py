@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, int32, string
+from trio_kafka.config.setting import BROKER, int32, string
 
 
 @frozen(kw_only=True)
@@ -13,20 +13,20 @@ class JvmSettings:
         10, "How often classes that report metrics are called.", low=1
     )
     sasl_kerberos_kinit_cmd: str = string(
-        "/usr/bin/kinit", "Where the kinit command is.", update=Update.PER_BROKER
+        "/usr/bin/kinit", "Where the kinit command is.", update=BROKER
     )
     security_providers: str | None = string(
         None, "Security providers of the runtime that are registered."
     )
     ssl_keymanager_algorithm: str = string(
-        "SunX509", "The runtime's algorithm of key managers.", update=Update.PER_BROKER
+        "SunX509", "The runtime's algorithm of key managers.", update=BROKER
     )
     ssl_provider: str | None = string(
-        None, "The runtime's security provider for TLS.", update=Update.PER_BROKER
+        None, "The runtime's security provider for TLS.", update=BROKER
     )
     ssl_secure_random_implementation: str | None = string(
-        None, "The runtime's random numbers for TLS.", update=Update.PER_BROKER
+        None, "The runtime's random numbers for TLS.", update=BROKER
     )
     ssl_trustmanager_algorithm: str = string(
-        "PKIX", "The runtime's algorithm of trust managers.", update=Update.PER_BROKER
+        "PKIX", "The runtime's algorithm of trust managers.", update=BROKER
     )

@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, int32, int64
+from trio_kafka.config.setting import CLUSTER, int32, int64
 from trio_kafka.config.values import MAX_LONG
 
 
@@ -17,22 +17,19 @@ class QuotaSettings:
         1, "Length of each of those windows.", low=1
     )
     follower_replication_throttled_rate: int = int64(
-        MAX_LONG,
-        "The most that throttled replicas fetch here in a second.",
-        low=0,
-        update=Update.CLUSTER_WIDE,
+        MAX_LONG, "The most that throttled replicas fetch here in a second.", low=0, update=CLUSTER
     )
     leader_replication_throttled_rate: int = int64(
         MAX_LONG,
         "The most that throttled replicas are given here in a second.",
         low=0,
-        update=Update.CLUSTER_WIDE,
+        update=CLUSTER,
     )
     replica_alter_log_dirs_io_max_bytes_per_second: int = int64(
         MAX_LONG,
         "The most that moves between directories write in a second.",
         low=0,
-        update=Update.CLUSTER_WIDE,
+        update=CLUSTER,
     )
     replication_quota_window_num: int = int32(
         11, "Windows that replication is measured over.", low=1

@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, boolean, double, int32, int64, string
+from trio_kafka.config.setting import CLUSTER, boolean, double, int32, int64, string
 from trio_kafka.config.values import MAX_LONG
 
 
@@ -11,31 +11,25 @@ class RemoteSettings:
     """What tiered storage will obey."""
 
     follower_fetch_last_tiered_offset_enable: bool = boolean(
-        False, "A new follower begins behind what is tiered already.", update=Update.CLUSTER_WIDE
+        False, "A new follower begins behind what is tiered already.", update=CLUSTER
     )
     remote_fetch_max_wait_ms: int = int32(
-        500, "How long a fetch waits for remote data.", low=1, update=Update.CLUSTER_WIDE
+        500, "How long a fetch waits for remote data.", low=1, update=CLUSTER
     )
     remote_list_offsets_request_timeout_ms: int = int64(
-        30000,
-        "How long a look-up of offsets waits for remote data.",
-        low=1,
-        update=Update.CLUSTER_WIDE,
+        30000, "How long a look-up of offsets waits for remote data.", low=1, update=CLUSTER
     )
     remote_log_index_file_cache_total_size_bytes: int = int64(
-        1073741824, "Size of the cache of remote indexes.", low=1, update=Update.CLUSTER_WIDE
+        1073741824, "Size of the cache of remote indexes.", low=1, update=CLUSTER
     )
     remote_log_index_file_cache_ttl_ms: int = int64(
         900000, "An unused index leaves the cache after so long.", low=-1, internal=True
     )
     remote_log_manager_copier_thread_pool_size: int = int32(
-        10, "Threads that copy segments to remote storage.", low=1, update=Update.CLUSTER_WIDE
+        10, "Threads that copy segments to remote storage.", low=1, update=CLUSTER
     )
     remote_log_manager_copy_max_bytes_per_second: int = int64(
-        MAX_LONG,
-        "The most that is copied to remote storage in a second.",
-        low=1,
-        update=Update.CLUSTER_WIDE,
+        MAX_LONG, "The most that is copied to remote storage in a second.", low=1, update=CLUSTER
     )
     remote_log_manager_copy_quota_window_num: int = int32(
         11, "Windows that the copy rate is measured over.", low=1
@@ -44,13 +38,10 @@ class RemoteSettings:
         1, "Length of each of those windows.", low=1
     )
     remote_log_manager_expiration_thread_pool_size: int = int32(
-        10, "Threads that delete expired remote segments.", low=1, update=Update.CLUSTER_WIDE
+        10, "Threads that delete expired remote segments.", low=1, update=CLUSTER
     )
     remote_log_manager_fetch_max_bytes_per_second: int = int64(
-        MAX_LONG,
-        "The most that is fetched from remote storage in a second.",
-        low=1,
-        update=Update.CLUSTER_WIDE,
+        MAX_LONG, "The most that is fetched from remote storage in a second.", low=1, update=CLUSTER
     )
     remote_log_manager_fetch_quota_window_num: int = int32(
         11, "Windows that the fetch rate is measured over.", low=1
@@ -59,10 +50,7 @@ class RemoteSettings:
         1, "Length of each of those windows.", low=1
     )
     remote_log_manager_follower_thread_pool_size: int = int32(
-        2,
-        "Threads that follow remote state for follower partitions.",
-        low=1,
-        update=Update.CLUSTER_WIDE,
+        2, "Threads that follow remote state for follower partitions.", low=1, update=CLUSTER
     )
     remote_log_manager_task_interval_ms: int = int64(
         30000, "How often each partition's remote work is done.", low=1
@@ -85,6 +73,6 @@ class RemoteSettings:
     )
     remote_log_reader_max_pending_tasks: int = int32(100, "Remote reads that may wait.", low=1)
     remote_log_reader_threads: int = int32(
-        10, "Threads that read from remote storage.", low=1, update=Update.CLUSTER_WIDE
+        10, "Threads that read from remote storage.", low=1, update=CLUSTER
     )
     remote_log_storage_system_enable: bool = boolean(False, "Topics may be tiered.")

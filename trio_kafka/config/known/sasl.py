@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, double, int16, int32, int64, password, string, texts
+from trio_kafka.config.setting import BROKER, double, int16, int32, int64, password, string, texts
 
 
 @frozen(kw_only=True)
@@ -28,25 +28,25 @@ class SaslSettings:
         None, "The secret that tokens are signed with, the same on every node."
     )
     sasl_enabled_mechanisms: tuple[str, ...] = texts(
-        ("GSSAPI",), "Mechanisms that are offered.", update=Update.PER_BROKER
+        ("GSSAPI",), "Mechanisms that are offered.", update=BROKER
     )
     sasl_jaas_config: str | None = password(
-        None, "The login of a listener's mechanism, in JAAS form.", update=Update.PER_BROKER
+        None, "The login of a listener's mechanism, in JAAS form.", update=BROKER
     )
     sasl_kerberos_min_time_before_relogin: int = int64(
-        60000, "Pause between two attempts to refresh a ticket.", update=Update.PER_BROKER
+        60000, "Pause between two attempts to refresh a ticket.", update=BROKER
     )
     sasl_kerberos_principal_to_local_rules: tuple[str, ...] = texts(
-        ("DEFAULT",), "How principals become short names.", update=Update.PER_BROKER
+        ("DEFAULT",), "How principals become short names.", update=BROKER
     )
     sasl_kerberos_service_name: str | None = string(
-        None, "The principal name that the broker runs as.", update=Update.PER_BROKER
+        None, "The principal name that the broker runs as.", update=BROKER
     )
     sasl_kerberos_ticket_renew_jitter: float = double(
-        0.05, "How much the time of renewal varies.", update=Update.PER_BROKER
+        0.05, "How much the time of renewal varies.", update=BROKER
     )
     sasl_kerberos_ticket_renew_window_factor: float = double(
-        0.8, "Share of a ticket's life after which it is renewed.", update=Update.PER_BROKER
+        0.8, "Share of a ticket's life after which it is renewed.", update=BROKER
     )
     sasl_login_connect_timeout_ms: int | None = int32(
         None, "How long a connection to an authentication provider may take."
@@ -55,16 +55,16 @@ class SaslSettings:
         None, "How long an answer of an authentication provider may take."
     )
     sasl_login_refresh_buffer_seconds: int = int16(
-        300, "A credential is refreshed so long before it expires.", update=Update.PER_BROKER
+        300, "A credential is refreshed so long before it expires.", update=BROKER
     )
     sasl_login_refresh_min_period_seconds: int = int16(
-        60, "Pause between two refreshes of a credential.", update=Update.PER_BROKER
+        60, "Pause between two refreshes of a credential.", update=BROKER
     )
     sasl_login_refresh_window_factor: float = double(
-        0.8, "Share of a credential's life after which it is refreshed.", update=Update.PER_BROKER
+        0.8, "Share of a credential's life after which it is refreshed.", update=BROKER
     )
     sasl_login_refresh_window_jitter: float = double(
-        0.05, "How much the time of the refresh varies.", update=Update.PER_BROKER
+        0.05, "How much the time of the refresh varies.", update=BROKER
     )
     sasl_login_retry_backoff_max_ms: int = int64(
         10000, "Longest pause before an authentication provider is asked again."
@@ -76,7 +76,7 @@ class SaslSettings:
         "GSSAPI", "The mechanism for connections to controllers."
     )
     sasl_mechanism_inter_broker_protocol: str = string(
-        "GSSAPI", "The mechanism for connections between brokers.", update=Update.PER_BROKER
+        "GSSAPI", "The mechanism for connections between brokers.", update=BROKER
     )
     sasl_server_max_receive_size: int = int32(
         524288, "The largest request before a connection is authenticated."

@@ -6,7 +6,7 @@ from typing import Final
 from attrs import frozen
 
 from trio_kafka.config.groups import as_of_consumer_groups
-from trio_kafka.config.setting import Update, boolean, int16, int32, string, texts
+from trio_kafka.config.setting import CLUSTER, boolean, int16, int32, string, texts
 
 _as_of_consumers: Final = partial(as_of_consumer_groups, "share")
 
@@ -18,22 +18,20 @@ class ShareGroupSettings:
     errors_deadletterqueue_auto_create_topics_enable: bool = boolean(
         False,
         "A share group's topic for undeliverable records is created when it is needed.",
-        update=Update.CLUSTER_WIDE,
+        update=CLUSTER,
     )
     errors_deadletterqueue_topic_name_prefix: str = string(
-        "dlq.",
-        "How the names of topics for undeliverable records must begin.",
-        update=Update.CLUSTER_WIDE,
+        "dlq.", "How the names of topics for undeliverable records must begin.", update=CLUSTER
     )
     group_share_assignment_interval_ms: int = _as_of_consumers(
-        "assignment.interval.ms", update=Update.CLUSTER_WIDE
+        "assignment.interval.ms", update=CLUSTER
     )
     group_share_max_assignment_interval_ms: int = _as_of_consumers("max.assignment.interval.ms")
     group_share_min_assignment_interval_ms: int = _as_of_consumers("min.assignment.interval.ms")
     group_share_assignor_offload_enable: bool = boolean(
         True,
         "Assignments are computed beside the coordinator, not in it.",
-        update=Update.CLUSTER_WIDE,
+        update=CLUSTER,
         internal=True,
     )
     group_share_assignors: tuple[str, ...] = texts(("simple",), "The assignor of share groups.")
@@ -79,15 +77,13 @@ class ShareGroupSettings:
     group_share_max_share_sessions: int = int32(2000, "Share sessions that are kept.", low=1)
     group_share_max_size: int = int32(200, "The most members of a share group.", low=1, high=1000)
     share_coordinator_append_linger_ms: int = int32(
-        -1,
-        "How long the share coordinator gathers records first; -1: as load suggests.",
-        low=-1,
+        -1, "How long the share coordinator gathers records first; -1: as load suggests.", low=-1
     )
     share_coordinator_cached_buffer_max_bytes: int = int32(
         1048588,
         "The largest write buffer that the share coordinator keeps for reuse.",
         low=524288,
-        update=Update.CLUSTER_WIDE,
+        update=CLUSTER,
     )
     share_coordinator_cold_partition_snapshot_interval_ms: int = int32(
         300000,

@@ -6,7 +6,7 @@ from typing import Final
 from attrs import frozen
 
 from trio_kafka.config.groups import as_of_consumer_groups
-from trio_kafka.config.setting import Update, boolean, int32, int64, texts
+from trio_kafka.config.setting import CLUSTER, boolean, int32, int64, texts
 
 _as_of_consumers: Final = partial(as_of_consumer_groups, "streams")
 
@@ -22,14 +22,14 @@ class StreamsGroupSettings:
         internal=True,
     )
     group_streams_assignment_interval_ms: int = _as_of_consumers(
-        "assignment.interval.ms", update=Update.CLUSTER_WIDE
+        "assignment.interval.ms", update=CLUSTER
     )
     group_streams_max_assignment_interval_ms: int = _as_of_consumers("max.assignment.interval.ms")
     group_streams_min_assignment_interval_ms: int = _as_of_consumers("min.assignment.interval.ms")
     group_streams_assignor_offload_enable: bool = boolean(
         True,
         "Assignments are computed beside the coordinator, not in it.",
-        update=Update.CLUSTER_WIDE,
+        update=CLUSTER,
         internal=True,
     )
     group_streams_assignors: tuple[str, ...] = texts(("sticky",), "Assignors of streams groups.")

@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, boolean, password, string, texts
+from trio_kafka.config.setting import BROKER, boolean, password, string, texts
 
 
 @frozen(kw_only=True)
@@ -14,49 +14,43 @@ class TlsSettings:
         False, "A renewed certificate may lack alternative names of the old one."
     )
     ssl_cipher_suites: tuple[str, ...] = texts(
-        (), "Cipher suites that are offered; empty: all that are safe.", update=Update.PER_BROKER
+        (), "Cipher suites that are offered; empty: all that are safe.", update=BROKER
     )
     ssl_client_auth: str = string(
         "none",
         "Whether clients must show a certificate.",
         choices=("required", "requested", "none"),
-        update=Update.PER_BROKER,
+        update=BROKER,
     )
     ssl_enabled_protocols: tuple[str, ...] = texts(
-        ("TLSv1.2", "TLSv1.3"), "Versions of TLS that are offered.", update=Update.PER_BROKER
+        ("TLSv1.2", "TLSv1.3"), "Versions of TLS that are offered.", update=BROKER
     )
     ssl_endpoint_identification_algorithm: str = string(
         "https",
         "How a server's certificate is held to its host name; empty: not at all.",
-        update=Update.PER_BROKER,
+        update=BROKER,
     )
-    ssl_key_password: str | None = password(
-        None, "The password of the private key.", update=Update.PER_BROKER
-    )
+    ssl_key_password: str | None = password(None, "The password of the private key.", update=BROKER)
     ssl_keystore_certificate_chain: str | None = password(
-        None, "The certificate chain, in PEM form.", update=Update.PER_BROKER
+        None, "The certificate chain, in PEM form.", update=BROKER
     )
-    ssl_keystore_key: str | None = password(
-        None, "The private key, in PEM form.", update=Update.PER_BROKER
-    )
+    ssl_keystore_key: str | None = password(None, "The private key, in PEM form.", update=BROKER)
     ssl_keystore_location: str | None = string(
-        None, "The file of key and certificates.", update=Update.PER_BROKER
+        None, "The file of key and certificates.", update=BROKER
     )
-    ssl_keystore_password: str | None = password(
-        None, "The password of that file.", update=Update.PER_BROKER
-    )
-    ssl_keystore_type: str = string("JKS", "The format of that file.", update=Update.PER_BROKER)
+    ssl_keystore_password: str | None = password(None, "The password of that file.", update=BROKER)
+    ssl_keystore_type: str = string("JKS", "The format of that file.", update=BROKER)
     ssl_principal_mapping_rules: str = string(
         "DEFAULT", "How the names of certificates become principals."
     )
-    ssl_protocol: str = string("TLSv1.3", "The preferred version of TLS.", update=Update.PER_BROKER)
+    ssl_protocol: str = string("TLSv1.3", "The preferred version of TLS.", update=BROKER)
     ssl_truststore_certificates: str | None = password(
-        None, "Trusted certificates, in PEM form.", update=Update.PER_BROKER
+        None, "Trusted certificates, in PEM form.", update=BROKER
     )
     ssl_truststore_location: str | None = string(
-        None, "The file of trusted certificates.", update=Update.PER_BROKER
+        None, "The file of trusted certificates.", update=BROKER
     )
     ssl_truststore_password: str | None = password(
-        None, "The password of that file.", update=Update.PER_BROKER
+        None, "The password of that file.", update=BROKER
     )
-    ssl_truststore_type: str = string("JKS", "The format of that file.", update=Update.PER_BROKER)
+    ssl_truststore_type: str = string("JKS", "The format of that file.", update=BROKER)

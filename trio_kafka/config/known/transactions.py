@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from trio_kafka.config.setting import Update, boolean, int32
+from trio_kafka.config.setting import CLUSTER, boolean, int32
 
 
 @frozen(kw_only=True)
@@ -24,7 +24,7 @@ class TransactionSettings:
     transaction_partition_verification_enable: bool = boolean(
         True,
         "A produced batch is taken only if its partition is part of the transaction.",
-        update=Update.CLUSTER_WIDE,
+        update=CLUSTER,
     )
     transaction_remove_expired_transaction_cleanup_interval_ms: int = int32(
         3600000, "How often expired transactional ids are looked for.", low=1
