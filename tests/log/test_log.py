@@ -1,3 +1,4 @@
+from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -11,7 +12,7 @@ from tests.log.kit import (
     offsets,
     read_all,
 )
-from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.log.queries import offset_for_timestamp, read, read_bytes
 from trio_kafka.log.recovery import open_log
 from trio_kafka.log.sync import close, sync
@@ -40,6 +41,91 @@ async def test_offsets_and_epoch_are_stamped_in_place(autojump_clock, world):
     assert log.end_offset == 5
     assert log.epochs.rows == [(4, 0), (7, 3)]
     assert await read_bytes(log, 3, 1) == bytes(content)
+
+
+def state_of(log):
+    """All that an append changes, segment by segment too."""
+    told = [log.end_offset, log.flush_end, log.epochs.rows]
+    for segment in log.segments:
+        told += [segment.base_offset, segment.size, segment.sealed, segment.rolling_timestamp]
+        told += [segment.max_timestamp, segment.max_timestamp_offset, segment._since_index]
+        told += [list(segment._recent), segment.offsets.entries.count, segment.times.entries.count]
+    return told
+
+
+@pytest.mark.parametrize("seed", range(30))
+async def test_a_batch_from_which_nothing_follows_leaves_what_any_other_leaves(
+    autojump_clock, world, seed
+):
+    chance = Random(seed)
+    settings = chance.choice(
+        [
+            {"segment_bytes": 600, "index_interval_bytes": 150},
+            {"index_interval_bytes": 100, "segment_index_bytes": 40},
+            {"segment_ms": 500, "flush_messages": 7},
+            {"message_timestamp_type": "LogAppendTime", "segment_bytes": 900},
+        ]
+    )
+    log, other = (new_log(world, f"/{name}-0", **settings) for name in ("a", "b"))
+    syncs = []
+    log.wants_sync, other.wants_sync = syncs.append, syncs.append
+    epoch, time = 0, 1000
+    for number in range(80):
+        epoch += not chance.randrange(20)
+        time += chance.randrange(-50, 150)
+        fields = {"producer_id": number, "producer_epoch": 0, "base_sequence": 0}
+        content = batch(
+            chance.randrange(1, 4),
+            size=chance.choice((10, 100)),
+            timestamp=chance.choice((None, time, time)),
+            **(fields if chance.random() < 0.1 else {}),
+        )
+        copy = bytearray(content)
+        appended = append(log, content, epoch)
+        of_copy, now_ms = headers(copy), other.now_ms()
+        assert other.place(memoryview(copy), of_copy, epoch, now_ms) == appended
+        other._write(memoryview(copy), of_copy, now_ms)
+        other.high_watermark = other.end_offset
+
+        assert copy == content
+        assert state_of(log) == state_of(other)
+    assert await read_bytes(log, 0, 1 << 20) == await read_bytes(other, 0, 1 << 20)
+    assert syncs.count(log) == syncs.count(other)
+    assert len(log.segments) > 1 or log.flush_end
+
+
+@pytest.mark.parametrize(
+    ("state", "raised"),
+    [
+        ({"closed": True}, KafkaError),
+        ({"busy": True}, InvariantError),
+        ({"failed": LogDirError("/a", "broken")}, LogDirError),
+    ],
+)
+async def test_nothing_is_appended_where_nobody_may(autojump_clock, world, state, raised):
+    log = new_log(world)
+    append(log, batch(timestamp=1))
+    for name, value in state.items():
+        setattr(log, name, value)
+
+    with pytest.raises(raised):
+        append(log, batch(timestamp=1))
+
+    assert log.end_offset == 1
+
+
+async def test_whoever_suspects_a_directory_looks_at_its_next_append(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(timestamp=1))
+    log._elapsed = iter((10.0, 10.1)).__next__
+    log.pace._waits = iter(range(10)).__next__
+
+    append(log, batch(timestamp=1))  # which took 100 ms
+    assert (log.pace.suspect, log.pace.calm) == (True, True)
+    log._elapsed = iter((10.2, 10.3)).__next__
+    log.pace.elapsed = lambda: 10.2
+    append(log, batch(timestamp=1))  # and waited
+    assert not log.pace.calm
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])

@@ -1,3 +1,5 @@
+import trio
+
 from tests.log.kit import (
     append,
     batch,
@@ -27,6 +29,17 @@ async def test_a_segment_is_begun_when_the_first_record_is_too_old(autojump_cloc
     assert [segment.base_offset for segment in log.segments] == [0, 2]
 
 
+async def test_a_segment_without_times_is_as_old_as_it_was_seen(autojump_clock, world):
+    log = new_log(world, segment_ms=1000)
+    append(log, batch())
+    await trio.sleep(0.9)
+    append(log, batch())
+    await trio.sleep(0.2)
+    append(log, batch())
+
+    assert [segment.base_offset for segment in log.segments] == [0, 2]
+
+
 async def test_a_segment_is_begun_when_an_index_is_full(autojump_clock, world):
     log = new_log(world, index_interval_bytes=0, segment_index_bytes=36)
     for number in range(5):
@@ -40,5 +53,14 @@ async def test_a_segment_is_begun_when_offsets_are_out_of_reach(autojump_clock, 
     append(log, batch())
     far = batch(base_offset=1 << 31)
     log.append_as_follower(memoryview(far), headers(far))
+
+    assert [segment.base_offset for segment in log.segments] == [0, 1 << 31]
+
+
+async def test_a_leader_too_begins_a_segment_before_offsets_are_out_of_reach(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(timestamp=1))
+    log.end_offset = 1 << 31
+    append(log, batch(timestamp=1))
 
     assert [segment.base_offset for segment in log.segments] == [0, 1 << 31]

@@ -24,7 +24,7 @@ def test_a_batch_is_that_of_the_general_encoder_and_has_its_header(
 
 
 def test_more_records_than_have_short_offsets_are_in_their_order() -> None:
-    batch, header = encode_uniform(((b"%d" % number, None) for number in range(1500)), 7)
+    batch, header = encode_uniform([(b"%d" % number, None) for number in range(1500)], 7)
 
     records = list(read_records(batch, 0, header))
     assert [int(record.key or b"") for record in records] == list(range(1500))

@@ -5,14 +5,18 @@ Source: topic settings of Apache Kafka 4.4.0.
 
 from typing import Final, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
 MAX_LONG: Final = (1 << 63) - 1
 
 
 @frozen(kw_only=True)
 class LogConfig:
-    """Sizes in bytes, times in milliseconds. -1 turns a retention rule off."""
+    """Sizes in bytes, times in milliseconds. -1 turns a retention rule off.
+
+    plain_bytes: a batch of up to this size gets its offset and its epoch, and is not looked at
+        further; -1: each gets the time of its append.
+    """
 
     cleanup_policy: frozenset[str] = frozenset({"delete"})
     file_delete_delay_ms: int = 60_000
@@ -30,6 +34,13 @@ class LogConfig:
     segment_index_bytes: int = 10_485_760
     segment_jitter_ms: int = 0
     segment_ms: int = 604_800_000
+    plain_bytes: int = field(init=False)
+
+    @plain_bytes.default
+    def _largest_plain(self) -> int:
+        if self.message_timestamp_type == "LogAppendTime":
+            return -1
+        return min(self.max_message_bytes, self.segment_bytes)
 
     @property
     def reserve(self) -> int:

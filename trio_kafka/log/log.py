@@ -172,6 +172,33 @@ class Log:
         Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, and those
         of ProducerState.check; LogDirError.
         """
+        header, first = headers[0], self.end_offset
+        next_offset = first + header.last_offset_delta + 1
+        if (
+            header.producer_id < 0
+            and len(headers) == 1
+            and leader_epoch == self.epochs.latest
+            and len(records) <= self.config.plain_bytes
+            and next_offset - self.recovery_point < self.config.flush_messages
+            and not (self.pace.suspect or self.failed or self.closed or self.busy)
+        ):
+            # Nearly always: nothing follows from it, unless the segment says otherwise.
+            STAMP.pack_into(records, 0, first, header.length, leader_epoch)
+            header.base_offset, header.leader_epoch = first, leader_epoch
+            elapsed = self._elapsed
+            began = elapsed()
+            try:
+                written = self.segments.active.append_plain(
+                    records, header, self.config, self.rolling.jitter_ms
+                )
+            except OSError as error:
+                self.fail(error)
+            if written:
+                ended = elapsed()
+                if ended - began > LONG_APPEND_S:
+                    self.pace.held_up(began, ended)
+                self.end_offset = next_offset
+                return new_appended((first, next_offset - 1, _NO_TIME, self.start_offset, False))
         if now_ms is None:
             now_ms = self.now_ms()
         appended = self.place(records, headers, leader_epoch, now_ms)

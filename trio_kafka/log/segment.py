@@ -179,6 +179,35 @@ class Segment:
             del recent[:-_RECENT]
         return start
 
+    def append_plain(
+        self, batch: Buffer, header: BatchHeader, config: LogConfig, jitter_ms: int
+    ) -> bool:
+        """As `append`, of one whole batch, in one go with what `should_roll` and the indexes ask.
+        False: something is due, or may be, and nothing was written. OSError.
+        """
+        file, first, since = self._file, self.rolling_timestamp, self._since_index
+        timestamp, size = header.max_timestamp, len(batch)
+        last = header.base_offset + header.last_offset_delta
+        if (
+            file is None
+            or first is None
+            or first < 0
+            or timestamp - first > config.segment_ms - jitter_ms
+            or since > config.index_interval_bytes
+            or file.size > config.segment_bytes - size
+            or last - self.base_offset > _LAST_RELATIVE
+        ):
+            return False
+        position = file.append((batch,))
+        if timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = timestamp, last
+        self._since_index = since + size
+        recent = self._recent
+        recent.append((last, header.base_offset, position))
+        if len(recent) >= 2 * _RECENT:
+            del recent[:-_RECENT]
+        return True
+
     def note(self, position: int, header: BatchHeader, index_interval_bytes: int) -> None:
         """A batch found in the file: index it as if it had just been appended."""
         last = header.base_offset + header.last_offset_delta

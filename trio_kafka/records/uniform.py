@@ -4,7 +4,8 @@ Coordinators make one for nearly every request, so bytes and header are made tog
 read what was written here. Byte for byte what `batch.encode_batch` makes of the same records.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from struct import Struct
 from typing import Final
 
@@ -23,14 +24,25 @@ _HEAD: Final = Struct(">qiibI")  # what stands before what the checksum covers, 
 _COVERED: Final = Struct(">hiqqqhii")
 _MAGIC: Final = 2
 _PLAIN: Final = 0  # attributes: no codec, create time
-_AROUND: Final = 3  # bytes of a record: attributes, time (that of the batch), number of headers
+_BEFORE: Final = _HEAD.size - LENGTH_END  # bytes that the length counts and the checksum does not
 _NULL: Final = encode_varint(-1)
-_SHORT: Final = 1024
-_SIZES: Final = tuple(map(encode_varint, range(_SHORT)))  # of what is short, as nearly all is
+_SHAPES: Final = 512  # of batches of one record, by the sizes of key and value, that are kept
+
+
+@lru_cache(maxsize=_SHAPES)
+def _shape(key: int, value: int) -> tuple[Callable[..., bytes], bytes, bytes]:
+    """A batch of one record with a key and a value of these sizes: what packs all that its checksum
+    covers, and what stands before the key and before the value.
+    """
+    middle = encode_varint(value)
+    begin = b"\0\0\0" + encode_varint(key)  # attributes; time and offset are those of the batch
+    begin = encode_varint(len(begin) + key + len(middle) + value + 1) + begin
+    whole = Struct(f"{_COVERED.format}{len(begin)}s{key}s{len(middle)}s{value}sx")
+    return whole.pack, begin, middle
 
 
 def encode_uniform(
-    records: Iterable[tuple[bytes, bytes | None]],
+    records: Sequence[tuple[bytes, bytes | None]],
     timestamp_ms: int,
     *,
     base_sequence: int = NO_SEQUENCE,
@@ -39,27 +51,9 @@ def encode_uniform(
 
     A value of None is a tombstone. Raises ValueError where there is no record.
     """
-    pieces = [b""]
-    count = 0
-    for key, value in records:
-        size = len(key)
-        begin = _SIZES[size] if size < _SHORT else encode_varint(size)
-        delta = _SIZES[count] if count < _SHORT else encode_varint(count)
-        size += len(begin) + len(delta) + _AROUND
-        content = b""
-        if value is None:
-            middle = _NULL
-        else:
-            content, length = value, len(value)
-            middle = _SIZES[length] if length < _SHORT else encode_varint(length)
-            size += length
-        size += len(middle)
-        whole = _SIZES[size] if size < _SHORT else encode_varint(size)
-        pieces += (whole, b"\0\0", delta, begin, key, middle, content, b"\0")
-        count += 1
-    if not count:
-        raise ValueError("a batch without records")
-    pieces[0] = _COVERED.pack(
+    count = len(records)
+    # From the attributes on: what the checksum covers.
+    fields = (
         _PLAIN,
         count - 1,
         timestamp_ms,
@@ -69,24 +63,28 @@ def encode_uniform(
         base_sequence,
         count,
     )
-    covered = b"".join(pieces)
-    crc = crc32c(covered)
-    length = _HEAD.size - LENGTH_END + len(covered)
+    if count == 1 and (value := records[0][1]) is not None:  # nearly always
+        key = records[0][0]
+        pack, begin, middle = _shape(len(key), len(value))
+        covered = pack(*fields, begin, key, middle, value)
+    else:
+        covered = b"".join((_COVERED.pack(*fields), *_encode(records)))
+    crc, length = crc32c(covered), len(covered) + _BEFORE
     batch = bytearray(_HEAD.pack(0, length, NO_EPOCH, _MAGIC, crc))
     batch += covered
-    header = BatchHeader(
-        0,
-        length,
-        NO_EPOCH,
-        _MAGIC,
-        crc,
-        _PLAIN,
-        count - 1,
-        timestamp_ms,
-        timestamp_ms,
-        NO_PRODUCER_ID,
-        NO_EPOCH,
-        base_sequence,
-        count,
-    )
-    return memoryview(batch), header
+    return memoryview(batch), BatchHeader(0, length, NO_EPOCH, _MAGIC, crc, *fields)
+
+
+def _encode(records: Sequence[tuple[bytes, bytes | None]]) -> list[bytes]:
+    """Sizes and records in turn."""
+    if not records:
+        raise ValueError("a batch without records")
+    pieces: list[bytes] = []
+    for number, (key, value) in enumerate(records):
+        head = (b"\0\0", encode_varint(number), encode_varint(len(key)), key)
+        if value is None:
+            record = b"".join((*head, _NULL, b"\0"))
+        else:
+            record = b"".join((*head, encode_varint(len(value)), value, b"\0"))
+        pieces += (encode_varint(len(record)), record)
+    return pieces

@@ -17,6 +17,8 @@ def encode_varint(value: int) -> bytes:
     number = (value << 1) ^ (value >> 63)
     if number < 128:
         return _SMALL[number]
+    if number < 16384:
+        return bytes((number & 127 | 128, number >> 7))
     encoded = bytearray()
     while number > 127:
         encoded.append(number & 127 | 128)

@@ -105,7 +105,7 @@ def append_own(
     """
     partition.traffic.produces += 1
     log = partition.leading
-    if log is None or leader_epoch not in (NO_EPOCH, partition.leader_epoch):
+    if log is None or (leader_epoch != partition.leader_epoch and leader_epoch != NO_EPOCH):
         log = partition.local_log(leader_epoch)
     if acks == ACKS_ALL and len(partition.isr) < partition.settings.min_insync_replicas:
         check_enough(len(partition.isr), partition.minimum)
@@ -136,6 +136,9 @@ def _append(
     traffic = partition.traffic
     traffic.bytes_in += len(records)
     traffic.records_in += appended.last_offset - appended.first_offset + 1
-    partition.advance()
+    if len(partition.isr) == 1 == partition.settings.min_insync_replicas:
+        log.commit_own()  # what `advance` does then
+    else:
+        partition.advance()
     partition.changed(partition)
     return appended

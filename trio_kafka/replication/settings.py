@@ -21,7 +21,9 @@ _CODECS: Final = {
     "zstd": Codec.ZSTD,
 }
 _KEPT: Final = 128  # most topics of a cluster have one of few kinds of settings
-_SHARED: Final = tuple(one.name for one in fields(LogConfig) if one.name != "cleanup_policy")
+_SHARED: Final = tuple(
+    one.name for one in fields(LogConfig) if one.init and one.name != "cleanup_policy"
+)
 
 
 @lru_cache(maxsize=_KEPT)
