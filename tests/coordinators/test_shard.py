@@ -1,6 +1,7 @@
 """A shard: one writer, answers when records are committed, timers, and failure."""
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import pytest
@@ -80,7 +81,7 @@ class KeptLog:
 class Stage:
     """An active shard, and all that it needs."""
 
-    def __init__(self) -> None:
+    def __init__(self, elapsed: Callable[[], float] | None = None) -> None:
         node = Node("test", "broker")
         self.timers = Timers(node)
         self.purgatory = Purgatory("commit", self.timers, node)
@@ -97,6 +98,7 @@ class Stage:
             now_ms=lambda: int(trio.current_time() * 1000),
             work=self.works.append,
             failed=self.failures.append,
+            elapsed=elapsed,
         )
 
     def commit(self, end: int) -> None:
@@ -452,6 +454,81 @@ async def test_what_waits_for_its_turn_has_it_in_slices(stage: Stage) -> None:
         stage.shard.go_on(trio.current_time, 0.0)
 
     assert stage.machine.words == ["w0", "w1", "w2", "w3", "w4", "last"]
+
+
+def in_steps(pauses: int) -> Event[Words]:
+    def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
+        for _ in range(pauses):
+            yield
+        return Effects(records=[CoordinatorRecord("a")], answers=[(ticket, "done")])
+
+    return event
+
+
+async def test_the_steps_of_a_request_are_taken_at_once_while_they_are_few() -> None:
+    times = count(0, 0.0001)
+    stage = Stage(lambda: next(times))
+    stage.shard.activate()
+
+    assert stage.submit(in_steps(5)) == "done"
+    assert not stage.shard.busy
+    assert isinstance(stage.submit(in_steps(50)), Delayed)
+    assert isinstance(stage.submit(in_steps(1)), Delayed)  # it waits for its turn
+    stage.commit(stage.log.end)
+
+    assert stage.told == ["done", "done"]
+
+
+async def test_an_event_that_breaks_in_steps_that_are_taken_at_once_is_told() -> None:
+    def breaks(_machine: Words, _ticket: Ticket, _now_ms: int) -> Steps[Effects]:
+        yield
+        raise ValueError("a bug")
+
+    stage = Stage(lambda: 0.0)
+    stage.shard.activate()
+
+    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+        stage.submit(breaks)
+    assert stage.failures == [stage.shard]
+
+
+@pytest.mark.parametrize("way", ["at once", "in steps", "when committed"])
+async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way: str) -> None:
+    """Of 250 nobody is forgotten, and no slice has more than 100."""
+    tickets: list[Ticket] = []
+
+    def park(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        tickets.append(ticket)
+        return Effects()
+
+    def many(_now_ms: int) -> Effects:
+        effects = Effects(answers=[(ticket, "told") for ticket in tickets])
+        for number in range(len(tickets)):
+            effects.set_timer(("t", number), 1000)
+        return effects
+
+    def answer_all(_machine: Words, _ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
+        if way == "when committed":
+            return Effects(records=[CoordinatorRecord("a")], committed=many)
+        return many(now_ms) if way == "at once" else whole_in_steps(now_ms)
+
+    def whole_in_steps(now_ms: int) -> Steps[Effects]:
+        yield
+        return many(now_ms)
+
+    for _ in range(250):
+        stage.submit(park)
+    stage.submit(answer_all)
+    slices = []
+    while stage.shard.busy:
+        before = len(stage.told), len(stage.shard.alarms)
+        stage.shard.go_on(trio.current_time, 0.0)
+        slices.append((len(stage.told) - before[0], len(stage.shard.alarms) - before[1]))
+
+    assert stage.told == ["told"] * 250
+    assert len(stage.shard.alarms) == 250
+    assert max(max(one) for one in slices) == 100
+    assert stage.machine.words == (["a"] if way == "when committed" else [])
 
 
 @pytest.mark.parametrize("waits", [False, True])

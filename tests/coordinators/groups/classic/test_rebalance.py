@@ -1,8 +1,23 @@
 """Rebalances end: by those who join, or by the clock."""
 
-from tests.coordinators.groups.classic.kit import DELAY_MS, GROUP, REBALANCE_MS, ClassicKit
-from trio_kafka.coordinators.groups.classic.group import REMEMBERED
+from functools import partial
+
+import pytest
+
+from tests.coordinators.groups.classic.kit import (
+    DELAY_MS,
+    GROUP,
+    REBALANCE_MS,
+    ClassicKit,
+    subscription,
+)
+from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.groups.classic.group import JOIN, REMEMBERED, ClassicGroup
+from trio_kafka.coordinators.groups.classic.requests import join, sync
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joining, Syncing
+from trio_kafka.coordinators.groups.group import Event
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.steps import step
 
 
 def test_a_rebalance_ends_when_the_last_member_has_joined() -> None:
@@ -98,3 +113,81 @@ def test_a_timer_that_comes_late_does_nothing() -> None:
 
     assert kit.state == "Stable"
     assert member in kit.group.roster
+
+
+MANY = 2000
+
+
+def taken_in_steps(kit: ClassicKit, event: Event) -> tuple[Effects, list[int]]:
+    """Perform an event that must pause; its effects, and how many joins each step had answered."""
+    steps = event(kit.driver.machine, "mine", kit.driver.now_ms)
+    assert not isinstance(steps, Effects)
+    found, done = None, []
+    while found is None:
+        before = kit.group.roster.joined
+        found = step(steps)
+        done.append(before - kit.group.roster.joined)
+    effects = found.value
+    kit.driver.submit(lambda *_: effects)
+    return effects, done
+
+
+def large_group(kit: ClassicKit) -> list[str]:
+    """The ids of the members of a generation; each subscribes to a topic of its own."""
+    asked = [kit.join(kit.new_id(), protocols=reading(f"t{number}")) for number in range(MANY)]
+    kit.wait(2 * DELAY_MS)
+    return [each.joined.member_id for each in asked]
+
+
+def reading(topic: str) -> tuple[GroupProtocol, ...]:
+    return (GroupProtocol("range", subscription(topic)),)
+
+
+@pytest.mark.slow
+def test_a_generation_of_many_members_begins_in_steps() -> None:
+    """With the last member that joins, or when those who have not joined are no longer waited
+    for.
+    """
+    kit = ClassicKit(max_size=MANY)
+    members = large_group(kit)
+    assert kit.group.topics == frozenset(f"t{number}" for number in range(MANY))
+    last = Joining(
+        member_id=members[0],
+        client_id="client",
+        client_host="/127.0.0.1",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=REBALANCE_MS,
+        protocol_type="consumer",
+        protocols=reading("a"),
+    )
+
+    for member in members[1:]:
+        assert kit.join(member, protocols=reading("a")).waits
+    effects, done = taken_in_steps(kit, partial(join, GROUP, last))
+
+    assert (kit.state, kit.group.generation) == ("CompletingRebalance", 2)
+    assert (max(done), sum(done), len(effects.answers)) == (100, MANY, MANY)
+    assert [len(joined.members) for _, joined in effects.answers] == [MANY] + [0] * (MANY - 1)
+
+    for member in members[1:]:
+        assert kit.join(member, protocols=reading("b")).waits
+    effects, done = taken_in_steps(kit, lambda groups, _, now: groups.timer((JOIN, GROUP), now))
+
+    assert (kit.state, kit.group.generation) == ("CompletingRebalance", 3)
+    assert (max(done), sum(done), len(effects.answers)) == (100, MANY - 1, MANY - 1)
+
+
+@pytest.mark.slow
+def test_the_generation_of_many_members_is_stored_in_steps() -> None:
+    kit = ClassicKit(max_size=MANY)
+    members = large_group(kit)
+    given = {member: member.encode() for member in members}
+    syncing = Syncing(member_id=members[0], generation=1, assignments=given)
+
+    _, done = taken_in_steps(kit, partial(sync, GROUP, syncing))
+
+    assert len(done) == MANY // 100 + 1
+    assert kit.state == "Stable"
+    stored = kit.driver.reload().machine.by_id[GROUP]
+    assert isinstance(stored, ClassicGroup)
+    assert {one.member_id: one.assignment for one in stored.roster} == given

@@ -94,9 +94,10 @@ def _next(member: Member, goal: Goal, epoch: int) -> Member:
     for topic, numbers in gets.items():
         keeps[topic] = {**keeps.get(topic, _NONE), **dict.fromkeys(numbers, goal.epoch)}
     state = MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE
-    if not gets and not returns and len(keeps) == len(member.assigned):
-        keeps = member.assigned  # the same, which is found out quickly by whoever asks
-    return _unless_same(member, member.moved(state, goal.epoch, keeps, NOTHING))
+    same = not gets and not returns and len(keeps) == len(member.assigned)
+    # The same one, where it is equal: whoever asks finds it out quickly.
+    assigned = member.assigned if same else keeps
+    return _unless_same(member, member.moved(state, goal.epoch, assigned, NOTHING))
 
 
 def _only_wanted(member: Member, goal: Goal) -> Member:
