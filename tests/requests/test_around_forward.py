@@ -258,3 +258,18 @@ async def test_the_time_in_it_is_not_the_interceptors(autojump_clock: MockClock)
         assert outer.seconds == pytest.approx(1.5, abs=0.01)
         assert inner.seconds == pytest.approx(0, abs=0.01)
         assert (outer.calls, inner.calls) == (2, 2)
+
+
+async def test_a_function_that_takes_something_else_costs_its_request_alone(
+    autojump_clock: MockClock,
+) -> None:
+    async def around(request: Any) -> None: ...
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        outside, broken = put(harness, nothing_more, around)
+        for asked in (1, 2, 3):
+            assert (await harness.ask(WaitRequest(10))).error_code == -1
+            assert [type(error) for error, _ in broken.failures] == [TypeError] * asked
+        assert outside.failures == []
+        assert at_rest(harness)

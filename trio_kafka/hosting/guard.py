@@ -31,32 +31,32 @@ class Cancellable(Protocol):
 
 
 class InHand:
-    """How many requests are in a plugin's hands; those that are parked as a Delayed, too."""
+    """How many requests are in a plugin's hands; those that are parked as a Delayed, too.
+
+    begin, end: of an errand or a scope, which `cut_off` ends.
+    """
 
     def __init__(self) -> None:
-        self.count = 0
+        self._others = 0
+        self._begun: set[Cancellable] = set()
+        # On the way of each request of an `around`: a call of ours would cost more than these do.
+        self.begin: Callable[[Cancellable], None] = self._begun.add
+        self.end: Callable[[Cancellable], None] = self._begun.discard
         self._scopes: set[Cancellable] = set()
         self._parked: weakref.WeakSet[Delayed] = weakref.WeakSet()
         self._refs: set[weakref.ref[Delayed]] = set()
-        self._empty: trio.Event | None = None  # of those who wait for it
+        self._empty = trio.Event()
+
+    @property
+    def count(self) -> int:
+        return self._others + len(self._begun)
 
     def enter(self) -> None:
-        self.count += 1
+        self._others += 1
 
     def leave(self) -> None:
-        self.count -= 1
-        if not self.count and self._empty is not None:
-            self._empty.set()
-            self._empty = None
-
-    def begin(self, one: Cancellable) -> None:
-        """An errand, in hand until it ends."""
-        self.count += 1
-        self._scopes.add(one)
-
-    def end(self, one: Cancellable) -> None:
-        self._scopes.discard(one)
-        self.leave()
+        self._others -= 1
+        self._tell()
 
     def follow(self, delayed: Delayed) -> None:
         """In hand until it is answered or dropped: then nobody has it any more."""
@@ -79,14 +79,22 @@ class InHand:
         self._scopes.discard(scope)
 
     async def wait_empty(self) -> None:
+        self.end = self._end_and_tell
         while self.count:
-            if self._empty is None:
-                self._empty = trio.Event()
+            self._empty = trio.Event()
             await self._empty.wait()
+
+    def _end_and_tell(self, one: Cancellable) -> None:
+        self._begun.discard(one)
+        self._tell()
+
+    def _tell(self) -> None:
+        if not self.count:
+            self._empty.set()
 
     def cut_off(self) -> None:
         """End those that are still there: tasks are cancelled, parked ones reach their deadline."""
-        for scope in list(self._scopes):
+        for scope in [*self._begun, *self._scopes]:
             scope.cancel()
         for delayed in list(self._parked):
             delayed.timed_out = True

@@ -22,7 +22,7 @@ from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.around_errand import AroundErrand
 from trio_kafka.requests.around_task import enter_now, is_full, keep_frame
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.errands import OVER, PARKED, STARTS, Errands
+from trio_kafka.requests.errands import OVER, PARKED, Errands
 from trio_kafka.requests.interceptors import Interception
 from trio_kafka.requests.links import Means
 from trio_kafka.requests.opening import has_ranges
@@ -60,16 +60,14 @@ class Around:
 
     def serve(self, message: Any, context: Context) -> Any:
         """In the place of a plain handler."""
-        errand = AroundErrand(self, message, context)
         lendable = self.errands.lendable
         if not lendable or self.limiter.free <= 0 or (self.is_bounded and is_full(self.one)):
-            return self._standing(errand)
-        worker = errand.worker = lendable.pop()
-        worker.errand = errand
-        errand.state = STARTS
+            return self._standing(AroundErrand(self, message, context, None))
+        worker = lendable.pop()
+        errand = worker.errand = AroundErrand(self, message, context, worker)
         if self.is_bounded:
             enter_now(errand)
-        errand.go_on(errand.start(), None)
+        errand.go_on(None)
         state = errand.state
         if state == PARKED:
             return errand.delayed

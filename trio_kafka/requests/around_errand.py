@@ -15,7 +15,7 @@ from trio_kafka.purgatory import NO_ANSWER
 from trio_kafka.requests import around_task
 from trio_kafka.requests.around_forward import Forwarding
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.errands import CANCELLED, HERE, OVER, PARKED, TO_BEGIN, Worker
+from trio_kafka.requests.errands import CANCELLED, HERE, OVER, PARKED, STARTS, TO_BEGIN, Worker
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import check_answer
 from trio_kafka.requests.opening import release_ranges
@@ -40,14 +40,16 @@ class AroundErrand(Forwarding):
     gone = False  # nobody is there for an answer
     waits_for: Any = None  # by `Context.parked`
 
-    def __init__(self, around: "Around", message: Any, context: Context) -> None:
-        self._group = around.errands
-        self._request = context.request
+    def __init__(
+        self, around: "Around", message: Any, context: Context, worker: Worker | None
+    ) -> None:
+        """worker: who lends its name, so that it may be run by hand at once."""
         self.around, self.message, self.context = around, message, context
-        self.state = TO_BEGIN
-        self.holds = self.forwarded = False
+        self.state = TO_BEGIN if worker is None else STARTS
+        self.worker = worker
+        self.forwarded = False
         self.inside_s = 0.0
-        self.worker = self.coroutine = self.delayed = self.finish = None
+        self.coroutine = self.delayed = self.finish = None
         self.answer = self.inner_answer = None
 
     @property
@@ -111,29 +113,32 @@ class AroundErrand(Forwarding):
     # --- its coroutine
 
     def start(self) -> Any:
-        """The coroutine."""
-        around = self.around
+        """The coroutine. Raises what a function raises that takes something else."""
+        around, context = self.around, self.context
         one = around.one
-        self.context.parking = self
+        context.parking = self
         if one.in_hand is not None:
             one.in_hand.begin(self)
         self.began = around.elapsed()
-        coroutine = self.coroutine = one.function(self.message, self.context, self.forward)
+        self.coroutine = coroutine = one.function(self.message, context, self.forward)
         return coroutine
 
-    def go_on(self, coroutine: Any, value: object) -> None:
+    def go_on(self, value: object) -> None:
         """Run it by hand to its next wait, or its end; `value` is sent."""
         worker: Any = self.worker
         try:
-            trap = worker.run(coroutine.send, value)
+            trap = worker.run((self.coroutine or self.start()).send, value)
         except StopIteration as stop:
             answer = stop.value
-            if self._request.stamps.answered or type(answer) is not self.around.response:
+            around = self.around
+            if (
+                type(answer) is not around.response
+                or self.inner_answer is None
+                or self.context.request.stamps.answered
+            ):
                 self.judge(answer)
-            elif self.inner_answer is not None:
-                self.answer = answer
             else:
-                self.judge(answer)
+                self.answer = answer
         except BaseException as error:  # noqa: BLE001 - it is judged
             self.blame(error)
         else:
@@ -143,7 +148,12 @@ class AroundErrand(Forwarding):
                 worker.settle()
             return
         self.end()
-        self.around.errands.give_back(worker)
+        worker.errand = None
+        worker.done += 1
+        if worker.used:
+            worker.wake()
+        else:
+            worker.spare.append(worker)
         finish, answer = self.finish, self.answer
         if finish is not None and answer is not None:
             self.finish = None
@@ -187,7 +197,8 @@ class AroundErrand(Forwarding):
         one.seconds += spent
         if spent > one.alarm_s:
             one.note_slow(spent)
-        self._request.stamps.plugin_s += spent
+        context = self.context
+        context.request.stamps.plugin_s += spent
         if around.is_bounded:
             around_task.give_back(self)
         inner = self.inner_answer
@@ -196,7 +207,7 @@ class AroundErrand(Forwarding):
         if one.in_hand is not None:
             one.in_hand.end(self)
         self.state, self.forwarded = OVER, True
-        self.coroutine = self.worker = self.inner_answer = self.context.parking = None
+        self.coroutine = self.worker = self.inner_answer = context.parking = None
 
     def tell(self) -> None:
         """Whoever waits for it, the answer, or why there is none."""

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from trio_kafka.errors import InvariantError, ProtocolError
+from trio_kafka.network.request import Request
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Keeper
 from trio_kafka.requests import around_task
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.errands import HERE, LEFT, PARKED, RUNS, STARTS, TO_GO_ON, Worker
 from trio_kafka.requests.interceptors import InterceptorError
 from trio_kafka.requests.opening import opened
-from trio_kafka.requests.parking import Parking
+from trio_kafka.requests.parking import Place, Places
 from trio_kafka.requests.replies import Encoded
 from trio_kafka.requests.slices import LARGE, Lazily
 from trio_kafka.steps import whole
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _NOT_SAID: Final = (InvariantError, ProtocolError, InterceptorError)
 
 
-class Forwarding(Parking):
+class Forwarding(Place):
     """The half of an errand that is further in; implements `purgatory.Keeper`."""
 
     __slots__ = (
@@ -69,6 +70,7 @@ class Forwarding(Parking):
     state: int
     worker: Worker | None
 
+    holds = False
     error: Exception | None = None  # what becomes of the request instead of an answer
     frame: memoryview | None = None  # of the request, kept for the handler
     is_inside = False  # of one with a deadline: in `forward`
@@ -82,7 +84,15 @@ class Forwarding(Parking):
         one = self.around.one
         return f"{one.owner.name} {one.where(self.around.route.api.name)}"
 
-    def go_on(self, coroutine: Any, value: object) -> None:
+    @property
+    def _group(self) -> Places:  # type: ignore[override]  # derived: no field more
+        return self.around.errands
+
+    @property
+    def _request(self) -> Request:  # type: ignore[override]  # the same
+        return self.context.request
+
+    def go_on(self, value: object) -> None:
         """Run its coroutine by hand to its next wait, or its end; `value` is sent."""
         raise NotImplementedError
 
@@ -185,11 +195,11 @@ class Forwarding(Parking):
 
     def answered(self, answer: Any) -> None:
         """What was registered for it has ended; None: it was dropped."""
-        if answer is None or self.state != PARKED or self.around.limiter.free <= 0:
+        if answer is None or self.delayed is None or self.around.limiter.free <= 0:
             self.complete(answer)
         else:
-            self.delayed, self.state = None, RUNS
-            self.go_on(self.coroutine, answer)
+            self.delayed = None
+            self.go_on(answer)
 
     # --- what it waits for
 
@@ -235,7 +245,7 @@ class Forwarding(Parking):
             trio.lowlevel.reschedule(waiter)
         elif self.around.errands.by_hand and self.around.limiter.free > 0:
             self.state = RUNS
-            self.go_on(self.coroutine, answer)
+            self.go_on(answer)
         elif worker is not None:
             self.state, self.result = TO_GO_ON, answer
             worker.wake()

@@ -104,10 +104,10 @@ async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> Non
         errand.gone = not _is_answered_all_the_same(errand, worker)
     if errand.delayed is not None:  # somebody else's task waits in `forward`
         end_elsewhere(errand)
-    errand.end()
     if errand.holds:
         errand.leave()
-    errand.around.errands.one_done(worker)
+    errand.end()
+    worker.is_done()
     errand.tell()
     if cancelled is not None:
         try:
@@ -123,7 +123,7 @@ def _leave(errand: "AroundErrand", worker: Worker) -> None:
     errand.leave()
     errand.state = OVER
     errand.worker = errand.context.parking = None
-    errand.around.errands.one_done(worker)
+    worker.is_done()
     errand.tell()
 
 

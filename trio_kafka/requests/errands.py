@@ -69,13 +69,16 @@ class Errand(Protocol):
 
 
 class Worker(Lender):
-    """One of the tasks; `errand`: what it has in hand. surplus: it is not kept for the next."""
+    """One of the tasks; `errand`: what it has in hand. done: how many. surplus: it is not kept for
+    the next. spare: where it stands while it has none.
+    """
 
-    __slots__ = ("_spare", "errand", "scope", "surplus", "used")
+    __slots__ = ("done", "errand", "scope", "spare", "surplus", "used")
 
     def __init__(self, spare: "list[Worker]", errand: Errand, *, surplus: bool) -> None:
         super().__init__(self._cancelled)
-        self._spare = spare
+        self.spare = spare
+        self.done = 0
         self.errand: Errand | None = errand
         self.surplus = surplus
         self.scope: trio.CancelScope
@@ -87,6 +90,11 @@ class Worker(Lender):
         if given is not None:
             given.unwrap()
 
+    def is_done(self) -> None:
+        """Its errand is over."""
+        self.errand = None
+        self.done += 1
+
     def cancel(self) -> None:
         """End what it does."""
         self.used = True
@@ -95,8 +103,8 @@ class Worker(Lender):
     def _cancelled(self, raise_cancel: RaiseCancel) -> trio.lowlevel.Abort:
         if self.errand is not None:
             return self.errand.end_wait(raise_cancel)
-        if self in self._spare:
-            self._spare.remove(self)
+        if self in self.spare:
+            self.spare.remove(self)
         return trio.lowlevel.Abort.SUCCEEDED
 
 
@@ -122,20 +130,6 @@ class Errands:
         self._workers: set[Worker] = set()
         self._to_begin = self._started = self._done = self._most = 0
         node.add("interceptor-tasks", "part", self._figures)
-
-    def give_back(self, worker: Worker) -> None:
-        """The errand is over, and its task has slept all the time."""
-        worker.errand = None
-        self._done += 1
-        if worker.used:
-            worker.wake()
-        else:
-            self._spare.append(worker)
-
-    def one_done(self, worker: Worker) -> None:
-        """The errand is over, in its task."""
-        worker.errand = None
-        self._done += 1
 
     # --- as a keeper of what is delayed
 
@@ -192,6 +186,7 @@ class Errands:
                 await self._work_in_scope(worker)
         finally:
             self._workers.remove(worker)
+            self._done += worker.done
 
     async def _work_in_scope(self, worker: Worker) -> None:
         """As long as nobody cancels the scope."""
@@ -217,5 +212,5 @@ class Errands:
             "capacity": SPARE,
             "high_water": self._most,
             "started": self._started,
-            "done": self._done,
+            "done": self._done + sum(worker.done for worker in self._workers),
         }

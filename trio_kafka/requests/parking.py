@@ -29,16 +29,18 @@ class Places(Protocol):
         """It goes on, or ends."""
 
 
-class Parking:
-    """One async request's place among the handlers."""
+class Place:
+    """One async request's place among the handlers: with a token, or parked.
 
-    __slots__ = ("_cancel", "_group", "_request", "holds")
+    _group, _request: where it is, and whose it is. holds: a token. _cancel: ends what is parked.
+    """
 
-    def __init__(self, group: Places, request: Request, cancel: Callable[[], None]) -> None:
-        self._group = group
-        self._request = request
-        self._cancel = cancel
-        self.holds = False
+    __slots__ = ()
+
+    _group: Places
+    _request: Request
+    holds: bool
+    _cancel: Callable[[], None]
 
     @property
     def name(self) -> str:
@@ -48,12 +50,12 @@ class Parking:
     async def take(self) -> None:
         """Take a token; waits only if none is free."""
         await self._group.limiter.take(self)
-        self.holds = True
+        self.holds = True  # type: ignore[misc]  # who has a place has room for it
 
     def leave(self) -> None:
         """Give the token back, if there is one."""
         if self.holds:
-            self.holds = False
+            self.holds = False  # type: ignore[misc]  # the same
             self._group.limiter.give_back(self)
 
     async def parked(self, wait: Callable[[*Ts], Awaitable[T]], *args: *Ts, deadline: float) -> T:
@@ -87,3 +89,15 @@ class Parking:
         if limit.cancelled_caught:
             raise trio.TooSlowError
         return result  # type: ignore[no-any-return]
+
+
+class Parking(Place):
+    """The place of an async handler."""
+
+    __slots__ = ("_cancel", "_group", "_request", "holds")
+
+    def __init__(self, group: Places, request: Request, cancel: Callable[[], None]) -> None:
+        self._group = group
+        self._request = request
+        self._cancel = cancel
+        self.holds = False
