@@ -273,3 +273,34 @@ async def test_a_function_that_takes_something_else_costs_its_request_alone(
             assert [type(error) for error, _ in broken.failures] == [TypeError] * asked
         assert outside.failures == []
         assert at_rest(harness)
+
+
+async def test_who_does_not_wait_any_more_is_told_of_nothing(autojump_clock: MockClock) -> None:
+    """One further in runs on, and has an answer when nobody wants it."""
+    ends: list[str] = []
+
+    async def impatient(request: Any, context: Context, forward: Any) -> Any:
+        with trio.move_on_after(1):
+            return await forward(request)
+        return WaitResponse(outcome="impatient")
+
+    async def slow(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        await trio.sleep(2)
+        ends.append(answer.outcome)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        owners = put(harness, impatient, slow)
+        await harness.ask(WaitRequest(100))
+        await trio.sleep(5)
+        for asked in (2, 3):
+            assert (await harness.ask(WaitRequest(500))).outcome == "impatient"
+            await trio.sleep(5)
+            assert len(ends) == asked
+            assert at_rest(harness)
+        assert [owner.failures for owner in owners] == [[], []]
+        outer, inner = harness.interceptors._all
+        assert outer.seconds == pytest.approx(0, abs=0.01)
+        assert inner.seconds == pytest.approx(6, abs=0.01)

@@ -80,12 +80,11 @@ class AroundErrand(Forwarding):
         return True
 
     def leave_request(self) -> None:
-        """Nobody is there for an answer."""
+        """Nobody is there for an answer: who is parked is cancelled, who runs runs on."""
+        self.gone = True
         if self.waits_for is not None:
             self._cancel()
-        elif self.state == TO_BEGIN:
-            self.gone = True
-        else:
+        elif self.state != TO_BEGIN:
             self.complete(None)
 
     def cancel(self) -> None:
@@ -163,7 +162,7 @@ class AroundErrand(Forwarding):
 
     def judge(self, answer: Any) -> None:
         """The interceptor has returned this: whether it may be the answer."""
-        if self.error is not None:
+        if self.error is not None or self.gone:
             return
         around, request = self.around, self._request
         answered, inner = request.stamps.answered, self.inner_answer
