@@ -121,8 +121,9 @@ def _commit(
         return response
 
     def answer(codes: list[int]) -> OffsetCommitResponse:
-        for row, code in zip(rows, codes, strict=True):
-            row.error_code = code
+        if any(codes):
+            for row, code in zip(rows, codes, strict=True):
+                row.error_code = code
         return response
 
     asked = Commit(

@@ -21,6 +21,8 @@ from trio_kafka.protocol.stored.groups import classic, consumer, share, streams
 Encoder: TypeAlias = tuple[bytes, Callable[[Any, Callable[[Any], object]], None]]
 _INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
+_OffsetKey: Final = classic.OffsetCommitKey
+_PARTITION: Final = _INT32.pack
 _PLACES: Final = 4096  # of groups in topics, whose keys are kept but for the partition
 # Where it is not the newest: GroupMetadataValue stays in its last version that is not flexible.
 WRITTEN: Final[Mapping[type[Any], int]] = {classic.GroupMetadataValue: 3}
@@ -48,8 +50,8 @@ GROUP_RECORDS: Final = _types(classic, consumer, share, streams)
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
     """Key and value. Raises EncodeError."""
     key, value = record.key, record.value
-    if type(key) is classic.OffsetCommitKey:  # nearly always: by what it has in common with others
-        name = _place(key.group, key.topic) + _INT32.pack(key.partition)
+    if type(key) is _OffsetKey:  # nearly always: by what it has in common with others
+        name = _place(key.group, key.topic) + _PARTITION(key.partition)
     else:
         begin, encode = _key_encoder(type(key))  # type: ignore[arg-type]  # is hashable
         pieces = [begin]

@@ -52,8 +52,35 @@ def encode_uniform(
     A value of None is a tombstone. Raises ValueError where there is no record.
     """
     count = len(records)
-    # From the attributes on: what the checksum covers.
-    fields = (
+    if count == 1 and (value := records[0][1]) is not None:  # nearly always
+        key = records[0][0]
+        pack, begin, middle = _shape(len(key), len(value))
+        covered = pack(
+            _PLAIN,
+            0,
+            timestamp_ms,
+            timestamp_ms,
+            NO_PRODUCER_ID,
+            NO_EPOCH,
+            base_sequence,
+            1,
+            begin,
+            key,
+            middle,
+            value,
+        )
+    else:
+        fields = (timestamp_ms, timestamp_ms, NO_PRODUCER_ID, NO_EPOCH, base_sequence, count)
+        covered = b"".join((_COVERED.pack(_PLAIN, count - 1, *fields), *_encode(records)))
+    crc, length = crc32c(covered), len(covered) + _BEFORE
+    batch = bytearray(_HEAD.pack(0, length, NO_EPOCH, _MAGIC, crc))
+    batch += covered
+    header = BatchHeader(
+        0,
+        length,
+        NO_EPOCH,
+        _MAGIC,
+        crc,
         _PLAIN,
         count - 1,
         timestamp_ms,
@@ -63,16 +90,7 @@ def encode_uniform(
         base_sequence,
         count,
     )
-    if count == 1 and (value := records[0][1]) is not None:  # nearly always
-        key = records[0][0]
-        pack, begin, middle = _shape(len(key), len(value))
-        covered = pack(*fields, begin, key, middle, value)
-    else:
-        covered = b"".join((_COVERED.pack(*fields), *_encode(records)))
-    crc, length = crc32c(covered), len(covered) + _BEFORE
-    batch = bytearray(_HEAD.pack(0, length, NO_EPOCH, _MAGIC, crc))
-    batch += covered
-    return memoryview(batch), BatchHeader(0, length, NO_EPOCH, _MAGIC, crc, *fields)
+    return memoryview(batch), header
 
 
 def _encode(records: Sequence[tuple[bytes, bytes | None]]) -> list[bytes]:

@@ -205,7 +205,7 @@ class ClassicGroup:
         del version, topics
         if self.phase is ClassicState.DEAD:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        if epoch < 0 and self.is_empty:
+        if epoch < 0 and self.phase is ClassicState.EMPTY:
             return Effects()
         if epoch < 0 and not member_id and instance_id is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
