@@ -9,13 +9,21 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import NOW_MS, batch, codes, fetch, fetch_request, partitions_of, produce, write
+from tests.network.echoing import waiting
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    TopicRequest,
+)
 from trio_kafka.records.batch import HEADER_SIZE, Record, encode_batch
 from trio_kafka.records.compression import Codec
+from trio_kafka.requests.api import api_of
+from trio_kafka.requests.registry import installed_apis
 from trio_kafka.testing.broker import ServedBroker, served_broker
-from trio_kafka.testing.scripted_client import frame
+from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import connect, frame, request_frame
 from trio_kafka.testing.simulation import simulated_world
 
 AROUND = [
@@ -184,3 +192,64 @@ async def test_max_decompressed_message_bytes(
         answer = await produce(served, "t", data)
 
     assert answer.error_code == (0 if fits else ErrorCode.INVALID_RECORD)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+async def test_num_io_threads_and_queued_max_requests(autojump_clock: MockClock, more: int) -> None:
+    """Two are worked on and three wait in the channel; one more waits where it was received."""
+    gate = trio.Event()
+    apis, wait = installed_apis().copy(), api_of(waiting(gate.wait))
+    assert wait is not None
+    apis.add(wait)
+    world = simulated_world()
+    settings = {"num.io.threads": "2", "queued.max.requests": "3", "num.network.threads": "1"}
+    async with served_broker(world, settings, apis=apis) as served:
+        nodes = [node for _, node in served.broker.node.walk() if node.kind == "channel"]
+        (channel,) = [node for node in nodes if node.figures()["bound"] == 3]
+        clients = [await connect(world.network, served.broker.endpoint) for _ in range(5 + more)]
+        for client in clients:
+            await client.send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(1)
+
+        (processor,) = served.broker.plane.processors
+        assert processor.figures()["waiting_for_room"] == max(more, 0)
+        assert channel.figures()["depth"] == 3 + min(more, 0)
+        gate.set()
+        for client in clients:
+            await client.receive_answer(WaitResponse, 0)
+            client.close()
+
+
+@pytest.mark.parametrize(("more", "waits"), [(-1, True), (0, True), (1, False)])
+async def test_queued_max_request_bytes(autojump_clock: MockClock, more: int, waits: bool) -> None:
+    """As long as a byte is left a request takes all that it needs: so Kafka's pool works."""
+    large, small = frame(18, 0, bytes(900)), frame(18, 0)
+    size = len(large) - 4  # the length stands for itself
+    limit = {"queued_max_request_bytes": 2 * size + more, "socket_request_max_bytes": 1000}
+    async with limited(**limit) as served, served.connect() as one, served.connect() as other:
+        for holder in (one, other):
+            await holder.send(large[:-1])
+        await trio.sleep(1)
+        await served.client.send(small)
+        with trio.move_on_after(10) as scope:
+            await served.client.receive_frame()
+
+        assert scope.cancelled_caught == waits
+        for holder in (one, other):
+            await holder.send(large[-1:])
+            await holder.receive_frame()
+        if waits:
+            await served.client.receive_frame()
+
+
+@pytest.mark.parametrize(("more", "more_pages"), [(-1, True), (0, False), (1, False)])
+async def test_max_request_partition_size_limit(
+    autojump_clock: MockClock, more: int, more_pages: bool
+) -> None:
+    async with limited(max_request_partition_size_limit=3 + more) as served:
+        await served.create_topic("t", 3)
+        asked = DescribeTopicPartitionsRequest([TopicRequest("t")], 2000)
+        answer = await served.ask(asked, 0)
+
+    assert len(answer.topics[0].partitions) == min(3 + more, 3)
+    assert (answer.next_cursor is not None) == more_pages

@@ -55,6 +55,26 @@ async def test_acks_of_all_need_enough_replicas_in_sync(world) -> None:
     assert append(partition, batch(), acks=1).last_offset == 0
 
 
+@pytest.mark.parametrize(
+    ("replicas", "isr", "enough"),
+    [
+        ((1, 2, 3), (1,), False),
+        ((1, 2, 3), (1, 2), True),
+        ((1, 2, 3), (1, 2, 3), True),
+        ((1,), (1,), True),  # no more than there are
+    ],
+)
+async def test_so_many_in_sync_are_enough(world, replicas, isr, enough: bool) -> None:
+    settings = PartitionSettings(min_insync_replicas=2)
+    partition, _ = new_partition(world, *replicas, settings=settings)
+    partition.isr = isr
+
+    if enough:
+        assert append(partition, batch(), acks=-1).last_offset == 0
+    else:
+        assert refused(partition, batch(), acks=-1) is ErrorCode.NOT_ENOUGH_REPLICAS
+
+
 async def test_a_follower_takes_no_appends(world) -> None:
     partition, _ = new_partition(world, 1, 2, leader=2)
 
