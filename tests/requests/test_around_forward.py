@@ -8,6 +8,7 @@ import trio
 from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.hosting.guard import InHand
 from trio_kafka.plugin import Context, Delayed, Purgatory, api
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import Blamed
@@ -304,3 +305,53 @@ async def test_who_does_not_wait_any_more_is_told_of_nothing(autojump_clock: Moc
         outer, inner = harness.interceptors._all
         assert outer.seconds == pytest.approx(0, abs=0.01)
         assert inner.seconds == pytest.approx(6, abs=0.01)
+
+
+async def test_what_waits_for_something_of_its_own_afterwards_is_not_parked(
+    autojump_clock: MockClock,
+) -> None:
+    async def slow(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        await trio.sleep(2)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        put(harness, slow)
+        await harness.ask(WaitRequest(1))
+        client = harness.client()
+        request = client.send(WaitRequest(500))
+        await trio.sleep(1)
+        assert (request.waits_for, client.connection.parked) == (None, None)
+        assert not at_rest(harness)
+        assert (await client.receive(WaitRequest())).outcome == "time"
+
+
+async def test_its_owner_has_it_in_hand_until_it_is_over_and_can_end_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness() as harness:
+        purgatory, in_hand = serve_waits(harness), InHand()
+        harness.interceptors.add(
+            "around", WaitRequest, nothing_more, order=1, owner=Blamed(), in_hand=in_hand
+        )
+        for _ in range(3):
+            await harness.ask(WaitRequest(10))
+            assert in_hand.count == 0
+        clients = [harness.client() for _ in range(3)]
+        for client, timeout_ms in zip(clients, (1000, 60_000, 60_000), strict=True):
+            client.send(WaitRequest(timeout_ms))
+        await trio.testing.wait_all_tasks_blocked()
+        assert in_hand.count == 3
+        with trio.move_on_after(2):
+            await in_hand.wait_empty()
+        assert in_hand.count == 2
+        in_hand.cut_off()
+        with trio.fail_after(1):
+            await in_hand.wait_empty()
+        assert (await clients[0].receive(WaitRequest())).outcome == "time"
+        for client in clients[1:]:
+            late = await client.receive(WaitRequest())
+            assert late.error_code == ErrorCode.REQUEST_TIMED_OUT
+        assert purgatory.waiting == 0
+        assert at_rest(harness)

@@ -143,12 +143,12 @@ class Link:
         return None if answer is None else self.leave(message, context, answer, made)
 
     def told(self, message: Any, context: Context, answer: Any) -> Any:
-        """As `leave`, of what an errand further in has ended with: an exception may be one."""
-        if answer is None or answer is NO_ANSWER:
+        """As `leave`, of what an errand further in has ended with: an exception is an error that no
+        answer can say.
+        """
+        if answer is None or answer is NO_ANSWER or isinstance(answer, Exception):
             return answer
         try:
-            if isinstance(answer, Exception):
-                answer = self.say(message, context, answer)
             return self.leave(message, context, answer, Lazily.made)
         except Exception as error:  # noqa: BLE001 - whoever waits for the answer is told
             return error
