@@ -1,5 +1,6 @@
 """When snapshots are written."""
 
+import pytest
 import trio
 
 from tests.raft.kit import format_root, running_quorum
@@ -7,6 +8,16 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.topics import TopicRecord
 from trio_kafka.raft.generator import SnapshotGenerator, SnapshotSettings
+from trio_kafka.testing.simulation import simulated_world
+
+
+async def make_topics(driver, loader, count: int) -> None:
+    """A batch for each, and one before them."""
+    driver.append([FeatureLevelRecord("metadata.version", 33)], driver.epoch, 33)
+    for number in range(count):
+        record = TopicRecord(name=f"t{number}", topic_id=(number + 1).to_bytes(16))
+        end = driver.append([record], driver.epoch, 33)
+    await loader.wait_published(end)
 
 
 async def run(world, settings: SnapshotSettings, count: int, seconds: float) -> list[int]:
@@ -17,11 +28,7 @@ async def run(world, settings: SnapshotSettings, count: int, seconds: float) -> 
         generator = SnapshotGenerator(driver, settings, Node("broker", "broker"))
         loader.add(generator)
         await nursery.start(generator.run)
-        driver.append([FeatureLevelRecord("metadata.version", 33)], driver.epoch, 33)
-        for number in range(count):
-            record = TopicRecord(name=f"t{number}", topic_id=(number + 1).to_bytes(16))
-            end = driver.append([record], driver.epoch, 33)
-        await loader.wait_published(end)
+        await make_topics(driver, loader, count)
         for _ in range(int(seconds)):
             await trio.sleep(1)
             assert driver.store.snapshot is not None
@@ -40,3 +47,21 @@ async def test_few_records_wait_for_the_interval_and_then_no_more(world, autojum
     settings = SnapshotSettings(max_snapshot_interval_ms=4500)
 
     assert await run(world, settings, 3, 20) == [0] * 4 + [5] * 16
+
+
+async def size_of(world, count: int) -> int:
+    """Bytes of the log that `run` makes with so many topics."""
+    await format_root(world)
+    async with running_quorum(world) as (driver, loader):
+        await make_topics(driver, loader, count)
+        return driver.store.size_since_snapshot
+
+
+@pytest.mark.parametrize(("more", "newest"), [(-1, 7), (0, 7), (1, 0)])
+async def test_a_snapshot_is_due_at_so_many_bytes(autojump_clock, more, newest) -> None:
+    size = await size_of(simulated_world(), 5)
+    settings = SnapshotSettings(
+        max_record_bytes_between_snapshots=size + more, max_snapshot_interval_ms=0
+    )
+
+    assert await run(simulated_world(), settings, 5, 1) == [newest]
