@@ -211,6 +211,53 @@ async def test_an_event_that_fails_makes_its_shard_load_anew(
     assert "event failed" in caplog.text
 
 
+async def test_one_that_fails_again_and_again_waits_longer_each_time(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await serve(served)
+        await commit(served, "g", "t", 0, 7)
+        groups = served.broker.groups
+        waits = []
+        for _ in range(8):
+            groups.shard_of("g").fail()
+            failed = trio.current_time()
+            with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
+                groups.offsets.commit(Commit(group_id="g", topics=[]), list)
+            while groups.shard_of("g").state is not State.ACTIVE:
+                await trio.sleep(0.01)
+            waits.append(trio.current_time() - failed)
+
+        assert waits == pytest.approx([0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4], abs=0.06)
+        assert stored(served, "g", "t", 0) == 7
+        await trio.sleep(130)
+        groups.shard_of("g").fail()
+        await trio.sleep(0.05)
+        assert groups.shard_of("g").state is State.ACTIVE
+
+
+async def test_one_that_waits_to_be_loaded_begins_at_once_with_a_new_leader_epoch(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await serve(served)
+        groups = served.broker.groups
+        number = groups.partition_of("g")
+        for _ in range(6):
+            await served.serve_groups("g")
+            groups.shard_of("g").fail()
+        held = groups.shard_of("g")
+        assert groups.runtime.figures()["held"] == 1
+
+        lead(served, number, by=1)
+        await trio.sleep(0.05)
+
+        assert groups.shard_of("g").state is State.ACTIVE
+        assert (held.state, groups.runtime.figures()["held"]) == (State.UNLOADED, 0)
+        await trio.sleep(100)
+        assert groups.runtime.figures()["to_load"] == 0
+
+
 async def test_a_broken_invariant_is_not_swallowed(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await serve(served)

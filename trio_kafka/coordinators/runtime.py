@@ -1,8 +1,9 @@
 """The shards of one internal topic: those whose partitions this broker leads.
 
 It follows the metadata: a partition that is led here, in a new epoch, gets a shard, which is loaded
-from its log while the others serve; one that is led here no more loses it. One task loads, another
-works on what takes steps. For groups, and for whatever else keeps its state in such a topic.
+from its log while the others serve; one that is led here no more loses it. One that fails is loaded
+anew, after a while where it fails again and again. One task loads, another works on what takes
+steps. For groups, and for whatever else keeps its state in such a topic.
 """
 
 from collections import deque
@@ -13,6 +14,7 @@ from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar
 import trio
 from attrs import frozen
 
+from trio_kafka.coordinators.backoff import Backoff
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.loading import SLICE_S, Loaded, Replayed, load
 from trio_kafka.coordinators.partition_log import PartitionLog, Written
@@ -24,7 +26,7 @@ from trio_kafka.log.append import Appended
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import NodeId
-from trio_kafka.purgatory import Timers
+from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.steps import Steps
@@ -87,6 +89,8 @@ class ShardRuntime(Generic[M]):
         self._epochs: dict[int, int] = {}
         self._nodes: dict[int, Node] = {}
         self._loads: deque[tuple[int, Shard[M]]] = deque()
+        self._failures: dict[int, Backoff] = {}
+        self._held: dict[int, Timer] = {}  # to be loaded when their time has come
         self._busy: dict[Shard[M], None] = {}
         self._woken = trio.Event()
         self._asked = trio.Event()
@@ -134,8 +138,8 @@ class ShardRuntime(Generic[M]):
             if number not in self.shards and not self._stopped:
                 self._begin(number, epoch)
 
-    def _begin(self, number: int, epoch: int) -> None:
-        """A shard, to be loaded."""
+    def _begin(self, number: int, epoch: int, wait_s: float = 0.0) -> None:
+        """A shard, to be loaded, now or in a while."""
         try:
             partition = self._replicas.partition(self.topic, number)
         except KafkaError as error:
@@ -152,25 +156,43 @@ class ShardRuntime(Generic[M]):
             failed=lambda _shard: self._begin_anew(number),
             elapsed=self._clock.elapsed,
         )
+        self._failures.setdefault(number, Backoff())
         self.shards[number], self._epochs[number] = shard, epoch
         self._nodes[number] = self._node.add(
             shard.name, "part", shard.figures, partial(_shard_nodes, shard)
         )
+        if not wait_s:
+            self._ask_to_load(number, shard)
+            return
+        load = partial(self._ask_to_load, number, shard)
+        self._held[number] = self._ground.timers.at(trio.current_time() + wait_s, load)
+
+    def _ask_to_load(self, number: int, shard: Shard[M]) -> None:
+        self._held.pop(number, None)
         self._loads.append((number, shard))
         self._asked.set()
 
     def _begin_anew(self, number: int) -> None:
-        epoch = self._epochs[number]
+        """It has failed. Whoever asks it before it is loaded again is told that it loads."""
+        epoch, failures = self._epochs[number], self._failures[number]
+        wait_s = failures.failed(trio.current_time())
         self._unload(number)
-        if not self._stopped:
-            self._begin(number, epoch)
+        if self._stopped:
+            return
+        _logger.warning("shard is loaded anew", shard=number, wait_s=wait_s)
+        self._failures[number] = failures
+        self._begin(number, epoch, wait_s)
 
     def _unload(self, number: int) -> None:
+        held = self._held.pop(number, None)
+        if held is not None:
+            self._ground.timers.cancel(held)
+        self._failures.pop(number, None)
         shard = self.shards.pop(number)
         del self._epochs[number]
         self._nodes.pop(number).remove()
         self._busy.pop(shard, None)
-        loads = shard.state is State.LOADING
+        loads = shard.state is State.LOADING and held is None
         shard.unload()
         if not loads:  # else whoever loads it still has it in hand
             shard.machine.close()
@@ -280,6 +302,7 @@ class ShardRuntime(Generic[M]):
             "loading": states.count(State.LOADING),
             "failed": states.count(State.FAILED),
             "to_load": len(self._loads),
+            "held": len(self._held),
             "unloaded": self._unloads,
             "busy": len(self._busy),
             "records_loaded": self._loaded.records,
