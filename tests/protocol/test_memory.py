@@ -1,0 +1,69 @@
+"""No lie about a length or a count costs more memory than the bytes that came with it are worth."""
+
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from tests.protocol.declared import classes
+from trio_kafka.protocol.compiler import decoder, to_bytes
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.fields import Field
+from trio_kafka.protocol.schema import fields_of, message_of
+from trio_kafka.protocol.versions import covers
+
+# Lengths of four bytes and of two, and a varint.
+LIES = [bytes.fromhex(lie) for lie in ("7fffffff", "7fff", "ffffffff0f")]
+PLACES = 200  # of one message, at the most
+# What a message costs: its objects and, where it is none, the error. And what a byte of it may be:
+# the beginning of an empty struct of some fields.
+MESSAGE, BYTE = 8192, 100
+ONE = {"string": "name", "bytes": b"bytes", "records": b"records", "uuid": bytes(range(16))}
+
+
+def one_of(field: Field, version: int) -> Any:
+    """A value that is not null, with one item in every array."""
+    if field.kind == "array":
+        return [one_of(field.item, version)]
+    if field.kind == "struct":
+        return full(field.part, version)
+    return ONE.get(field.kind, 1)
+
+
+def full(cls: type[Any], version: int) -> Any:
+    """An instance of which every field that the version has is there."""
+    present = [field for field in fields_of(cls) if covers(field.versions, version)]
+    return cls(**{field.name: one_of(field, version) for field in present})
+
+
+def rigid_and_flexible(cls: type[Any]) -> set[int]:
+    """The newest version, and the newest one whose lengths are of a fixed size."""
+    message = message_of(cls)
+    first, last = message.versions
+    return {last, max(first, min(last, message.flexible[0] - 1))}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cls", classes(), ids=lambda cls: cls.__name__)
+def test_a_lie_at_any_place_of_a_message_costs_no_memory(cls: type[Any]) -> None:
+    for version in rigid_and_flexible(cls):
+        honest, decode = to_bytes(full(cls, version), version), decoder(cls, version)
+        decode(honest)
+        lies = [
+            memoryview(honest[:at] + lie + honest[at + len(lie) :])
+            for at in range(0, len(honest), len(honest) // PLACES + 1)
+            for lie in LIES
+        ]
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            for data in lies:
+                try:
+                    decode(data)
+                except DecodeError:
+                    continue
+            peak = tracemalloc.get_traced_memory()[1] - before
+        finally:
+            tracemalloc.stop()
+
+        assert peak < MESSAGE + BYTE * len(honest), (version, len(honest))
