@@ -1,5 +1,6 @@
 """What `forward` waits for: registered once, told to the errand first, seen by those outside."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from trio_kafka.plugin import Context, Delayed, Purgatory, api
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import request_frame
 
 Outcome = Callable[[bool], Any]
 
@@ -355,3 +357,55 @@ async def test_its_owner_has_it_in_hand_until_it_is_over_and_can_end_it(
             assert late.error_code == ErrorCode.REQUEST_TIMED_OUT
         assert purgatory.waiting == 0
         assert at_rest(harness)
+
+
+async def test_one_that_only_forwards_costs_few_calls(autojump_clock: MockClock) -> None:
+    """Of Python functions, on a request that is parked: time is measured in benchmarks."""
+    counts: list[int] = []
+
+    def count(frame: Any, event: str, argument: object) -> None:
+        calls[0] += event == "call"
+
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness)
+        assert harness._group is not None
+        perform = harness._group.group.perform
+        for _ in range(2):
+            await harness.ask(WaitRequest(1))
+            calls = [0]
+            client = harness.client()
+            request = client.arrive(request_frame(WaitRequest(60_000), 0))
+            sys.setprofile(count)
+            try:
+                perform(request)
+                (delayed,) = purgatory._waiting
+                delayed.timed_out = True
+                purgatory.look(delayed)
+            finally:
+                sys.setprofile(None)
+            assert request.stamps.answered
+            counts.append(calls[0])
+            put(harness, nothing_more)
+        assert counts[1] - counts[0] <= 26  # six of them read the virtual clock
+
+
+async def test_whoever_is_parked_keeps_no_buffer_however_late_it_forwards(
+    autojump_clock: MockClock,
+) -> None:
+    async def late(request: Any, context: Context, forward: Any) -> Any:
+        await trio.sleep(1)
+        return await forward(request)
+
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness)
+        put(harness, late)
+        assert harness._group is not None
+        buffers = harness._group.buffers
+        for _ in range(2):  # in a new task, and by hand
+            client = harness.client()
+            client.send(WaitRequest(5000))
+            assert buffers.fresh - len(buffers.kept_small) == 1
+            await trio.sleep(2)
+            assert purgatory.waiting == 1
+            assert buffers.fresh - len(buffers.kept_small) == 0
+            await client.receive(WaitRequest())

@@ -97,3 +97,30 @@ async def test_a_token_is_taken_by_force_by_nobody(autojump_clock: MockClock) ->
             for client in clients:
                 await client.receive(EchoRequest())
             assert (limiter.borrowed_tokens, limiter.free) == (0, 3)
+
+
+async def test_a_limit_holds_for_those_that_begin_by_hand(autojump_clock: MockClock) -> None:
+    running = most = 0
+
+    async def counted(request: EchoRequest, context: Context, forward: Any) -> Any:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await trio.sleep(1)
+        running -= 1
+        return await forward(request)
+
+    async with PluginHarness(handlers=[echo]) as harness:
+        put(harness, counted, limit=2)
+        clients = [harness.client() for _ in range(6)]
+        for _ in range(3):  # in new tasks, then by hand
+            began = trio.current_time()
+            for client in clients:
+                client.send(EchoRequest("x"))
+            for client in clients:
+                assert (await client.receive(EchoRequest())).text == "x"
+            assert most == 2
+            assert trio.current_time() - began == pytest.approx(3, abs=0.01)
+        (one,) = harness.interceptors._all
+        assert one.limiter is not None
+        assert one.limiter.borrowed_tokens == 0

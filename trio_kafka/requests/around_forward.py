@@ -195,7 +195,7 @@ class Forwarding(Place):
 
     def answered(self, answer: Any) -> None:
         """What was registered for it has ended; None: it was dropped."""
-        if answer is None or self.delayed is None or self.around.limiter.free <= 0:
+        if answer is None or self.around.limiter.free <= 0:
             self.complete(answer)
         else:
             self.delayed = None

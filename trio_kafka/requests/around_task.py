@@ -101,7 +101,7 @@ async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> Non
         worker.given, throws = await pass_on(trap), False
     value = coroutine = None
     if cancelled is not None:
-        errand.gone = not _is_answered_all_the_same(errand, worker)
+        errand.gone = not _is_answered_all_the_same(errand, worker) or errand.gone
     if errand.delayed is not None:  # somebody else's task waits in `forward`
         end_elsewhere(errand)
     if errand.holds:
