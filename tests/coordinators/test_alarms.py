@@ -62,6 +62,20 @@ async def test_one_that_is_put_off_costs_no_timer_until_it_would_have_been_due(
         assert bell.rang == [(A, 0.35)]
 
 
+async def test_one_that_is_set_already_may_be_kept(autojump_clock: MockClock) -> None:
+    async with a_bell() as bell:
+        bell.alarms.set(A, 0.1, keep=True)
+        await trio.sleep(0.05)
+        bell.alarms.set(A, 0.1, keep=True)
+        bell.alarms.set(A, 0.01, keep=True)
+        await trio.sleep(0.1)
+        bell.alarms.set(A, 0.1, keep=True)  # it rang, and waits for its turn
+        await trio.sleep(1.0)
+
+        assert bell.rang == [(A, 0.1)]
+        assert bell.alarms.take(A)
+
+
 async def test_one_that_is_set_earlier_rings_earlier(autojump_clock: MockClock) -> None:
     async with a_bell() as bell:
         bell.alarms.set(A, 1.0)

@@ -40,8 +40,10 @@ class Alarms:
     def __len__(self) -> int:
         return len(self._alarms)
 
-    def set(self, key: TimerKey, delay_s: float) -> None:
-        """Ring in `delay_s`, in place of what was set for this key."""
+    def set(self, key: TimerKey, delay_s: float, *, keep: bool = False) -> None:
+        """Ring in `delay_s`, in place of what was set for this key; keep: unless something is."""
+        if keep and (key in self._alarms or key in self._rung):
+            return
         self._rung.pop(key, None)
         deadline = self._now() + delay_s
         alarm = self._alarms.get(key)

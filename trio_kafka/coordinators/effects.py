@@ -34,10 +34,13 @@ class CoordinatorRecord:
 
 @frozen
 class SetTimer:
-    """Call `machine.timer(key, now_ms)` in `delay_ms`; one that is set for this key is replaced."""
+    """Call `machine.timer(key, now_ms)` in `delay_ms`; one that is set for this key is replaced, or
+    kept as it is where that is said.
+    """
 
     key: TimerKey
     delay_ms: int
+    keep: bool = False
 
 
 @frozen
@@ -76,9 +79,9 @@ class Effects:
         self.answers.append((ticket, value))
         return self
 
-    def set_timer(self, key: TimerKey, delay_ms: int) -> "Effects":
+    def set_timer(self, key: TimerKey, delay_ms: int, *, keep: bool = False) -> "Effects":
         """Set this timer too."""
-        self.timers.append(SetTimer(key, delay_ms))
+        self.timers.append(SetTimer(key, delay_ms, keep))
         return self
 
     def cancel_timer(self, key: TimerKey) -> "Effects":

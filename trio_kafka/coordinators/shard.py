@@ -285,7 +285,7 @@ class Shard(Generic[M]):
     def _set_timers(self, timers: Iterable[SetTimer | CancelTimer]) -> None:
         for timer in timers:
             if isinstance(timer, SetTimer):
-                self.alarms.set(timer.key, timer.delay_ms / 1000)
+                self.alarms.set(timer.key, timer.delay_ms / 1000, keep=timer.keep)
             else:
                 self.alarms.cancel(timer.key)
 

@@ -139,6 +139,8 @@ class MachineDriver(Generic[M]):
     def _perform(self, effects: Effects) -> None:
         for timer in effects.timers:
             if isinstance(timer, SetTimer):
+                if timer.keep and timer.key in self._due:
+                    continue
                 entry = (self.now_ms + timer.delay_ms, next(self._order))
                 self._due[timer.key] = entry
                 heapq.heappush(self._heap, (*entry, timer.key))

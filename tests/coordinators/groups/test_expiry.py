@@ -3,6 +3,8 @@
 import pytest
 from attrs import evolve
 
+from tests.coordinators.groups.classic.kit import ClassicKit
+from tests.coordinators.groups.consumer.kit import Scene, refusal
 from tests.coordinators.groups.test_commits import (
     T0,
     ask,
@@ -18,11 +20,13 @@ from trio_kafka.coordinators.groups.classic.kind import ClassicGroups
 from trio_kafka.coordinators.groups.commits import Commit, commit
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import TopicId
 from trio_kafka.testing.machines import MachineDriver
 
+EXPIRE = ("expire-group-metadata",)
 DAY_MS = 86_400_000
 CHECK_MS = 600_000
 ID = TopicId(bytes(15) + b"\x07")
@@ -167,7 +171,52 @@ def test_what_is_pending_in_a_deleted_topic_goes_too() -> None:
     assert offsets(groups) == [-1]
 
 
-def test_expiry_is_looked_for_again_and_again() -> None:
+def test_expiry_is_looked_for_again_and_again_while_there_is_a_group() -> None:
     groups = driver()
-    groups.advance(10 * CHECK_MS + 1)
-    assert groups.timers == {("expire-group-metadata",): CHECK_MS - 1}
+    assert groups.timers == {}
+
+    store(groups, one(7), "a")
+    groups.advance(CHECK_MS - 1)
+    store(groups, one(7), "b")  # puts nothing off
+    assert groups.timers == {EXPIRE: 1}
+    groups.advance(10 * CHECK_MS)
+    assert groups.timers == {EXPIRE: 1}
+    assert groups.reload().timers == {EXPIRE: CHECK_MS}
+
+
+def test_where_no_group_is_left_nobody_looks_until_there_is_one() -> None:
+    groups = classic_driver()
+    store(groups, one(7))
+    groups.advance(DAY_MS + CHECK_MS)
+    assert groups.machine.by_id == {}
+    groups.advance(CHECK_MS)
+    assert groups.timers == {}
+
+    store(groups, one(8))
+    assert groups.timers == {EXPIRE: CHECK_MS}
+    groups.advance(DAY_MS + CHECK_MS)
+    assert offsets(groups) == [-1]
+
+
+def test_whoever_makes_a_group_has_it_looked_for() -> None:
+    kit = ClassicKit()
+    kit.join()
+    assert EXPIRE in kit.driver.timers
+
+    scene = Scene({"t": 1})
+    assert EXPIRE not in scene.driver.timers
+    with refusal(ErrorCode.GROUP_ID_NOT_FOUND):
+        scene.beat("a", epoch=3)
+    assert EXPIRE not in scene.driver.timers
+    scene.join("a", "t")
+    assert EXPIRE in scene.driver.timers
+
+
+def test_a_commit_that_is_refused_makes_no_group() -> None:
+    groups = driver()
+    asked = Commit(group_id="g", member_id="m", epoch=3, topics=one(7))
+
+    with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND"):
+        groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
+
+    assert groups.timers == {}

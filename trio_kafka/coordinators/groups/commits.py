@@ -108,11 +108,16 @@ def commit(asked: Commit, groups: Groups, ticket: Ticket, now_ms: int) -> Effect
     Raises KafkaError: what `Group.validate_commit` says; for a group that does not exist and
     somebody who claims to be a member of it GROUP_ID_NOT_FOUND, to old clients ILLEGAL_GENERATION.
     """
-    group = groups.by_id.get(asked.group_id) or _group_of_commit(groups, asked)
+    group = groups.by_id.get(asked.group_id)
+    is_new = group is None
+    if group is None:
+        group = _group_of_commit(groups, asked)
     topics = asked.topics
     effects = group.validate_commit(
         asked.member_id, asked.instance_id, asked.epoch, asked.version, topics
     )
+    if is_new:
+        groups.offsets.look_for_expired(effects)
     count = 0
     for topic in topics:
         count += len(topic[2])

@@ -26,7 +26,7 @@ _logger: Final = get_logger(__name__)
 
 def expire(groups: "Groups", now_ms: int) -> Steps[Effects]:
     """Tombstones of offsets whose retention is over, and of groups that have nothing left; and the
-    timer for the next time.
+    timer for the next time, unless there is no group at all.
     """
     effects = Effects(atomic=False)
     for number, group in enumerate(tuple(groups.by_id.values()), 1):
@@ -36,8 +36,9 @@ def expire(groups: "Groups", now_ms: int) -> Steps[Effects]:
             _expire_group(groups, group, now_ms, effects)
     if effects.records:
         _logger.info("expired group metadata", tombstones=len(effects.records))
-    key = ("expire-group-metadata",)
-    return effects.set_timer(key, groups.settings.retention_check_interval_ms)
+    if groups.by_id:
+        groups.offsets.look_for_expired(effects)
+    return effects
 
 
 def _expire_group(groups: "Groups", group: Group, now_ms: int, effects: Effects) -> None:

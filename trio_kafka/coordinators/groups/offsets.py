@@ -124,9 +124,19 @@ class Offsets:
     # Life, as of a kind of groups
 
     def loaded(self, now_ms: int) -> Effects:
-        """Expired offsets are looked for from now on."""
+        """Expired offsets are looked for from now on, if there is a group."""
         del now_ms
-        return Effects().set_timer((EXPIRY,), self._groups.settings.retention_check_interval_ms)
+        effects = Effects()
+        if self._groups.by_id:
+            self.look_for_expired(effects)
+        return effects
+
+    def look_for_expired(self, effects: Effects) -> None:
+        """From now on: there is a group, or there will be one when these effects are performed.
+        Whoever makes one says so, as nobody looks where there is none.
+        """
+        interval_ms = self._groups.settings.retention_check_interval_ms
+        effects.set_timer((EXPIRY,), interval_ms, keep=True)
 
     def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects | Steps[Effects]:
         """Offsets of topics that were deleted go."""

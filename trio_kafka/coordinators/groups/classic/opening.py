@@ -44,4 +44,5 @@ def open_group(
 
     effects.records = [*records, empty_group_record(group)]
     effects.replays, effects.refused = False, refused
+    groups.offsets.look_for_expired(effects)
     return effects

@@ -94,7 +94,9 @@ class ConsumerGroups:
         if isinstance(found, ConsumerGroup):
             return self.act(found, now_ms)
         if found is None:
-            return self.act(self.new(group_id), now_ms)
+            act = self.act(self.new(group_id), now_ms)
+            self.groups.offsets.look_for_expired(act.effects)
+            return act
         if not isinstance(found, ClassicGroup):
             return self.act(self.existing(group_id), now_ms)
         if not found.is_empty:
