@@ -233,7 +233,8 @@ class ConsumerGroup:
             self._disown(before)
         self.by_id[member.member_id] = member
         self._own(member.assigned, member.epoch)
-        self._own(member.revoking, member.epoch)
+        if member.revoking:
+            self._own(member.revoking, member.epoch)
         self._recount(before, member)
         if member.instance_id is not None:
             self.statics[member.instance_id] = member.member_id

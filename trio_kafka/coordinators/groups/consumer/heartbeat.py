@@ -57,12 +57,17 @@ def heartbeat(
         member = group.by_id.get(asked.member_id)
         if member is not None and _says_nothing(asked, member, group, now_ms):
             settings = groups.own_settings.get(asked.group_id, groups.settings)
-            answer = HeartbeatAnswer(
-                asked.member_id, asked.epoch, settings.consumer_heartbeat_interval_ms
-            )
-            key = SESSION, asked.group_id, asked.member_id
-            timer = SetTimer(key, settings.consumer_session_timeout_ms)
-            return Effects([], [(ticket, answer)], [timer])
+            reached, is_assigned = group.assignment_epoch, group.epoch <= group.assignment_epoch
+            if is_assigned and member.epoch == reached and member.state is MemberState.STABLE:
+                answer = HeartbeatAnswer(
+                    asked.member_id, asked.epoch, settings.consumer_heartbeat_interval_ms
+                )
+                key = SESSION, asked.group_id, asked.member_id
+                timer = SetTimer(key, settings.consumer_session_timeout_ms)
+                return Effects([], [(ticket, answer)], [timer])
+            act = Act(group.door.kind, group, settings, now_ms)
+            if is_assigned or not may_assign(act):
+                return _step(act, asked, member, ticket)
     kind = ConsumerGroups.of(groups)
     if asked.epoch < JOIN_EPOCH:
         return leave(kind.act(kind.existing(asked.group_id), now_ms), asked, ticket)
@@ -77,23 +82,16 @@ def heartbeat(
         return _change(act, asked, before, after, ticket)
     if _is_quiet(act, before):
         return _reached(act, asked, before, before, ticket)
-    if not _has_target(act):
-        return _change(act, asked, before, after, ticket)
-    # It only takes its next step: all that is needed for it is known.
-    target = Target(act.group.assignment_epoch, act.group.target_of(before))
-    reached = advance(act, before, target, resubscribed=False, owned=asked.owned)
-    return _reached(act, asked, before, reached, ticket)
+    return _change(act, asked, before, after, ticket)
 
 
 def _says_nothing(asked: Heartbeat, member: Member, group: ConsumerGroup, now_ms: int) -> bool:
-    """A member that has all it shall have says that it lives, and no more: nearly every heartbeat,
-    so this is to be asked quickly. False leaves it to be found out.
+    """A member says that it lives, and what it owns at most, and nobody has to look at topics:
+    nearly every heartbeat, so this is to be asked quickly. False leaves it to be found out.
     """
-    epoch = asked.epoch
     return (
-        epoch == member.epoch == group.assignment_epoch == group.epoch
-        and member.state is MemberState.STABLE
-        and epoch > JOIN_EPOCH
+        asked.epoch == member.epoch
+        and asked.epoch > JOIN_EPOCH
         and asked.rebalance_timeout_ms == SAME
         and asked.topics is None
         and asked.regex is None
@@ -109,10 +107,17 @@ def _says_nothing(asked: Heartbeat, member: Member, group: ConsumerGroup, now_ms
         and asked.client_id == member.client_id
         and asked.client_host == member.client_host
         and member.classic is None
-        and now_ms < group.refresh_ms
-        and group.refresh_epoch <= epoch
         and not group.subscriptions.regexes
+        and not group.needs_refresh(now_ms)
     )
+
+
+def _step(act: Act, asked: Heartbeat, before: Member, ticket: Ticket) -> Effects:
+    """It only takes its next step: all that is needed for it is known."""
+    group = act.group
+    target = Target(group.assignment_epoch, group.target_of(before))
+    reached = advance(act, before, target, resubscribed=False, owned=asked.owned)
+    return _reached(act, asked, before, reached, ticket)
 
 
 def _subscribed(act: Act, asked: Heartbeat) -> Member:
@@ -145,16 +150,6 @@ def _is_quiet(act: Act, member: Member) -> bool:
         and not (
             group.subscriptions.regexes and expressions.is_due(act, group.subscriptions.regexes)
         )
-    )
-
-
-def _has_target(act: Act) -> bool:
-    """The member's target is there, or is to come later; and topics need no look."""
-    group = act.group
-    return (
-        not group.subscriptions.regexes
-        and not group.needs_refresh(act.now_ms)
-        and (group.epoch <= group.assignment_epoch or not may_assign(act))
     )
 
 
