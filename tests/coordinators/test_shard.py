@@ -9,7 +9,8 @@ import trio
 from trio.testing import MockClock
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
-from trio_kafka.coordinators.shard import Event, Shard, State
+from trio_kafka.coordinators.roles import Event
+from trio_kafka.coordinators.shard import Shard, State
 from trio_kafka.coordinators.waiting import answer_of
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node

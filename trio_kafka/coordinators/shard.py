@@ -11,7 +11,7 @@ the shard is loaded anew.
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic
 
 from attrs import define
 
@@ -24,6 +24,7 @@ from trio_kafka.coordinators.effects import (
     Ticket,
     TimerKey,
 )
+from trio_kafka.coordinators.roles import Event, M, ShardLog
 from trio_kafka.coordinators.waiting import NOT_YET, Waiting
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -35,50 +36,6 @@ _logger: Final = get_logger(__name__)
 _QUEUED: Final = 10_000  # events that wait for their turn, of one shard
 _AT_ONCE: Final = 100  # records of one event that are written and replayed in one go: 2 ms
 _AT_ONCE_S: Final = 0.001  # of steps, before a task takes the rest
-
-
-class Machine(Protocol):
-    """What a shard runs. Sans-IO."""
-
-    def replay(self, record: CoordinatorRecord) -> None: ...
-
-    def loaded(self, now_ms: int) -> Effects: ...
-
-    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]: ...
-
-
-M = TypeVar("M", bound=Machine)
-Event: TypeAlias = Callable[[M, Ticket, int], Effects | Steps[Effects]]
-
-
-class ShardLog(Protocol):
-    """Where a shard's records go. `Any` is what was written: the log knows what it is."""
-
-    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Any:
-        """Write few records now, as one batch: what was written, or None where that is committed
-        already. Raises KafkaError: refused.
-        """
-
-    def encode(
-        self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool
-    ) -> Steps[Any]:
-        """What `write` takes: one batch where they are `atomic`. Raises KafkaError: refused."""
-
-    def write(self, encoded: Any) -> Steps[Any]:
-        """Append it, now or in its turn; in steps of a batch. Raises KafkaError: refused, nothing
-        is appended.
-        """
-
-    def committed(self, written: Any) -> bool:
-        """Whether that, and all before it, is. Raises KafkaError where it will never be."""
-
-    def watch(self, written: Any, changed: Callable[[], None]) -> None:
-        """Call `changed` whenever `committed` may say something new, until `unwatch`: it only notes
-        it. One at a time.
-        """
-
-    def unwatch(self) -> None:
-        """Call it no more. Idempotent."""
 
 
 class State(Enum):

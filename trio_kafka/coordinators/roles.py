@@ -1,0 +1,51 @@
+"""What a shard runs, and what it writes to: interfaces, each tested without the other."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.steps import Steps
+
+
+class Machine(Protocol):
+    """What a shard runs. Sans-IO."""
+
+    def replay(self, record: CoordinatorRecord) -> None: ...
+
+    def loaded(self, now_ms: int) -> Effects: ...
+
+    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]: ...
+
+
+M = TypeVar("M", bound=Machine)
+Event: TypeAlias = Callable[[M, Ticket, int], Effects | Steps[Effects]]
+
+
+class ShardLog(Protocol):
+    """Where a shard's records go. `Any` is what was written: the log knows what it is."""
+
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Any:
+        """Write few records now, as one batch: what was written, or None where that is committed
+        already. Raises KafkaError: refused.
+        """
+
+    def encode(
+        self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool
+    ) -> Steps[Any]:
+        """What `write` takes: one batch where they are `atomic`. Raises KafkaError: refused."""
+
+    def write(self, encoded: Any) -> Steps[Any]:
+        """Append it, now or in its turn; in steps of a batch. Raises KafkaError: refused, nothing
+        is appended.
+        """
+
+    def committed(self, written: Any) -> bool:
+        """Whether that, and all before it, is. Raises KafkaError where it will never be."""
+
+    def watch(self, written: Any, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever `committed` may say something new, until `unwatch`: it only notes
+        it. One at a time.
+        """
+
+    def unwatch(self) -> None:
+        """Call it no more. Idempotent."""
