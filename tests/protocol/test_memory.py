@@ -12,8 +12,8 @@ from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka.protocol.versions import covers
 
-# Lengths of four bytes and of two, and a varint.
-LIES = [bytes.fromhex(lie) for lie in ("7fffffff", "7fff", "ffffffff0f")]
+# Lengths and counts of four bytes and as varints, the largest there are and some thousands.
+LIES = [bytes.fromhex(lie) for lie in ("7fffffff", "00000fff", "ffffffff0f", "ff1f")]
 PLACES = 200  # of one message, at the most
 # What a message costs: its objects and, where it is none, the error. And what a byte of it may be:
 # the beginning of an empty struct of some fields.
