@@ -36,6 +36,33 @@ importlib.import_module(sys.argv[1])
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
+ASK = """
+import sys, trio
+from trio.testing import MockClock
+from trio_kafka.broker import running_broker
+from trio_kafka.config.load import broker_config
+from trio_kafka.testing.scripted_client import connected, frame
+from trio_kafka.testing.simulation import simulated_world
+
+SETTINGS = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": "/data"}
+
+def messages():
+    return [name for name in sys.modules if name.startswith("trio_kafka.protocol.messages.k")]
+
+async def main():
+    world, config = simulated_world(), broker_config(SETTINGS)
+    async with (
+        running_broker(config, world, format_if_empty=True) as broker,
+        connected(world, broker.endpoint) as client,
+    ):
+        print(*messages())
+        await client.send(frame(18, 0))
+        await client.receive_frame()
+        print(*messages())
+
+trio.run(main, clock=MockClock(autojump_threshold=0))
+"""
+
 
 def imported_with(module: str) -> set[str]:
     done = subprocess.run(
@@ -62,3 +89,12 @@ def test_a_start_imports_no_message_of_the_protocol() -> None:
     found = imported_with("trio_kafka.broker.main") | imported_with("trio_kafka_apis")
 
     assert [name for name in found if name.startswith("trio_kafka.protocol.messages.")] == []
+
+
+def test_a_broker_that_serves_has_the_messages_of_the_requests_that_came() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ASK], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["", "trio_kafka.protocol.messages.k18_api_versions"]
