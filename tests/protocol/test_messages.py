@@ -1,5 +1,6 @@
 """Every declared message against what Kafka 4.4 defines, and against what was recorded of it."""
 
+import re
 from typing import Any
 
 import pytest
@@ -68,6 +69,17 @@ def test_every_message_of_kafka_is_declared_but_two_of_files_and_what_is_removed
 
     assert {cls.__name__ for cls in classes()} == set(DEFINITIONS) - removed - of_the_log
     assert len(removed) == 8
+
+
+def test_each_api_is_a_module_with_its_key_and_name_and_every_message_says_what_it_is() -> None:
+    for key, cls in requests().items():
+        message = message_of(cls)
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", message.name.removesuffix("Request"))
+        assert message.response is not None
+        assert {cls.__module__, message.response.__module__} == {
+            f"trio_kafka.protocol.messages.k{key:02d}_{words.lower()}"
+        }
+    assert [cls.__name__ for cls in classes() if not cls.__doc__] == []
 
 
 def test_there_are_samples_of_every_declared_request() -> None:
