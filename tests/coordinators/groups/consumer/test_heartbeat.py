@@ -1,7 +1,10 @@
 """Members join, are assigned, give back and get, by heartbeats alone."""
 
+from typing import Any
+
 import pytest
 
+from tests.coordinators.groups.consumer.classic import Member as Classic
 from tests.coordinators.groups.consumer.kit import (
     FENCED,
     GROUP,
@@ -12,7 +15,9 @@ from tests.coordinators.groups.consumer.kit import (
     topic_id,
 )
 from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
+from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMemberMetadataKey
 
 
 def test_who_joins_alone_gets_everything() -> None:
@@ -60,6 +65,102 @@ def test_a_heartbeat_that_changes_nothing_writes_nothing_and_is_told_nothing() -
     assert scene.beat("m1").assignment is None
     assert scene.beat("m1", owned=scene.owns("m1")).assignment is None
     assert len(scene.driver.log) == written
+
+
+def at_rest(**said: Any) -> Scene:
+    """A group in which nothing is to be done, of members m1 and m2; `said` by the first."""
+    scene = Scene({"a": 2, "b": 1})
+    scene.join("m1", "a", **said)
+    scene.join("m2", "a")
+    scene.settle()
+    written = len(scene.driver.log)
+    scene.settle()
+    assert len(scene.driver.log) == written
+    return scene
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"rebalance_timeout_ms": 7},
+        {"topics": ["b"]},
+        {"regex": "b"},
+        {"assignor": "range"},
+        {"rack_id": "r"},
+        {"client_id": "other"},
+        {"client_host": "/127.0.0.2"},
+    ],
+    ids=lambda said: next(iter(said)),
+)
+def test_what_is_new_is_written_though_nothing_is_to_be_done(said: dict[str, Any]) -> None:
+    scene = at_rest()
+    key = ConsumerGroupMemberMetadataKey(GROUP, "m1")
+    written = len(scene.driver.log)
+
+    scene.beat("m1", **said)
+
+    assert key in [record.key for record in scene.driver.records[written:]]
+
+
+def test_an_instance_is_who_it_says_it_is_though_nothing_is_to_be_done() -> None:
+    scene = at_rest(instance_id="i")
+    written = len(scene.driver.log)
+
+    assert scene.beat("m1", instance_id="i").assignment is None
+    assert len(scene.driver.log) == written
+    with refusal(UNKNOWN):
+        scene.beat("m2", instance_id="j")
+    with refusal(ErrorCode.FENCED_INSTANCE_ID):
+        scene.beat("m2", instance_id="i")
+    scene.group.statics["i"] = "m2"  # no record says so
+    with refusal(ErrorCode.FENCED_INSTANCE_ID):
+        scene.beat("m1", instance_id="i")
+
+
+def test_an_instance_that_has_had_another_name_is_written_under_that_again() -> None:
+    scene = at_rest(instance_id="i")
+    scene.join("m1", "a", instance_id="j")
+    scene.settle()
+
+    scene.beat("m1", instance_id="i")
+
+    assert scene.group.by_id["m1"].instance_id == "i"
+
+
+def test_who_leaves_for_a_while_twice_is_away() -> None:
+    scene = at_rest(instance_id="i")
+    owned = scene.has("m1")
+
+    for _ in range(2):
+        assert scene.leave("m1", epoch=-2, instance_id="i").epoch == -2
+
+    assert scene.group.by_id["m1"].epoch == -2
+    assert scene.has("m1") == owned
+    assert scene.group.state == "Reconciling"
+
+
+def test_who_was_classic_is_none_any_more_though_it_says_nothing_else() -> None:
+    scene = at_rest()
+    classic = Classic(scene, ["a"])
+    classic.join(asks_for_id=False)
+    scene.settle()
+    classic.join()
+    member = scene.group.by_id[classic.member_id]
+    assert member.classic is not None
+    assert (scene.group.state, member.epoch) == ("Stable", scene.group.epoch)
+
+    scene.beat(member.member_id, epoch=member.epoch)
+
+    assert scene.group.classic == 0
+
+
+def test_settings_of_the_group_are_its_own_though_nothing_is_to_be_done() -> None:
+    scene = at_rest()
+    own = GroupSettings(consumer_heartbeat_interval_ms=7, consumer_session_timeout_ms=8)
+    scene.driver.machine.own_settings = {GROUP: own}
+
+    assert scene.beat("m1").heartbeat_interval_ms == 7
+    assert scene.due["consumer-session", GROUP, "m1"] == 8
 
 
 @pytest.mark.parametrize("topics", [None, ["a"]])
