@@ -7,11 +7,15 @@ others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
 """
 
 from collections.abc import Container, Iterable
+from functools import lru_cache
+from operator import attrgetter
+from types import GeneratorType
 from typing import Any, Final, TypeAlias
 
 from trio_kafka.plugin import (
     Commit,
     Context,
+    Encoded,
     ErrorCode,
     PartitionOffset,
     Steps,
@@ -19,6 +23,8 @@ from trio_kafka.plugin import (
     TopicOffsets,
     api,
     in_slices,
+    to_bytes,
+    whole,
 )
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -31,10 +37,11 @@ from trio_kafka.protocol.messages.k08_offset_commit import (
 
 IDS_SINCE: Final = 10
 MANY: Final = 200  # partitions that are looked at without letting others run
-# Of one topic: its partitions, what is said of others, what is committed, the rows of the answer.
-Begun: TypeAlias = tuple[
-    Container[int], ErrorCode, list[PartitionOffset], list[OffsetCommitResponsePartition]
-]
+FEW: Final = 16  # partitions, of one topic, whose answer is kept where all is well
+KEPT: Final = 512  # such answers
+_index_of: Final = attrgetter("partition_index")
+# Of one topic: its partitions, what is said of others, what is committed.
+Found: TypeAlias = tuple[Container[int], ErrorCode, list[PartitionOffset]]
 
 
 @api(OffsetCommitRequest)
@@ -44,64 +51,51 @@ def offset_commit(request: OffsetCommitRequest, context: Context) -> Any:
         count += len(topic.partitions)
     if count > MANY:
         return _in_steps(request, context)
-    response = OffsetCommitResponse()
     wanted: list[TopicOffsets] = []
-    rows: list[OffsetCommitResponsePartition] = []
+    told: list[int] = []
     for topic in request.topics:
-        _take(topic.partitions, _begin(topic, context, response, wanted), rows)
-    return _commit(request, context, response, wanted, rows)
+        _take(topic.partitions, _find(topic, context, wanted), told)
+    return _commit(request, context, wanted, told)
 
 
 def _in_steps(request: OffsetCommitRequest, context: Context) -> Steps[Any]:
-    response = OffsetCommitResponse()
     wanted: list[TopicOffsets] = []
-    rows: list[OffsetCommitResponsePartition] = []
+    told: list[int] = []
     for topic in request.topics:
-        begun = _begin(topic, context, response, wanted)
+        found = _find(topic, context, wanted)
         for some in in_slices(topic.partitions, MANY):
-            _take(some, begun, rows)
+            _take(some, found, told)
             yield
-    return _commit(request, context, response, wanted, rows)
+    answer = _commit(request, context, wanted, told)
+    return (yield from answer) if isinstance(answer, GeneratorType) else answer
 
 
-def _begin(
-    topic: OffsetCommitRequestTopic,
-    context: Context,
-    response: OffsetCommitResponse,
-    wanted: list[TopicOffsets],
-) -> Begun:
-    """Look a topic up, and give it its places in the answer and in what is asked."""
-    rows: list[OffsetCommitResponsePartition] = []
+def _find(topic: OffsetCommitRequestTopic, context: Context, wanted: list[TopicOffsets]) -> Found:
+    """Look a topic up, and give it its place in what is asked."""
     offsets: list[PartitionOffset] = []
-    topic_id = topic.topic_id
-    response.topics.append(OffsetCommitResponseTopic(topic.name, topic_id, rows))
     image = context.metadata.image
     has_id = context.version >= IDS_SINCE
-    found = image.topic(TopicId(topic_id)) if has_id else image.topics.get(topic.name)
+    found = image.topic(TopicId(topic.topic_id)) if has_id else image.topics.get(topic.name)
     if found is not None:
         wanted.append(TopicOffsets(found.name, found.id, offsets))
-        return found.partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, offsets, rows
+        return found.partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, offsets
     code = ErrorCode.UNKNOWN_TOPIC_ID if has_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return (), code, offsets, rows
+    return (), code, offsets
 
 
 def _take(
-    partitions: Iterable[OffsetCommitRequestPartition],
-    begun: Begun,
-    asked: list[OffsetCommitResponsePartition],
+    partitions: Iterable[OffsetCommitRequestPartition], found: Found, told: list[int]
 ) -> None:
-    """Commit what there is of these partitions, refuse what there is not. asked: the rows of the
-    answer that the group fills in.
+    """Commit what there is of these partitions, refuse what there is not. told: an error for each
+    partition of the request, in its order; 0 for those that the group is asked for.
     """
-    known, code, offsets, rows = begun
+    known, code, offsets = found
     for one in partitions:
         number = one.partition_index
         if number not in known:
-            rows.append(OffsetCommitResponsePartition(number, code))
+            told.append(code)
             continue
-        row = OffsetCommitResponsePartition(number)
-        rows.append(row)
-        asked.append(row)
+        told.append(0)
         offsets.append(
             PartitionOffset(
                 number, one.committed_offset, one.committed_leader_epoch, one.committed_metadata
@@ -112,27 +106,55 @@ def _take(
 def _commit(
     request: OffsetCommitRequest,
     context: Context,
-    response: OffsetCommitResponse,
     wanted: list[TopicOffsets],
-    rows: list[OffsetCommitResponsePartition],
+    told: list[int],
 ) -> Any:
     """Ask the group, unless there is nothing to be asked."""
-    if not rows:
-        return response
+    version = context.version
 
-    def answer(codes: list[int]) -> OffsetCommitResponse:
-        if any(codes):
-            for row, code in zip(rows, codes, strict=True):
-                row.error_code = code
-        return response
+    def answer(codes: list[int]) -> OffsetCommitResponse | Encoded | Steps[OffsetCommitResponse]:
+        topics = request.topics
+        if len(topics) == 1 and len(told) <= FEW and not any(codes) and not any(told):
+            topic = topics[0]
+            numbers = tuple(map(_index_of, topic.partitions))
+            return _all_well(version, topic.name, topic.topic_id, numbers)
+        steps = _answer(request, told, codes)
+        return steps if len(told) > MANY else whole(steps)
 
+    if all(told):
+        return answer([])
     asked = Commit(
         group_id=request.group_id,
         member_id=request.member_id,
         instance_id=request.group_instance_id,
         epoch=request.generation_id_or_member_epoch,
-        version=context.version,
+        version=version,
         retention_ms=request.retention_time_ms,
         topics=wanted,
     )
     return context.groups.offsets.commit(asked, answer)
+
+
+def _answer(
+    request: OffsetCommitRequest, told: list[int], codes: list[int]
+) -> Steps[OffsetCommitResponse]:
+    """codes: of what the group was asked for, in the order of the request."""
+    response = OffsetCommitResponse()
+    of_group, of_all = iter(codes), iter(told)
+    for topic in request.topics:
+        rows: list[OffsetCommitResponsePartition] = []
+        response.topics.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, rows))
+        for some in in_slices(topic.partitions, MANY):
+            for one in some:
+                code = next(of_all) or next(of_group)
+                rows.append(OffsetCommitResponsePartition(one.partition_index, code))
+            yield
+    return response
+
+
+@lru_cache(maxsize=KEPT)
+def _all_well(version: int, name: str, topic_id: bytes, numbers: tuple[int, ...]) -> Encoded:
+    """The answer that these partitions are stored: nearly every one that a consumer gets."""
+    rows = [OffsetCommitResponsePartition(number) for number in numbers]
+    topic = OffsetCommitResponseTopic(name, topic_id, rows)
+    return Encoded(to_bytes(OffsetCommitResponse(topics=[topic]), version), {0: len(numbers)})

@@ -86,6 +86,50 @@ async def test_what_does_not_exist_is_refused_and_the_rest_is_stored(
         assert stored(served, "g", "t", 1) is None
 
 
+@pytest.mark.parametrize("count", [1, 16, 17, 250])
+async def test_many_partitions_are_answered_in_their_order(
+    autojump_clock: MockClock, count: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", count)
+        await served.serve_groups("g")
+        order = list(range(count))[::-1]
+        good = OffsetCommitRequest("g", topics=[commits(*(part(number) for number in order))])
+        for _ in range(2):
+            assert codes(await served.ask(good, 9)) == [[(number, 0) for number in order]]
+
+        odd = [
+            part(count),
+            *(part(number, metadata="x" * 5000 * (number == 0)) for number in order),
+        ]
+        answer = await served.ask(OffsetCommitRequest("g", topics=[commits(*odd)]), 9)
+
+        assert codes(answer) == [
+            [
+                (count, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+                *((number, 0) for number in order[:-1]),
+                (0, ErrorCode.OFFSET_METADATA_TOO_LARGE),
+            ]
+        ]
+
+
+async def test_an_answer_that_was_given_before_is_that_of_its_topic_and_partitions(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        for name in ("t", "u"):
+            await served.create_topic(name, 2)
+        await served.serve_groups("g")
+        for version in (8, 9, 8):
+            for topic in ("t", "u"):
+                for numbers in ((0,), (1,), (1, 0)):
+                    asked = commits(*map(part, numbers), topic=topic)
+                    answer = await served.ask(OffsetCommitRequest("g", topics=[asked]), version)
+
+                    assert answer.topics[0].name == topic
+                    assert codes(answer) == [[(number, 0) for number in numbers]]
+
+
 async def test_an_id_that_nobody_knows_is_told_so(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.serve_groups("g")
