@@ -7,7 +7,7 @@ others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
 """
 
 from collections.abc import Container, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 from types import GeneratorType
 from typing import Any, Final, TypeAlias
@@ -111,18 +111,9 @@ def _commit(
 ) -> Any:
     """Ask the group, unless there is nothing to be asked."""
     version = context.version
-
-    def answer(codes: list[int]) -> OffsetCommitResponse | Encoded | Steps[OffsetCommitResponse]:
-        topics = request.topics
-        if len(topics) == 1 and len(told) <= FEW and not any(codes) and not any(told):
-            topic = topics[0]
-            numbers = tuple(map(_index_of, topic.partitions))
-            return _all_well(version, topic.name, topic.topic_id, numbers)
-        steps = _answer(request, told, codes)
-        return steps if len(told) > MANY else whole(steps)
-
+    make = partial(_answer, request, version, told)
     if all(told):
-        return answer([])
+        return make([])
     asked = Commit(
         group_id=request.group_id,
         member_id=request.member_id,
@@ -132,13 +123,25 @@ def _commit(
         retention_ms=request.retention_time_ms,
         topics=wanted,
     )
-    return context.groups.offsets.commit(asked, answer)
+    return context.groups.offsets.commit(asked, make)
 
 
 def _answer(
+    request: OffsetCommitRequest, version: int, told: list[int], codes: list[int]
+) -> Encoded | OffsetCommitResponse | Steps[OffsetCommitResponse]:
+    """codes: of what the group was asked for, in the order of the request."""
+    topics = request.topics
+    if len(topics) == 1 and len(told) <= FEW and not any(codes) and not any(told):
+        topic = topics[0]
+        numbers = tuple(map(_index_of, topic.partitions))
+        return _all_well(version, topic.name, topic.topic_id, numbers)
+    steps = _answer_in_steps(request, told, codes)
+    return steps if len(told) > MANY else whole(steps)
+
+
+def _answer_in_steps(
     request: OffsetCommitRequest, told: list[int], codes: list[int]
 ) -> Steps[OffsetCommitResponse]:
-    """codes: of what the group was asked for, in the order of the request."""
     response = OffsetCommitResponse()
     of_group, of_all = iter(codes), iter(told)
     for topic in request.topics:
