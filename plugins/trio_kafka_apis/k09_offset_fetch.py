@@ -7,6 +7,7 @@ transaction may still change is UNSTABLE_OFFSET_COMMIT. Source: KIP-447, KIP-709
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from trio_kafka.plugin import (
@@ -77,17 +78,23 @@ def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
         )
         for plan in plans
     ]
+    return context.groups.offsets.fetch(asked, partial(_answer, plans, context))
 
-    def in_steps(told: list[Told]) -> Steps[OffsetFetchResponse]:
-        response = OffsetFetchResponse()
-        for plan, one in zip(plans, told, strict=True):
-            response.groups.append((yield from plan.answer(one, context)))
-        return response
 
-    def answer(told: list[Told]) -> OffsetFetchResponse | Steps[OffsetFetchResponse]:
-        return in_steps(told) if _count(told) > MANY else whole(in_steps(told))
+def _answer(
+    plans: "list[_Plan]", context: Context, told: list[Told]
+) -> OffsetFetchResponse | Steps[OffsetFetchResponse]:
+    steps = _answer_in_steps(plans, context, told)
+    return steps if _count(told) > MANY else whole(steps)
 
-    return context.groups.offsets.fetch(asked, answer)
+
+def _answer_in_steps(
+    plans: "list[_Plan]", context: Context, told: list[Told]
+) -> Steps[OffsetFetchResponse]:
+    response = OffsetFetchResponse()
+    for plan, one in zip(plans, told, strict=True):
+        response.groups.append((yield from plan.answer(one, context)))
+    return response
 
 
 def _count(told: list[Told]) -> int:
@@ -106,27 +113,27 @@ def _fetch_one(request: OffsetFetchRequest, context: Context) -> Any:
         else [AskedTopic(one.name, ZERO_TOPIC_ID, one.partition_indexes) for one in topics],
         require_stable=request.require_stable,
     )
+    return context.groups.offsets.fetch([asked], partial(_answer_one, request))
 
-    def answer(told: list[Told]) -> OffsetFetchResponse:
-        found = told[0]
-        if isinstance(found, KafkaError):
-            return say_error(request, _as_fetched(found), None)
-        return OffsetFetchResponse(
-            topics=[
-                OffsetFetchResponseTopic(
-                    topic.topic,
-                    [
-                        OffsetFetchResponsePartition(
-                            one.partition, one.offset, one.leader_epoch, one.metadata, one.error
-                        )
-                        for one in topic.partitions
-                    ],
-                )
-                for topic in found
-            ]
-        )
 
-    return context.groups.offsets.fetch([asked], answer)
+def _answer_one(request: OffsetFetchRequest, told: list[Told]) -> OffsetFetchResponse:
+    found = told[0]
+    if isinstance(found, KafkaError):
+        return say_error(request, _as_fetched(found), None)
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                topic.topic,
+                [
+                    OffsetFetchResponsePartition(
+                        one.partition, one.offset, one.leader_epoch, one.metadata, one.error
+                    )
+                    for one in topic.partitions
+                ],
+            )
+            for topic in found
+        ]
+    )
 
 
 class _Plan:
