@@ -8,7 +8,8 @@ All of this is on the way of each request: what only some need stands in other f
 attributes that an errand has in its dict, if at all.
 """
 
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Generator
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,8 +101,13 @@ class Forwarding(Place):
         """Nobody is there for an answer."""
         raise NotImplementedError
 
-    async def forward(self, message: Any) -> Any:
-        """The answer from further in; see `requests.around`."""
+    @types.coroutine
+    def forward(self, message: Any) -> Generator[Any, Any, Any]:
+        """The answer from further in; see `requests.around`.
+
+        A coroutine that is a generator: an async function would need another one to be parked in,
+        which costs 2 µs. Trio starts no task of it: who wants one awaits it in a function.
+        """
         around = self.around
         if self.forwarded or type(message) is not around.request:
             raise around_task.misused(self, message)
@@ -112,13 +118,13 @@ class Forwarding(Place):
         again, made = around.inner_waits, Lazily.made
         try:
             inner = around.inner(message, self.context)
-            answer = await inner if again else inner
+            answer = (yield from inner) if again else inner
             if type(answer) is Delayed and self.state == STARTS:
                 self.state, self.delayed = PARKED, answer
                 self.keeper, answer.purgatory = answer.purgatory, self
-                answer = await pass_on(HERE)
+                answer = yield HERE
             if type(answer) is not around.response or Lazily.made != made:
-                answer = await self._opened(answer, made, again=again)
+                answer = yield from self._opened(answer, made, again=again).__await__()
         except BaseException as error:
             answer = None  # or it would hold itself, by this frame
             self.inside_s = around.elapsed() - began
@@ -129,7 +135,7 @@ class Forwarding(Place):
             answer = around_task.say(self, message, error)
         self.inner_answer = answer
         if around.is_bounded:
-            await around_task.come_back(self)
+            yield from around_task.come_back(self).__await__()
         self.context.parking = self  # one further in had it meanwhile
         self.inside_s = around.elapsed() - began
         return answer

@@ -41,13 +41,13 @@ class Lender:
         not asked while somebody runs as the task.
     """
 
-    __slots__ = ("_abort", "_lent", "_run", "given", "missed", "task")
+    __slots__ = ("_abort", "_run", "given", "missed", "task")
 
     def __init__(self, abort: AbortFunction) -> None:
         self.task = trio.lowlevel.current_task()
         self._run: Any = self.task.context.run
         self._abort = abort
-        self._lent = self.missed = False
+        self.missed = False
         self.given: outcome.Outcome[Any] | None = None
 
     async def sleep(self) -> None:
@@ -62,11 +62,9 @@ class Lender:
         """step(value) as this task, which sleeps. `settle` afterwards, if it goes on sleeping."""
         before = _RUNS.task
         _RUNS.task = self.task
-        self._lent = True
         try:
             return self._run(step, value)  # type: ignore[no-any-return]  # as the step gave it
         finally:
-            self._lent = False
             _RUNS.task = before
 
     def wake(self) -> None:
@@ -82,10 +80,16 @@ class Lender:
             self.task._attempt_delivery_of_any_pending_cancel()  # noqa: SLF001 - the same
 
     def _asked(self, raise_cancel: RaiseCancel) -> trio.lowlevel.Abort:
-        if self._lent:
+        try:
+            self._run(_nothing)
+        except RuntimeError:  # its context is entered: somebody runs as this task
             self.missed = True
             return _FAILED
         return self._abort(raise_cancel)
+
+
+def _nothing() -> None:
+    """See `Lender._asked`."""
 
 
 @coroutine
