@@ -64,7 +64,8 @@ class Consumer:
             said |= {
                 "rebalance_timeout_ms": 10_000,
                 "topics": self.topics,
-                "regex": self.regex,
+                # Null is "as before": who has no expression any more says an empty one.
+                "regex": self.regex or ("" if self.epoch else None),
             }
         owned = self.owned if self.epoch else set()
         try:

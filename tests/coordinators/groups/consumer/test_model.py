@@ -188,6 +188,7 @@ class Story:
     0,
     [("beat", 3, False), ("leave", 3, True), ("begin", 3, 0), ("leave", 3, False)],
 )
+@example("uniform", 0, [("want", 1, 5), ("beat", 1, False), ("want", 1, 0)])
 @given(
     st.sampled_from(("uniform", "range")),
     st.sampled_from((0, 1000)),
