@@ -474,7 +474,9 @@ async def test_the_steps_of_a_request_are_taken_at_once_while_they_are_few() -> 
     assert stage.submit(in_steps(5)) == "done"
     assert not stage.shard.busy
     assert isinstance(stage.submit(in_steps(50)), Delayed)
+    before = next(times)
     assert isinstance(stage.submit(in_steps(1)), Delayed)  # it waits for its turn
+    assert next(times) - before < 0.0002  # and nobody works for it meanwhile
     stage.commit(stage.log.end)
 
     assert stage.told == ["done", "done"]
@@ -493,7 +495,9 @@ async def test_an_event_that_breaks_in_steps_that_are_taken_at_once_is_told() ->
     assert stage.failures == [stage.shard]
 
 
-@pytest.mark.parametrize("way", ["at once", "in steps", "when committed"])
+@pytest.mark.parametrize(
+    "way", ["at once", "in steps", "when committed", "when committed, in steps"]
+)
 async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way: str) -> None:
     """Of 250 nobody is forgotten, and no slice has more than 100."""
     tickets: list[Ticket] = []
@@ -509,13 +513,14 @@ async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way
         return effects
 
     def answer_all(_machine: Words, _ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
-        if way == "when committed":
-            return Effects(records=[CoordinatorRecord("a")], committed=many)
-        return many(now_ms) if way == "at once" else whole_in_steps(now_ms)
+        effects = many(now_ms)
+        if "committed" in way:
+            effects = Effects(records=[CoordinatorRecord("a")], committed=many)
+        return after_a_step(effects) if "steps" in way else effects
 
-    def whole_in_steps(now_ms: int) -> Steps[Effects]:
+    def after_a_step(effects: Effects) -> Steps[Effects]:
         yield
-        return many(now_ms)
+        return effects
 
     for _ in range(250):
         stage.submit(park)
@@ -529,7 +534,23 @@ async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way
     assert stage.told == ["told"] * 250
     assert len(stage.shard.alarms) == 250
     assert max(max(one) for one in slices) == 100
-    assert stage.machine.words == (["a"] if way == "when committed" else [])
+    assert stage.machine.words == (["a"] if "committed" in way else [])
+
+
+async def test_the_timers_of_many_that_were_loaded_are_set_in_slices() -> None:
+    stage = Stage()
+    effects = Effects()
+    for number in range(250):
+        effects.set_timer(("t", number), 1000)
+    stage.machine.loaded = lambda _now_ms: effects  # type: ignore[method-assign]
+
+    stage.shard.activate()
+    found = [len(stage.shard.alarms)]
+    while stage.shard.busy:
+        stage.shard.go_on(trio.current_time, 0.0)
+        found.append(len(stage.shard.alarms))
+
+    assert found == [0, 100, 200, 250]
 
 
 @pytest.mark.parametrize("waits", [False, True])

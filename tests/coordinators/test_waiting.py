@@ -1,12 +1,13 @@
 """Tickets, and the one answer that is made of them."""
 
+from math import inf
 from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from trio_kafka.coordinators.waiting import Waiting, answer_of, answer_of_all
+from trio_kafka.coordinators.waiting import Waiting, answer_of, answer_of_all, told_later
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
@@ -47,6 +48,29 @@ async def test_one_that_comes_later_is_given_later() -> None:
     assert [str(told) for told in place.told] == [str(ERROR), "4"]
     assert place.told[0] is not ERROR  # which, raised, would know the frames that know it
     assert place.purgatory.waiting == 0
+
+
+async def test_errors_are_told_as_answers_are_where_they_are_wanted(
+    autojump_clock: MockClock,
+) -> None:
+    """What has no time does not end by itself."""
+    place, ticket, wrong, endless = Place(), Waiting(), Waiting(), Waiting()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(place.timers.run)
+        place.park(told_later(ticket, repr, place.purgatory, 1.0))
+        place.park(told_later(wrong, repr, place.purgatory, 1.0))
+        place.park(told_later(Waiting(), repr, place.purgatory, 1.0))
+        place.park(told_later(endless, repr, place.purgatory, inf))
+        wrong.give(ERROR)
+        ticket.give(3)
+        await trio.sleep(100.0)
+        nursery.cancel_scope.cancel()
+
+    late = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
+    assert place.told == [repr(ERROR), "3", repr(late)]
+    endless.give(4)
+    assert place.told[-1] == "4"
+    assert place.purgatory.watched == 0
 
 
 async def test_all_answers_are_one_when_the_last_is_there() -> None:

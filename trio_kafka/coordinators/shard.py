@@ -210,16 +210,16 @@ class Shard(Generic[M]):
 
     def _perform(self, effects: Effects, now_ms: int) -> None:
         """At once, unless there is much to be done: then in steps."""
-        records = effects.records
-        if len(records) > _AT_ONCE or len(effects.answers) > _AT_ONCE:
+        records, timers = effects.records, effects.timers
+        if len(records) > _AT_ONCE or len(effects.answers) > _AT_ONCE or len(timers) > _AT_ONCE:
             steps = self._perform_in_steps(effects)
             if self._steps is None:
                 self._begin(steps)
             else:
                 whole(steps)
             return
-        if effects.timers:
-            self._set_timers(effects.timers)
+        if timers:
+            self._set_timers(timers)
         written = None
         if records:
             try:

@@ -149,6 +149,16 @@ def test_who_syncs_is_checked(how: Mapping[str, Any], code: ErrorCode) -> None:
     assert kit.sync(**{"member_id": leader, **how}).code is code
 
 
+def test_what_a_group_has_not_chosen_yet_nobody_can_be_wrong_about() -> None:
+    kit = ClassicKit()
+    member = kit.new_id()
+    assert kit.join(member).waits
+
+    asked = kit.sync(member, generation=0, protocol_type="consumer", protocol_name="sticky")
+
+    assert asked.code is ErrorCode.REBALANCE_IN_PROGRESS
+
+
 def test_an_empty_group_and_one_that_is_not_there_know_nobody() -> None:
     kit = ClassicKit()
 
