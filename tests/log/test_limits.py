@@ -7,7 +7,7 @@ What is refused to clients stands in tests/broker/test_limits.py, what may go in
 import pytest
 import trio
 
-from tests.log.kit import append, batch, new_log
+from tests.log.kit import append, batch, headers, new_log
 from tests.log.managers import T0, TOPIC_ID, format_directory, started
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.upkeep import forget_producers, sync_due
@@ -15,22 +15,33 @@ from trio_kafka.log.upkeep import forget_producers, sync_due
 SIZE = len(batch(timestamp=1))
 
 
+def follow(log, content):
+    """A follower appends what its leader has given an offset."""
+    content[:8] = log.end_offset.to_bytes(8)
+    log.append_as_follower(memoryview(content), headers(content))
+
+
+BOTH = pytest.mark.parametrize("add", [append, follow], ids=["leader", "follower"])
+
+
+@BOTH
 @pytest.mark.parametrize(("more", "segments"), [(-1, [0, 1]), (0, [0]), (1, [0])])
-async def test_segment_bytes(autojump_clock, world, more, segments):
+async def test_segment_bytes(autojump_clock, world, more, segments, add):
     log = new_log(world, segment_bytes=2 * SIZE + more)
     for _ in range(2):
-        append(log, batch(timestamp=1))
+        add(log, batch(timestamp=1))
 
     assert [segment.base_offset for segment in log.segments] == segments
 
 
+@BOTH
 @pytest.mark.parametrize(("more", "segments"), [(-1, [0, 1]), (0, [0]), (1, [0])])
-async def test_segment_ms(autojump_clock, world, more, segments):
+async def test_segment_ms(autojump_clock, world, more, segments, add):
     """Of the times that records carry; a segment is as old as its first one."""
     log = new_log(world, segment_ms=1000 + more, message_timestamp_before_max_ms=1 << 62)
     now = log.now_ms()
-    append(log, batch(timestamp=now - 1000))
-    append(log, batch(timestamp=now))
+    add(log, batch(timestamp=now - 1000))
+    add(log, batch(timestamp=now))
 
     assert [segment.base_offset for segment in log.segments] == segments
 
