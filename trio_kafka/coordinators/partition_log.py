@@ -70,6 +70,7 @@ class PartitionLog:
         self.partition = partition
         self.leader_epoch = leader_epoch
         self._codec = codec
+        self._is_plain = codec is Codec.NONE
         self._purgatory = purgatory
         self._changed: Callable[[], None] | None = None
         self._watched: list[object] = []
@@ -81,22 +82,22 @@ class PartitionLog:
             pairs.append(encode_record(record))  # noqa: PERF401 - nearly always one
         partition = self.partition
         settings = partition.settings
-        if self._codec is Codec.NONE:
-            batch = encode_uniform(pairs, now_ms, base_sequence=_FIRST_SEQUENCE)
-            if batch[1].length + LENGTH_END > settings.limits.max_message_bytes:
-                self._refuse(batch[0])
+        if self._is_plain:
+            batch, header = encode_uniform(pairs, now_ms, base_sequence=_FIRST_SEQUENCE)
+            if header.length + LENGTH_END > settings.limits.max_message_bytes:
+                self._refuse(batch)
         else:
             body = BatchBody()
             for key, value in pairs:
                 body.add(Record(timestamp=now_ms, key=key, value=value))
-            batch = self._closed(body)
+            batch, header = self._closed(body)
         try:
             result = append_own(
                 partition,
-                batch[0],
+                batch,
                 acks=ACKS_ALL,
                 leader_epoch=self.leader_epoch,
-                headers=[batch[1]],
+                headers=[header],
                 now_ms=now_ms,
             )
         except KafkaError as error:
