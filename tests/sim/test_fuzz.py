@@ -39,24 +39,29 @@ SERVED = tuple(
 )
 
 
+def say(draw: st.DrawFn, cls: type[Any], version: int, correlation: int) -> Sent:
+    """Any message of that kind, or one that makes sense."""
+    key = message_of(cls).key
+    assert key is not None
+    if key in CREATES or draw(st.booleans()):
+        speaker = Speaker(draw(st.randoms(use_true_random=False)), IDS, int(EPOCH * 1000))
+        return speaker.say(key, version, correlation)
+    request = draw(messages_of(cls, version))
+    data = request_frame(request, version, correlation=correlation)
+    return Sent(key=key, version=version, correlation=correlation, data=data, request=request)
+
+
 @st.composite
 def conversations(draw: st.DrawFn) -> Sequence[Sent]:
     """What one client asks, one after the other: things that make sense, and any things."""
-    said: list[Sent] = []
-    for correlation in range(draw(st.integers(1, 6))):
-        cls, version = draw(st.sampled_from(SERVED))
-        key = message_of(cls).key
-        assert key is not None
-        if key in CREATES or draw(st.booleans()):
-            speaker = Speaker(draw(st.randoms(use_true_random=False)), IDS, int(EPOCH * 1000))
-            said.append(speaker.say(key, version, correlation))
-        else:
-            request = draw(messages_of(cls, version))
-            data = request_frame(request, version, correlation=correlation)
-            said.append(
-                Sent(key=key, version=version, correlation=correlation, data=data, request=request)
-            )
-    return said
+    number = draw(st.integers(1, 6))
+    return [say(draw, *draw(st.sampled_from(SERVED)), correlation) for correlation in range(number)]
+
+
+@st.composite
+def all_versions(draw: st.DrawFn, cls: type[Any]) -> Sequence[Sent]:
+    """A message of each version of one request."""
+    return [say(draw, *one, correlation) for correlation, one in enumerate(SERVED) if one[0] is cls]
 
 
 IDS = [bytes([n]) * 16 for n in range(len(TOPICS))]
@@ -102,6 +107,27 @@ def test_every_message_is_answered_and_nothing_of_it_stays(
 
     with no_complaints():
         run_simulated(live, moody=moody)
+
+
+@pytest.mark.parametrize("cls", sorted({cls for cls, _ in SERVED}, key=str))
+@settings(max_examples=settings.default.max_examples // 25, suppress_health_check=list(HealthCheck))
+@given(draw=st.data())
+def test_every_version_of_every_api_is_answered_whatever_it_is_asked(
+    cls: type[Any], draw: Any
+) -> None:
+    async def live(universe: Universe) -> None:
+        async with served_broker(universe.machine("broker")) as served:
+            for name in TOPICS[:3]:
+                await served.create_topic(name)
+            for one in draw.draw(all_versions(cls)):
+                async with served.connect() as client:
+                    with trio.move_on_after(PATIENCE_S):
+                        await talk(served, client, [one])
+            await trio.sleep(1)
+            assert left_over(served) == {}
+
+    with no_complaints():
+        run_simulated(live)
 
 
 async def talk(served: ServedBroker, client: ScriptedClient, said: Sequence[Sent]) -> None:
