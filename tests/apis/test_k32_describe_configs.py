@@ -98,14 +98,18 @@ async def test_synonyms_are_told_to_who_asks_the_nearest_first(
 
 
 @pytest.mark.parametrize("version", [3, 4])
-async def test_documentation_is_told_to_who_asks(autojump_clock: MockClock, version: int) -> None:
+@pytest.mark.parametrize(("kind", "name"), [(TOPIC, "t"), (BROKER, "1"), (BROKER, "")])
+async def test_documentation_of_each_setting_is_told_to_who_asks(
+    autojump_clock: MockClock, kind: int, name: str, version: int
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
-        result = await describe(served, TOPIC, "t", ["retention.ms"], version=version, doc=True)
-        silent = await describe(served, TOPIC, "t", ["retention.ms"], version=version)
+        told = rows(await describe(served, kind, name, version=version, doc=True))
+        silent = rows(await describe(served, kind, name, version=version))
 
-    assert len(rows(result)["retention.ms"].documentation or "") > 10
-    assert rows(silent)["retention.ms"].documentation is None
+    assert told.keys() == silent.keys() != set()
+    assert [one.name for one in told.values() if not (one.documentation or "").endswith(".")] == []
+    assert [one.name for one in silent.values() if one.documentation is not None] == []
 
 
 async def test_only_what_is_named_is_told_and_unknown_names_are_left_out(
