@@ -42,6 +42,21 @@ def test_members_of_the_first_version_have_ids_once_they_have_joined(epoch: int)
         checks.check_heartbeat(asked(member_id="", epoch=epoch, version=0), ["uniform"])
 
 
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("MemberId", "member_id"),
+        ("GroupId", "group_id"),
+        ("InstanceId", "instance_id"),
+        ("RackId", "rack_id"),
+    ],
+)
+@pytest.mark.parametrize("value", ["", " \t"])
+def test_what_is_said_is_not_empty(name: str, field: str, value: str) -> None:
+    with refusal(ErrorCode.INVALID_REQUEST, f"{name} can't be empty."):
+        checks.check_heartbeat(asked(**{field: value}), ["uniform"])
+
+
 def test_what_is_right_passes() -> None:
     joins = {"epoch": 0, "rebalance_timeout_ms": 5, "owned": [], "version": 0, "member_id": ""}
 

@@ -1,10 +1,14 @@
 """A consumer group as it is known to offsets, tools and records."""
 
+from typing import Any
+
 import pytest
+from attrs import evolve
 
 from tests.coordinators.groups.consumer.kit import UNKNOWN, Scene, refusal, topic_id
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol
 from trio_kafka.coordinators.groups.commits import PartitionOffset, TopicOffsets
-from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import ZERO_TOPIC_ID
 
@@ -143,6 +147,8 @@ def test_of_two_owners_in_an_old_log_the_newest_counts(scene: Scene) -> None:
 
     group.put(Member(member_id="m2", epoch=5, assigned={A: {0: 5}}))
     assert group.epochs[A] == {0: 5, 1: 2}
+    group.put(Member(member_id="m3", epoch=4, assigned={A: {0: 4}}))
+    assert group.epochs[A] == {0: 5, 1: 2}
     group.put(old.left())
 
     assert group.epochs[A] == {0: 5}
@@ -161,6 +167,38 @@ def test_a_static_member_that_is_dropped_does_not_take_its_successors_place(scen
     assert group.static_member("i") is group.by_id["y"]
     assert group.static_member(None) is None
     assert group.target_of(Member(member_id="z", instance_id="new")) == {}
+
+
+@pytest.mark.parametrize("name", ["topics", "regex", "assignor", "classic"])
+def test_whatever_changes_of_a_member_is_counted(scene: Scene, name: str) -> None:
+    group = scene.group
+    side = ClassicSide(1, (GroupProtocol("range", b""),))
+    before = Member(member_id="x", topics=("a",), regex="r", assignor="uniform", classic=side)
+    new: dict[str, Any] = {
+        "topics": ("b",),
+        "regex": "s",
+        "assignor": "range",
+        "classic": ClassicSide(1, (GroupProtocol("sticky", b""),)),
+    }
+    group.put(before)
+
+    group.put(evolve(before, **{name: new[name]}))
+
+    counted = {
+        "topics": {topic: count.by_name for topic, count in group.subscriptions.topics.items()},
+        "regex": group.subscriptions.regexes,
+        "assignor": group.assignors,
+        "classic": group.classic_protocols,
+    }
+    assert (
+        counted[name]
+        == {
+            "topics": {"a": 1, "b": 1},
+            "regex": {"s": 1},
+            "assignor": {"range": 1},
+            "classic": {"sticky": 1},
+        }[name]
+    )
 
 
 def test_who_is_dropped_owns_nothing_any_more(scene: Scene) -> None:

@@ -144,6 +144,14 @@ def test_records_without_epochs_are_of_the_members_own() -> None:
 
 def test_a_state_of_the_future_is_unknown() -> None:
     assert MemberState(99) is MemberState.UNKNOWN
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=5,
+        previous_member_epoch=4,
+        state=99,
+        assigned_partitions=[],
+        partitions_pending_revocation=[],
+    )
+    assert Member(member_id="m").placed(value).state is MemberState.UNKNOWN
 
 
 def test_who_leaves_has_nothing_and_who_comes_back_begins_anew() -> None:

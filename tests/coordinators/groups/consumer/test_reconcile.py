@@ -190,6 +190,14 @@ def test_what_it_does_not_want_and_does_not_own_is_simply_gone() -> None:
     assert (two.epoch, two.state, two.assigned) == (10, STABLE, {A: {0: 3}})
 
 
+def test_what_it_has_given_back_before_it_was_told_to_is_gone() -> None:
+    one = member(STABLE, 10, {A: {0: 3, 1: 3}})
+
+    two = reconcile(one, goal(11, {A: {0}}, owned=owns(A, 0)))
+
+    assert (two.epoch, two.state, two.assigned) == (11, STABLE, {A: {0: 3}})
+
+
 def test_who_wants_something_else_and_has_nothing_of_the_old_stays() -> None:
     one = member(STABLE, 10, {A: {0: 3}})
 

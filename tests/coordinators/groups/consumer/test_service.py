@@ -75,6 +75,8 @@ def test_groups_are_served_where_the_feature_and_the_setting_say_so() -> None:
 def test_what_is_wrong_with_a_request_is_said_before_anything_else() -> None:
     with refusal(ErrorCode.UNSUPPORTED_ASSIGNOR):
         service(1, "consumer").heartbeat(asked("m", assignor="uniform"), lambda told: told)
+    answer = service(1, "consumer").heartbeat(asked("m", assignor="range"), lambda told: told)
+    assert answer.member_id == "m"
 
 
 def test_all_shards_have_the_same_assignors() -> None:
