@@ -91,9 +91,10 @@ def test_what_has_grown_is_looked_at_again_but_not_at_once() -> None:
 
 def test_garbage_that_was_frozen_is_bounded() -> None:
     """As generations of a plugin: each is frozen while it lives, and is a cycle when it goes."""
-    clock, most, each = Clock(), 0, 5_000
+    clock, most = Clock(), 0
     with long_lived_frozen(clock.elapsed) as collector:
         first = gc.get_freeze_count()
+        each = max(5_000, first // 20)  # other tests of this process may have left much
         for _ in range(40):
             generation = cycles(each)
             gc.collect()
@@ -103,8 +104,10 @@ def test_garbage_that_was_frozen_is_bounded() -> None:
             clock.now += THAW_S + most * THAW_OBJECT_S
         assert collector.thaws > 1
 
-    assert most - first < first * SPARE_SHARE + SPARE + 2 * each
-    assert first * SPARE_SHARE + SPARE + 2 * each < 40 * each  # of what came, for the test's worth
+    # What is there after a look at everything has one generation in it, and what comes two more.
+    bound = (first + each) * SPARE_SHARE + SPARE + 3 * each
+    assert most - first < bound
+    assert bound < 30 * each  # of what came, for the test's worth
 
 
 def test_a_block_has_its_objects_frozen_and_the_collector_is_as_before() -> None:
