@@ -135,6 +135,7 @@ async def test_what_is_not_durable_yet_is_not_committed(
         moved = trio.Event()
         written = append(log, [record(1)], 5)
         assert not log.committed(written)
+        assert log.append([record(2)], 5) is not None
 
         log.watch(written, moved.set)
         await moved.wait()

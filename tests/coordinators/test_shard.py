@@ -576,6 +576,23 @@ async def test_an_event_that_breaks_is_told_and_its_shard_is_loaded_anew(
     assert stage.failures == [stage.shard]
 
 
+async def test_what_breaks_when_an_answer_becomes_due_loads_the_shard_anew(stage: Stage) -> None:
+    def follow(_now_ms: int) -> Effects:
+        raise ValueError("a bug")
+
+    def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        records = [CoordinatorRecord("a")]
+        return Effects(records=records, answers=[(ticket, "a")], committed=follow)
+
+    stage.log.end = 0
+    stage.submit(event)
+    stage.submit(write("b"))
+    stage.commit(2)
+
+    assert stage.failures == [stage.shard]
+    assert (stage.told[0], stage.told[1].code) == ("a", ErrorCode.NOT_COORDINATOR)
+
+
 async def test_one_that_cannot_begin_is_not_loaded_again_and_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
