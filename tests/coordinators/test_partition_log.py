@@ -189,6 +189,8 @@ async def test_what_is_in_the_queue_of_a_slow_directory_waits_for_its_turn(
         pace = log.partition.local_log().pace
         pace.took_long(0.0, pace.elapsed())
         written = log.append([record(1)], 5)
+        with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
+            log.append([record(2, 10_000)], 5)  # its turn would be too late to say so
 
         assert written is not None
         assert not log.committed(written)
