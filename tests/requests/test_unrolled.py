@@ -170,3 +170,25 @@ async def test_a_traceback_shows_the_line_that_called(autojump_clock: MockClock)
         await harness.ask(EchoRequest("x"))
         ((error, _),) = one.owner.failures  # type: ignore[attr-defined]
         assert "answer = before_1(message, context)" in "".join(traceback.format_exception(error))
+
+
+@pytest.mark.parametrize("kind", ["before", "after"])
+@pytest.mark.parametrize("at", range(4))
+async def test_of_several_the_one_that_raises_is_the_one_that_is_told_of(
+    autojump_clock: MockClock, kind: str, at: int
+) -> None:
+    """Also where the error had come from somewhere else, and in the round that is timed."""
+    kept = ValueError("kept")
+
+    def fail(*arguments: object) -> None:
+        raise kept.with_traceback(None)
+
+    async with PluginHarness(handlers=[echo]) as harness:
+        ones = [put(harness, kind, fail if n == at else nothing, order=n) for n in range(4)]
+        for _ in range(EVERY + 1):
+            assert (await harness.ask(EchoRequest("x"))).error_code == -1
+        wanted = [0] * 4
+        wanted[at] = EVERY + 1
+        assert failures(*ones) == wanted
+        called = range(at + 1) if kind == "before" else range(4)
+        assert [one.calls > 0 for one in ones] == [n in called for n in range(4)]

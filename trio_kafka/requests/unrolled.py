@@ -9,6 +9,7 @@ them; of a side of one, or with a deadline to keep, in each. Calls are counted, 
 """
 
 import linecache
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
@@ -18,6 +19,7 @@ from trio_kafka.requests.interceptors import Interception, Rounds
 from trio_kafka.requests.slices import Lazily
 
 EVERY: Final = 16
+_CALL: Final = re.compile(r"^ +\w+ = (?:before|after)_(\d+)\(").match
 
 
 @frozen
@@ -119,7 +121,9 @@ def _compiled(
     name = f"<interceptors {shape} {waits:d}{sampled:d}>"
     source = "\n".join(lines) + "\n"
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
-    names = dict(given)
+    # Which call stands in a line: who has raised is known by it.
+    calls = {line: int(found[1]) for line, text in enumerate(lines, 1) if (found := _CALL(text))}
+    names = {**given, "calls": calls}
     exec(compile(source, name, "exec"), names)  # noqa: S102 - of our own words
     made: Callable[[Any], Callable[[Any, Any], Any]] = names["make"]
     return made
@@ -130,7 +134,7 @@ def _function(befores: _Side, afters: _Side, *, waits: bool, timed: bool) -> Ite
     samples = not timed and (befores.sampled or afters.sampled)
     # As arguments they are cells of the function that is made: nothing is looked up in a module.
     yield "def make(timed, elapsed=elapsed, inner=inner, Response=Response,"
-    yield "    Lazily=Lazily, Raised=Raised,"
+    yield "    Lazily=Lazily, Raised=Raised, calls=calls,"
     yield "    entered=ways.entered, shown=ways.shown, say=ways.say, leave=ways.leave,"
     yield "    note_slow=ways.note_slow, before_rounds=before_rounds, after_rounds=after_rounds,"
     for kind, side in (("before", befores), ("after", afters)):
@@ -173,22 +177,26 @@ def _calls(
     if kind == "after":
         told += ", answer=answer"
     yield f"        began = {'now = ' if timed else ''}elapsed()"
+    # One block for all: what is not on the common way would else lie between the calls.
+    yield "        try:"
     for n in range(side.count):
-        yield "        try:"
         yield f"            {given} = {kind}_{n}({seen})"
-        yield "        except BaseException as error:"
-        yield f"            return {ended}({n}, {told}, {given}=Raised(error))"
-        yield f"        if {given} is not None or stamps.answered:"
-        yield f"            return {ended}({n}, {told}, {given}={given})"
+        yield f"            if {given} is not None or stamps.answered:"
+        yield f"                return {ended}({n}, {told}, {given}={given})"
         if timed:
             one, weight = f"{kind}_{n}_one", f" * {EVERY}" if side.sampled else ""
-            yield "        then = elapsed()"
-            yield "        spent = then - now"
-            yield "        now = then"
-            yield f"        {one}.counted += 1"
-            yield f"        {one}.seconds += spent{weight}"
-            yield f"        if spent > {one}.alarm_s:"
-            yield f"            note_slow({one}, spent)"
+            yield "            then = elapsed()"
+            yield "            spent = then - now"
+            yield "            now = then"
+            yield f"            {one}.counted += 1"
+            yield f"            {one}.seconds += spent{weight}"
+            yield f"            if spent > {one}.alarm_s:"
+            yield f"                note_slow({one}, spent)"
+    yield "        except BaseException as error:"
+    yield "            at = calls.get(error.__traceback__.tb_lineno)"
+    yield "            if at is None:"
+    yield "                raise"
+    yield f"            return {ended}(at, {told}, {given}=Raised(error))"
     if timed:
         yield "        stamps.plugin_s += now - began"
     else:
