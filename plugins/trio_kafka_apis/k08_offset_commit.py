@@ -6,11 +6,11 @@ on topics are named by their ids. Partitions that do not exist are told so for t
 others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from functools import lru_cache, partial
 from operator import attrgetter
 from types import GeneratorType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from trio_kafka.plugin import (
     Commit,
@@ -40,8 +40,7 @@ MANY: Final = 200  # partitions that are looked at without letting others run
 FEW: Final = 16  # partitions, of one topic, whose answer is kept where all is well
 KEPT: Final = 512  # such answers
 _index_of: Final = attrgetter("partition_index")
-# Of one topic: its partitions, what is said of others, what is committed.
-Found: TypeAlias = tuple[Container[int], ErrorCode, list[PartitionOffset]]
+UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @api(OffsetCommitRequest)
@@ -54,7 +53,7 @@ def offset_commit(request: OffsetCommitRequest, context: Context) -> Any:
     wanted: list[TopicOffsets] = []
     told: list[int] = []
     for topic in request.topics:
-        _take(topic.partitions, _find(topic, context, wanted), told)
+        _take(topic, topic.partitions, context, wanted, told)
     return _commit(request, context, wanted, told)
 
 
@@ -62,38 +61,35 @@ def _in_steps(request: OffsetCommitRequest, context: Context) -> Steps[Any]:
     wanted: list[TopicOffsets] = []
     told: list[int] = []
     for topic in request.topics:
-        found = _find(topic, context, wanted)
         for some in in_slices(topic.partitions, MANY):
-            _take(some, found, told)
+            _take(topic, some, context, wanted, told)
             yield
     answer = _commit(request, context, wanted, told)
     return (yield from answer) if isinstance(answer, GeneratorType) else answer
 
 
-def _find(topic: OffsetCommitRequestTopic, context: Context, wanted: list[TopicOffsets]) -> Found:
-    """Look a topic up, and give it its place in what is asked."""
-    offsets: list[PartitionOffset] = []
-    image = context.metadata.image
-    has_id = context.version >= IDS_SINCE
-    found = image.topic(TopicId(topic.topic_id)) if has_id else image.topics.get(topic.name)
-    if found is not None:
-        wanted.append(TopicOffsets(found.name, found.id, offsets))
-        return found.partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, offsets
-    code = ErrorCode.UNKNOWN_TOPIC_ID if has_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return (), code, offsets
-
-
 def _take(
-    partitions: Iterable[OffsetCommitRequestPartition], found: Found, told: list[int]
+    topic: OffsetCommitRequestTopic,
+    partitions: Iterable[OffsetCommitRequestPartition],
+    context: Context,
+    wanted: list[TopicOffsets],
+    told: list[int],
 ) -> None:
     """Commit what there is of these partitions, refuse what there is not. told: an error for each
     partition of the request, in its order; 0 for those that the group is asked for.
     """
-    known, code, offsets = found
+    image = context.metadata.image
+    has_id = context.version >= IDS_SINCE
+    found = image.topic(TopicId(topic.topic_id)) if has_id else image.topics.get(topic.name)
+    if found is None:
+        told += [ErrorCode.UNKNOWN_TOPIC_ID if has_id else UNKNOWN for _ in partitions]
+        return
+    known = found.partitions
+    offsets: list[PartitionOffset] = []
     for one in partitions:
         number = one.partition_index
         if number not in known:
-            told.append(code)
+            told.append(UNKNOWN)
             continue
         told.append(0)
         offsets.append(
@@ -101,6 +97,7 @@ def _take(
                 number, one.committed_offset, one.committed_leader_epoch, one.committed_metadata
             )
         )
+    wanted.append(TopicOffsets(found.name, found.id, offsets))
 
 
 def _commit(

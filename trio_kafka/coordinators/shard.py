@@ -47,6 +47,7 @@ class State(Enum):
     UNLOADED = "unloaded"
 
 
+_ACTIVE: Final = State.ACTIVE  # looked up once: each request asks for it
 _REFUSALS: Final = {
     State.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     State.FAILED: ErrorCode.NOT_COORDINATOR,
@@ -105,7 +106,7 @@ class Shard(Generic[M]):
         An event that fails with what is no answer is logged, and the shard is loaded anew.
         """
         ticket = Waiting()
-        if self.state is not State.ACTIVE:
+        if self.state is not _ACTIVE:
             ticket.answer = KafkaError(_REFUSALS[self.state], self.name)
             return ticket
         if self._steps is None and not self._turns:
