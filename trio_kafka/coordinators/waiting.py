@@ -1,6 +1,7 @@
 """Requests that wait for their shards: tickets, and the one answer that is made of them."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 from typing import Any, Final
 
@@ -58,17 +59,19 @@ def told_later(
     ticket: Waiting, make: Callable[[Any], Any], purgatory: Purgatory, timeout_s: float
 ) -> Delayed:
     """What `make` makes of an answer that is not there yet, errors among them."""
-
-    def try_complete(timed_out: bool) -> Any:
-        answer = ticket.answer
-        if answer is not NOT_YET:
-            return make(answer)
-        return make(_late()) if timed_out else None
-
     deadline = inf if timeout_s == inf else trio.current_time() + timeout_s
     # Its ticket tells it: there is no key that anybody would mark.
-    ticket.delayed = delayed = Delayed((), deadline, try_complete, purgatory=purgatory)
+    ticket.delayed = delayed = Delayed(
+        (), deadline, partial(_if_told, ticket, make), purgatory=purgatory
+    )
     return delayed
+
+
+def _if_told(ticket: Waiting, make: Callable[[Any], Any], timed_out: bool) -> Any:
+    answer = ticket.answer
+    if answer is not NOT_YET:
+        return make(answer)
+    return make(_late()) if timed_out else None
 
 
 def answer_of_all(
