@@ -209,6 +209,33 @@ async def test_who_waits_is_told_to_look_elsewhere_when_the_broker_stops(
     assert [codes(answer) for answer in told] == [[[(0, ErrorCode.NOT_COORDINATOR)]]]
 
 
+@pytest.mark.parametrize("count", [1, 250])
+async def test_who_waits_is_answered_when_the_records_are_committed(
+    autojump_clock: MockClock, count: int
+) -> None:
+    told = []
+    async with broker() as served:
+        await served.create_topic("t", count)
+        await served.serve_groups("g")
+        let_follow(served, "g")
+
+        async def wait() -> None:
+            request = OffsetCommitRequest("g", topics=[commits(*map(part, range(count)))])
+            told.append(codes(await served.ask(request, 9)))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            await trio.sleep(0.1)
+            assert told == []
+            number = served.broker.groups.partition_of("g")
+            partition = served.broker.replicas.partition("__consumer_offsets", number)
+            partition.isr = (NodeId(1),)
+            partition.advance()
+            partition.changed(partition)
+
+    assert told == [[[(number, 0) for number in range(count)]]]
+
+
 def let_follow(served: ServedBroker, group: str) -> None:
     """The partition of a group has a follower that is in sync, and gets nothing any more."""
     number = served.broker.groups.partition_of(group)

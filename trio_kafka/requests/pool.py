@@ -315,7 +315,9 @@ class HandlerGroup:
             self._fail(request, route, message, answer)
         else:
             try:
-                if type(answer) is GeneratorType or route.is_large(answer):
+                if type(answer) is Encoded:
+                    request.respond(route.write(request, answer))
+                elif type(answer) is GeneratorType or route.is_large(answer):
                     self._in_steps(request, self._finish(request, route, message, answer))
                 else:
                     request.respond(route.write(request, answer))
