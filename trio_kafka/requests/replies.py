@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import fields, frozen
+from attrs import define, fields, frozen
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.network.request import Request
@@ -19,9 +19,9 @@ from trio_kafka.steps import Steps
 from trio_kafka.wire.server import JOINED, Segments, answer, body_position, small_answer
 
 
-@frozen
+@define  # not frozen, which would make it three times as dear
 class Encoded:
-    """An answer that is bytes already: the body, in the version of the request.
+    """An answer that is bytes already: the body, in the version of the request; never changed.
 
     errors: how often it says which error code; None: that all is well, once.
     """
