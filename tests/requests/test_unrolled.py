@@ -11,9 +11,10 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import Context, api
 from trio_kafka.requests.interceptors import Interception
 from trio_kafka.requests.unrolled import EVERY
+from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import Blamed
-from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, ReadRequest, ReadResponse
 
 ASKED = 3 * EVERY + 1
 
@@ -192,3 +193,24 @@ async def test_of_several_the_one_that_raises_is_the_one_that_is_told_of(
         assert failures(*ones) == wanted
         called = range(at + 1) if kind == "before" else range(4)
         assert [one.calls > 0 for one in ones] == [n in called for n in range(4)]
+
+
+async def test_what_no_answer_can_say_is_laid_to_who_said_it_alone(
+    autojump_clock: MockClock,
+) -> None:
+    @api(ReadRequest)
+    def read(request: ReadRequest, context: Context) -> ReadResponse:
+        return ReadResponse()
+
+    def wrong(*arguments: object) -> str:
+        return "text"
+
+    async with PluginHarness(handlers=[read]) as harness:
+        ones = [
+            harness.interceptors.add("before", ReadRequest, function, order=order, owner=Blamed())
+            for order, function in enumerate((nothing, wrong, nothing))
+        ]
+        with pytest.raises(ClosedError, match="no error answer"):
+            await harness.ask(ReadRequest())
+        assert failures(*ones) == [0, 1, 0]
+        assert [(one.calls, one.refused) for one in ones] == [(1, 0), (1, 0), (0, 0)]
