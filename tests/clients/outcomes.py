@@ -1,0 +1,79 @@
+"""docs/client-matrix.md: what came of each test of the matrix with each client.
+
+python -m tests.clients.outcomes [options of pytest]      run them, print the table, write the page
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+from attrs import Factory, define
+
+from tests.clients.catalogue import CLIENTS
+
+ROOT: Final = Path(__file__).parents[2]
+PAGE: Final = ROOT / "docs" / "client-matrix.md"
+HEAD: Final = """\
+# What came of the client matrix
+
+Written by `python -m tests.clients.outcomes`, which runs `tests/clients/test_matrix.py` against a
+broker process and prints this table; a test compares its rows and cells with the tests that there
+are. A number is how many cases of a test passed: a test of codecs has five, one of acks three. An
+empty cell is a client that cannot take part. [clients.md](clients.md) says which clients these are,
+how many records they write, and what they have no way to do.
+
+"""
+Cell = tuple[str, str]  # a test and a client
+
+
+@define
+class Outcomes:
+    """A plugin of pytest that counts how the tests of each client ended."""
+
+    counts: dict[Cell, Counter[str]] = Factory(dict)
+    _cells: dict[str, list[Cell]] = Factory(dict)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            if isinstance(item, pytest.Function):
+                callspec = getattr(item, "callspec", None)
+                name = callspec.params.get("name") if callspec else None
+                clients = [name] if name else list(CLIENTS)
+                self._cells[item.nodeid] = [(item.originalname, client) for client in clients]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" or report.outcome != "passed":
+            for cell in self._cells[report.nodeid]:
+                self.counts.setdefault(cell, Counter())[report.outcome] += 1
+
+
+def table(counts: Mapping[Cell, Counter[str]]) -> str:
+    """Rows are tests in their order, columns are clients."""
+    rows = [["", *(client.title for client in CLIENTS.values())], ["---"] * (len(CLIENTS) + 1)]
+    for test in dict.fromkeys(test for test, _ in counts):
+        told = [said(counts.get((test, client), Counter())) for client in CLIENTS]
+        rows.append([test.removeprefix("test_").replace("_", " "), *told])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def said(count: Counter[str]) -> str:
+    """One cell: how many passed, and what came of the others."""
+    others = [f"{number} {outcome}" for outcome, number in count.items() if outcome != "passed"]
+    return ", ".join([str(count["passed"]), *others]) if count else ""
+
+
+def main(arguments: list[str]) -> int:
+    outcomes = Outcomes()
+    tests = str(ROOT / "tests" / "clients" / "test_matrix.py")
+    status = pytest.main([tests, "-p", "no:randomly", *arguments], plugins=[outcomes])
+    print(table(outcomes.counts))
+    if not arguments:
+        PAGE.write_text(HEAD + table(outcomes.counts))
+    return int(status)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
