@@ -13,7 +13,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.hosting.packages import GREETER, WAIT_AT_IMPORT, Gate, change, write, write_greeter
-from trio_kafka.broker import Broker
+from trio_kafka.broker import Broker, collector
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.life import State
 from trio_kafka.testing.broker import ServedBroker, served_broker
@@ -78,6 +78,32 @@ async def test_the_old_generation_is_gone(autojump_clock: MockClock, site: Path)
         assert hosted.past == []
 
     assert private_names() == set()
+
+
+@pytest.mark.slow
+async def test_reloads_leave_a_bounded_number_of_objects(
+    autojump_clock: MockClock,
+    site: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: Callable[[int, int], int],
+) -> None:
+    """Each generation is cyclic garbage that was frozen while it lived."""
+    monkeypatch.setattr(collector, "SPARE", 1000)
+    monkeypatch.setattr(collector, "SPARE_SHARE", 0.0)
+    now, counts = 0.0, list[int]()
+    async with served_broker(simulated_world(), plugins=None) as served:
+        await greet(served)
+        with collector.long_lived_frozen(lambda: now) as watching:
+            for _ in range(size(20, 100)):
+                await served.broker.plugins.reload("greeter")
+                await wait_past(served.broker)
+                gc.collect()
+                watching.freeze()  # as after a long look
+                counts.append(gc.get_freeze_count())
+                now += collector.THAW_S + counts[-1] * collector.THAW_OBJECT_S
+    least = min(filter(None, counts))
+    assert watching.thaws > 1
+    assert max(counts) - least < 2000
 
 
 SECOND = """
