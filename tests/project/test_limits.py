@@ -16,6 +16,7 @@ import pytest
 from tests.project.tree import ROOT
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.known import UNHEARD, UNHEARD_OF_TOPICS
+from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.config.setting import settings_of
 from trio_kafka.config.topic import TopicConfig
 from trio_kafka.config.values import Kind
@@ -26,6 +27,7 @@ CONNECTIONS = "network/test_limits.py::"
 LOG = "log/test_limits.py::"
 RETENTION = "log/test_retention.py::"
 METADATA = "raft/test_retention.py::"
+PLUGINS = "hosting/test_limits.py::"
 OWN_OF_GROUPS = f"{GROUPS}test_what_a_group_may_set_for_itself"
 # Each limit and the test of it; those of topics have their brokers' defaults with them.
 LIMITS: Final = {
@@ -96,6 +98,11 @@ LIMITS: Final = {
     "group.consumer.max.heartbeat.interval.ms": OWN_OF_GROUPS,
     "group.consumer.min.assignment.interval.ms": OWN_OF_GROUPS,
     "group.consumer.max.assignment.interval.ms": OWN_OF_GROUPS,
+    "plugin.<name>.limit": f"{PLUGINS}test_limit",
+    "plugin.<name>.deadline.ms": f"{PLUGINS}test_deadline_ms",
+    "plugin.<name>.start.ms": f"{PLUGINS}test_start_ms",
+    "plugin.<name>.drain.ms": f"{PLUGINS}test_drain_ms",
+    "plugin.<name>.failures": f"{PLUGINS}test_failures",
     "trio.request.log.queue": (
         "requests/test_request_log.py::test_what_finds_the_queue_full_is_dropped_and_counted"
     ),
@@ -108,7 +115,7 @@ LIMITS: Final = {
 }
 # No limits: what there is nothing below or above of.
 NO_LIMITS: Final = {
-    "names": {"node.id", "broker.id"},
+    "names and places": {"node.id", "broker.id", "plugin.<name>.order"},
     "how many there are": {
         "default.replication.factor",
         "num.network.threads",
@@ -168,6 +175,7 @@ def obeyed() -> Iterator[str]:
     for name, setting in settings_of(BrokerConfig).items():
         if setting.kind in NUMBERS and name not in for_topics:
             yield name
+    yield from (f"plugin.<name>.{key}" for key, s in HOST_SETTINGS.items() if s.kind in NUMBERS)
 
 
 def test_every_number_that_is_obeyed_is_a_limit_with_a_test_or_none() -> None:
