@@ -6,6 +6,8 @@ from trio.testing import MockClock
 from tests.apis.kit import broker, stable
 from tests.apis.test_k68_consumer_group_heartbeat import GROUP, beat, joining
 from trio_kafka.errors import ErrorCode
+from trio_kafka.model import Endpoint
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     TopicPartitions,
@@ -40,6 +42,23 @@ async def test_a_group_is_told_with_its_members(autojump_clock: MockClock, versi
         assert missing.error_message == "Group other not found."
         assert missing.authorized_operations == NOT_ASKED
         assert nameless.error_code == ErrorCode.INVALID_GROUP_ID
+
+
+async def test_a_member_that_comes_by_ipv6_has_its_address_as_java_prints_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("a", 1)
+        await served.serve_groups(GROUP)
+        async with served.connect() as client:
+            await client.ask(ApiVersionsRequest(), 0)
+            for processor in served.broker.plane.processors:
+                for connection in processor.connections.values():
+                    connection.peer = Endpoint("fe80::a:1%eth0", 1)
+            await client.ask(joining(1), 1)
+            answer = await client.ask(ConsumerGroupDescribeRequest([GROUP]), 1)
+
+    assert answer.groups[0].members[0].client_host == "/fe80:0:0:0:0:0:a:1"
 
 
 async def test_where_there_are_no_consumer_groups_each_is_told_so(
