@@ -35,8 +35,8 @@ def offset_delete(request: OffsetDeleteRequest, context: Context) -> Any:
             rows.append(part)
             numbers.append(one.partition_index)
         wanted.append(AskedTopic(topic.name, ZERO_TOPIC_ID, numbers))
-    if not rows:
-        return response
+    if not rows and any(row.partitions for row in response.topics):
+        return response  # as by Kafka, what is wrong with the group is not told then
 
     def answer(codes: list[int]) -> OffsetDeleteResponse:
         for part, code in zip(rows, codes, strict=True):

@@ -169,6 +169,16 @@ async def test_who_does_not_wait_is_told_that_the_time_is_over_and_it_may_grow_a
         assert len(await partitions(served)) == 2
 
 
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+async def test_a_refusal_is_told_also_to_who_does_not_wait(
+    autojump_clock: MockClock, timeout_ms: int
+) -> None:
+    async with broker() as served:
+        made = await errors(served, grown("unknown", 2), timeout_ms=timeout_ms)
+
+    assert made == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
 async def test_nobody_decides_where_no_controller_is_active(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")

@@ -1,5 +1,6 @@
 """OffsetDelete: what is forgotten, and what is not."""
 
+import pytest
 from trio.testing import MockClock
 
 from tests.apis.kit import broker
@@ -62,3 +63,21 @@ async def test_a_group_that_is_not_there_is_told_so(autojump_clock: MockClock) -
         assert [one.error_code for one in answer.topics[0].partitions] == [
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         ]
+
+
+@pytest.mark.parametrize(
+    ("group", "code"),
+    [("g", 0), ("none", ErrorCode.GROUP_ID_NOT_FOUND), ("", ErrorCode.INVALID_GROUP_ID)],
+)
+async def test_who_asks_for_no_offsets_learns_of_the_group(
+    autojump_clock: MockClock, group: str, code: int
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await served.serve_groups("g", "none", "")
+        await commit(served, "g", "t", 0, 7)
+
+        answer = await served.ask(OffsetDeleteRequest(group), 0)
+
+        assert (answer.error_code, answer.topics) == (code, [])
+        assert stored(served, "g", "t", 0) == 7
