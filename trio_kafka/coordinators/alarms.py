@@ -4,7 +4,7 @@ One that is put off only has a later deadline, and is set again when it is due: 
 that they live put theirs off all the time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 import trio
 from attrs import define
 
-from trio_kafka.coordinators.effects import TimerKey
+from trio_kafka.coordinators.effects import CancelTimer, SetTimer, TimerKey
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timer, Timers
 
@@ -39,6 +39,14 @@ class Alarms:
 
     def __len__(self) -> int:
         return len(self._alarms)
+
+    def obey(self, timers: Iterable[SetTimer | CancelTimer]) -> None:
+        """Set and cancel, in this order."""
+        for timer in timers:
+            if isinstance(timer, SetTimer):
+                self.set(timer.key, timer.delay_ms / 1000, keep=timer.keep)
+            else:
+                self.cancel(timer.key)
 
     def set(self, key: TimerKey, delay_s: float, *, keep: bool = False) -> None:
         """Ring in `delay_s`, in place of what was set for this key; keep: unless something is."""

@@ -9,7 +9,7 @@ the shard is loaded anew.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, Final, Generic
 
@@ -17,11 +17,8 @@ from attrs import define
 
 from trio_kafka.coordinators.alarms import Alarms
 from trio_kafka.coordinators.effects import (
-    CancelTimer,
     CoordinatorRecord,
     Effects,
-    SetTimer,
-    Ticket,
     TimerKey,
 )
 from trio_kafka.coordinators.roles import Event, M, ShardLog
@@ -59,7 +56,7 @@ _REFUSALS: Final = {
 class _Turn:
     """An event that waits for its turn."""
 
-    event: Callable[[Any, Ticket, int], Effects | Steps[Effects]]
+    event: Event[Any]
     ticket: Waiting
 
 
@@ -141,9 +138,7 @@ class Shard(Generic[M]):
         """What comes now is not next."""
         return self._steps is not None or bool(self._turns)
 
-    def _take(
-        self, event: Callable[[M, Ticket, int], Effects | Steps[Effects]], ticket: Waiting
-    ) -> bool:
+    def _take(self, event: Event[M], ticket: Waiting) -> bool:
         """Whether it went well. A failure is logged, and the shard is loaded anew."""
         self._events += 1
         now_ms = self._now_ms()
@@ -220,7 +215,7 @@ class Shard(Generic[M]):
                 whole(steps)
             return
         if timers:
-            self._set_timers(timers)
+            self.alarms.obey(timers)
         written = None
         if records:
             try:
@@ -240,18 +235,11 @@ class Shard(Generic[M]):
         else:
             self._conclude(written, effects, now_ms)
 
-    def _set_timers(self, timers: Iterable[SetTimer | CancelTimer]) -> None:
-        for timer in timers:
-            if isinstance(timer, SetTimer):
-                self.alarms.set(timer.key, timer.delay_ms / 1000, keep=timer.keep)
-            else:
-                self.alarms.cancel(timer.key)
-
     def _perform_in_steps(self, effects: Effects) -> Steps[None]:
         for number, timers in enumerate(in_slices(effects.timers, _AT_ONCE)):
             if number:
                 yield
-            self._set_timers(timers)
+            self.alarms.obey(timers)
         records, written = effects.records, None
         if records:
             try:
