@@ -16,11 +16,7 @@ from typing import Any, Final, Generic
 from attrs import define
 
 from trio_kafka.coordinators.alarms import Alarms
-from trio_kafka.coordinators.effects import (
-    CoordinatorRecord,
-    Effects,
-    TimerKey,
-)
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.coordinators.roles import Event, M, ShardLog
 from trio_kafka.coordinators.waiting import NOT_YET, Waiting
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
