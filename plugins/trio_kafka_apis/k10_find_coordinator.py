@@ -3,6 +3,7 @@
 Never waits. A group is coordinated by whoever leads its partition of the offsets topic, which is
 created when somebody asks and it is not there: until then COORDINATOR_NOT_AVAILABLE, which clients
 retry. There are no transactions and no share groups: their coordinators are not available.
+As by Kafka no message is ever null: before version 4 it names the code, also that of no error.
 Source: KIP-699 (many keys), KIP-932 (share groups).
 """
 
@@ -36,13 +37,15 @@ def say_error(
     """The error for every key, and nowhere to go."""
     if not request.coordinator_keys:  # before version 4 there is one key, and one answer
         return FindCoordinatorResponse(
-            error_code=code, error_message=message, node_id=NO_NODE, port=-1
+            error_code=code, error_message=message or code.name, node_id=NO_NODE, port=-1
         )
     return FindCoordinatorResponse(
-        coordinators=[
-            Coordinator(key, NO_NODE, "", -1, code, message) for key in request.coordinator_keys
-        ]
+        coordinators=[_nowhere(key, code, message) for key in request.coordinator_keys]
     )
+
+
+def _nowhere(key: str, code: ErrorCode, message: str | None) -> Coordinator:
+    return Coordinator(key, NO_NODE, "", -1, code, message or "")
 
 
 @api(FindCoordinatorRequest, error=say_error)
@@ -50,7 +53,7 @@ def find_coordinator(request: FindCoordinatorRequest, context: Context) -> FindC
     if context.version < MANY_SINCE:
         found = _find(request.key_type, request.key, context)
         return FindCoordinatorResponse(
-            error_message=None, node_id=found.node, host=found.host, port=found.port
+            error_message=ErrorCode.NONE.name, node_id=found.node, host=found.host, port=found.port
         )
     return FindCoordinatorResponse(
         coordinators=[_row(request.key_type, key, context) for key in request.coordinator_keys]
@@ -61,8 +64,8 @@ def _row(kind: int, key: str, context: Context) -> Coordinator:
     try:
         found = _find(kind, key, context)
     except KafkaError as error:
-        return Coordinator(key, NO_NODE, "", -1, error.code, error.message)
-    return Coordinator(key, found.node, found.host, found.port, 0, None)
+        return _nowhere(key, error.code, error.message)
+    return Coordinator(key, found.node, found.host, found.port)
 
 
 def _find(kind: int, key: str, context: Context) -> NodeEndpoint:

@@ -93,9 +93,7 @@ def _result(
     name: str, made: CreatedTopic | KafkaError, described: "_Described"
 ) -> CreatableTopicResult:
     if isinstance(made, KafkaError):
-        return CreatableTopicResult(
-            name=name, error_code=made.code, error_message=made.message, configs=None
-        )
+        return CreatableTopicResult(name=name, error_code=made.code, error_message=made.message)
     return CreatableTopicResult(
         name=name,
         topic_id=made.id,

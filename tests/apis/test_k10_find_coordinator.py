@@ -87,3 +87,18 @@ async def test_an_unknown_kind_of_key_is_refused_for_each_key(
         answer = await served.ask(asking(version, kind, "a:b:0"), version)
 
         assert told(answer, version) == [(code, -1, "", -1)]
+
+
+@pytest.mark.parametrize("version", stable(FindCoordinatorRequest)[1:])
+async def test_messages_are_kafkas_and_never_null(autojump_clock: MockClock, version: int) -> None:
+    """One answer names the code, also that of no error; rows say nothing."""
+    async with broker() as served:
+        await served.serve_groups("a")
+        found = [
+            await served.ask(asking(version, kind, "a"), version) for kind in (GROUP, TRANSACTION)
+        ]
+
+    if version < 4:
+        assert [one.error_message for one in found] == ["NONE", "COORDINATOR_NOT_AVAILABLE"]
+    else:
+        assert [row.error_message for one in found for row in one.coordinators] == ["", ""]

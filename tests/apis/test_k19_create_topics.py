@@ -164,7 +164,7 @@ async def test_what_cannot_be_is_refused_with_its_reason_and_the_others_are_made
         assert [(one.name, one.error_code) for one in made] == [(wanted.name, code), ("good", 0)]
         assert message in made[0].error_message
         assert (made[0].num_partitions, made[0].replication_factor) == (-1, -1)
-        assert (made[0].configs, made[0].topic_id) == (None, ZERO_TOPIC_ID)
+        assert (made[0].configs, made[0].topic_id) == ([], ZERO_TOPIC_ID)
         assert names(served) == ["good", "the.re.x", "there"]
 
 
