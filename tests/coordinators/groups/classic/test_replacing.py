@@ -129,6 +129,22 @@ def test_one_that_is_back_before_it_has_synced_is_not_missed() -> None:
     assert kit.group.generation == 2
 
 
+def test_one_that_is_back_and_does_not_sync_either_is_missed() -> None:
+    kit = ClassicKit()
+    [leader] = kit.stable(1)
+    kit.join(instance="i", session_ms=2 * REBALANCE_MS)
+    kit.join(leader)
+    kit.sync(leader, {})
+    back = kit.join(instance="i", session_ms=2 * REBALANCE_MS).joined
+
+    for _ in range(REBALANCE_MS // 5000):
+        kit.wait(5000)
+        kit.beat(leader)
+
+    assert kit.state == "PreparingRebalance"
+    assert kit.beat(back.member_id, instance="i") is ErrorCode.UNKNOWN_MEMBER_ID
+
+
 def test_another_choice_of_protocol_has_all_join() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1, protocols=BOTH)

@@ -1,0 +1,95 @@
+"""What `group.consumer.migration.policy` lets a group do, in each of its four values."""
+
+import pytest
+
+from tests.coordinators.groups.consumer.classic import Member, classic_group, stable_classic
+from tests.coordinators.groups.consumer.kit import GROUP, Scene, refusal
+from trio_kafka.config.load import broker_config
+from trio_kafka.coordinators.groups.settings import group_settings
+from trio_kafka.errors import ErrorCode
+
+POLICIES = pytest.mark.parametrize(
+    ("policy", "upgrades", "downgrades"),
+    [
+        ("disabled", False, False),
+        ("upgrade", True, False),
+        ("downgrade", False, True),
+        ("bidirectional", True, True),
+    ],
+)
+
+
+@POLICIES
+def test_a_classic_group_becomes_a_consumer_group_where_it_may(
+    policy: str, upgrades: bool, downgrades: bool
+) -> None:
+    del downgrades
+    scene = Scene({"a": 2}, consumer_migration_policy=policy)
+    one = Member(scene, ["a"])
+    stable_classic(scene, one, given=[{"a": [0, 1]}])
+
+    if not upgrades:
+        with refusal(ErrorCode.GROUP_ID_NOT_FOUND):
+            scene.join("new", "a")
+        assert one.beat() is ErrorCode.NONE
+        return
+    scene.join("new", "a")
+
+    assert scene.group.classic == 1
+    assert scene.has(one.member_id) == {"a": [0, 1]}
+
+
+@POLICIES
+def test_a_consumer_group_becomes_a_classic_group_where_it_may(
+    policy: str, upgrades: bool, downgrades: bool
+) -> None:
+    del upgrades
+    scene = Scene({"a": 2})
+    scene.join("new", "a")
+    one = Member(scene, ["a"])
+    one.join(asks_for_id=False)
+    scene.driver.machine.settings = Scene(consumer_migration_policy=policy).settings
+
+    scene.leave("new")
+
+    if downgrades:
+        assert [member.member_id for member in classic_group(scene).roster] == [one.member_id]
+    else:
+        assert scene.group.by_id.keys() == {one.member_id}
+    kept = scene.driver.reload().machine.group(GROUP)
+    assert kept.type == ("classic" if downgrades else "consumer")
+
+
+@pytest.mark.parametrize("policy", ["upgrade", "downgrade", "bidirectional"])
+def test_classic_members_join_a_consumer_group_where_anybody_may_migrate(policy: str) -> None:
+    scene = Scene({"a": 2}, consumer_migration_policy=policy)
+    scene.join("new", "a")
+
+    Member(scene, ["a"]).join(asks_for_id=False)
+
+    assert scene.group.classic == 1
+
+
+@POLICIES
+def test_a_broker_takes_each_policy_in_any_case(
+    policy: str, upgrades: bool, downgrades: bool
+) -> None:
+    del upgrades, downgrades
+    config = broker_config({"group.consumer.migration.policy": policy.upper()})
+
+    assert group_settings(config).consumer_migration_policy == policy
+
+
+def test_a_group_that_has_not_been_assigned_yet_goes_on_from_its_own_epoch() -> None:
+    scene = Scene({"a": 4})
+    one = Member(scene, ["a"])
+    scene.join("new", "a")
+    scene.join("new2", "a")
+    one.join(asks_for_id=False)
+    scene.leave("new2")
+    epoch = scene.group.epoch
+    assert epoch > scene.group.assignment_epoch
+
+    scene.leave("new")
+
+    assert classic_group(scene).generation == epoch
