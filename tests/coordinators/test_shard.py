@@ -504,21 +504,27 @@ async def test_an_event_that_breaks_in_steps_that_are_taken_at_once_is_told() ->
 async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way: str) -> None:
     """Of 250 nobody is forgotten, and no slice has more than 100."""
     tickets: list[Ticket] = []
+    made: list[str] = []
+
+    def seen() -> tuple[int, ...]:
+        return len(stage.told), len(stage.shard.alarms), len(stage.log.records), len(made)
 
     def park(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         tickets.append(ticket)
         return Effects()
 
     def many(_now_ms: int) -> Effects:
+        made.append("effects")
         effects = Effects(answers=[(ticket, "told") for ticket in tickets])
         for number in range(len(tickets)):
             effects.set_timer(("t", number), 1000)
         return effects
 
     def answer_all(_machine: Words, _ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
-        effects = many(now_ms)
         if "committed" in way:
             effects = Effects(records=[CoordinatorRecord("a")], committed=many)
+        else:
+            effects = many(now_ms)
         return after_a_step(effects) if "steps" in way else effects
 
     def after_a_step(effects: Effects) -> Steps[Effects]:
@@ -530,15 +536,15 @@ async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way
     stage.submit(answer_all)
     slices = []
     while stage.shard.busy:
-        before = len(stage.told), len(stage.shard.alarms), len(stage.log.records)
+        before = seen()
         stage.shard.go_on(trio.current_time, 0.0)
-        after = len(stage.told), len(stage.shard.alarms), len(stage.log.records)
-        slices.append([now - then for now, then in zip(after, before, strict=True)])
+        slices.append([now - then for now, then in zip(seen(), before, strict=True)])
 
     assert stage.told == ["told"] * 250
     assert len(stage.shard.alarms) == 250
     assert max(max(one) for one in slices) == 100
-    assert not any(wrote and told + set_ for told, set_, wrote in slices)  # a record may be large
+    for told, timers, written, decided in slices:  # each may take long by itself
+        assert (told + timers > 0) + (written > 0) + (decided > 0) <= 1
     assert stage.machine.words == (["a"] if "committed" in way else [])
 
 

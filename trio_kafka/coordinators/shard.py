@@ -244,6 +244,7 @@ class Shard(Generic[M]):
                 self._refuse(effects, error.as_value(), self._now_ms())
                 return
             self._records += len(records)
+            yield  # one record may be large
             if effects.replays:
                 for number, record in enumerate(records, 1):
                     self.machine.replay(record)
@@ -302,7 +303,9 @@ class Shard(Generic[M]):
                 yield
             self._answer(answers)
         if effects.committed is not None:
-            yield from self._perform_in_steps(effects.committed(self._now_ms()))
+            more = effects.committed(self._now_ms())
+            yield
+            yield from self._perform_in_steps(more)
 
     def _answer(self, answers: Sequence[tuple[Any, Any]]) -> None:
         """The tickets of a shard are `Waiting`s."""
