@@ -105,7 +105,7 @@ def append_own(
     """
     partition.traffic.produces += 1
     log = partition.leading
-    if log is None or (leader_epoch != partition.leader_epoch and leader_epoch != NO_EPOCH):
+    if log is None or partition.leader_epoch != leader_epoch != NO_EPOCH:
         log = partition.local_log(leader_epoch)
     if acks == ACKS_ALL and len(partition.isr) < partition.settings.min_insync_replicas:
         check_enough(len(partition.isr), partition.minimum)
