@@ -14,6 +14,7 @@ from trio_kafka.plugin import (
     LED_ELSEWHERE,
     Context,
     Delayed,
+    ErrorCode,
     FetchAnswer,
     FetchKey,
     FetchLimits,
@@ -45,6 +46,8 @@ LEADERS_SINCE: Final = 12
 ENDPOINTS_SINCE: Final = 16  # KIP-951
 REPLICA_STATE_SINCE: Final = 15  # KIP-903
 NOTHING: Final = b""
+# What is not there is not read: its list of transactions is empty, that of other errors is null.
+NOT_THERE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 # About what an answer has besides the records, in bytes: what quotas count, too.
 HEAD_SIZE: Final = 20
 TOPIC_SIZE: Final = 18
@@ -154,13 +157,15 @@ def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> Fet
 
 def _partition(number: int, read: PartitionRead, isolation: Isolation) -> PartitionData:
     committed = isolation is Isolation.READ_COMMITTED
+    error = read.error
+    listed = committed if error is None else error.code in NOT_THERE
     data = PartitionData(
         partition_index=number,
-        error_code=0 if read.error is None else read.error.code,
+        error_code=0 if error is None else error.code,
         high_watermark=read.high_watermark,
         last_stable_offset=read.last_stable_offset,
         log_start_offset=read.start_offset,
-        aborted_transactions=[] if committed and read.error is None else None,
+        aborted_transactions=[] if listed else None,
         preferred_read_replica=-1,
         records=NOTHING if read.range is None else read.range,
     )

@@ -1,0 +1,92 @@
+"""What Kafka was asked when it was recorded, asked again: what is null in its answers is null in
+ours, and nothing else is.
+
+The recorded cluster had other topics, groups and brokers, so only parts of answers are compared
+that have the error code of a recorded part: whether their strings and arrays are null.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.kit import broker
+from tests.protocol.declared import recorded, requests
+from trio_kafka.protocol.compiler import decoder
+from trio_kafka.protocol.headers import (
+    RequestHeader,
+    ResponseHeader,
+    request_header_version,
+    response_header_version,
+)
+from trio_kafka.protocol.schema import fields_of, message_of
+from trio_kafka.protocol.versions import covers
+from trio_kafka_apis.listed import LISTED
+
+SERVED = {row[0]: row[5] if len(row) > 5 else row[3] for row in LISTED}
+WAITING = {11, 14}  # JoinGroup, SyncGroup: for members that nobody else is here
+PATIENCE_S = 60.0
+SETTINGS = {"unstable.api.versions.enable": "true", "broker.rack": "r1"}
+# The member's own id is told with every error here.
+DELIBERATE = {(42, "ConsumerGroupHeartbeatResponse", version, "member_id") for version in (0, 1)}
+# An error, a class of a message, its version and a field that may be null there.
+Place = tuple[int, str, int, str]
+
+
+def nulls(part: Any, version: int, code: int = 0) -> Iterator[tuple[Place, bool]]:
+    """Fields of an answer and its structs that may be null, and whether they are."""
+    code = getattr(part, "error_code", code)
+    for field in fields_of(type(part)):
+        if not covers(field.versions, version):
+            continue
+        value = getattr(part, field.name)
+        if covers(field.nullable, version):
+            yield (code, type(part).__name__, version, field.name), value is None
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if attrs.has(type(one)):
+                yield from nulls(one, version, code)
+
+
+def exchanges() -> Iterator[tuple[Any, Any, int]]:
+    """Recorded requests that are served here, with Kafka's answers and their version."""
+    for sample in recorded("wire-samples.jsonl.gz"):
+        key, version = sample["key"], sample["version"]
+        if key not in SERVED or version > SERVED[key] or key in WAITING or not sample["response"]:
+            continue
+        cls = requests()[key]
+        message = message_of(cls)
+        frame, answer = bytes.fromhex(sample["request"]), bytes.fromhex(sample["response"])
+        _, begin = decoder(RequestHeader, request_header_version(message, version))(frame)
+        _, start = decoder(ResponseHeader, response_header_version(message, version))(answer)
+        assert message.response is not None
+        asked, _ = decoder(cls, version)(memoryview(frame), begin)
+        told, _ = decoder(message.response, version)(memoryview(answer), start)
+        yield asked, told, version
+
+
+@pytest.mark.slow
+async def test_what_is_null_in_kafkas_answers_is_null_in_ours_and_nothing_else(
+    autojump_clock: MockClock,
+) -> None:
+    # By what may be seen, too: only readers of what is committed are told of transactions.
+    kafkas: dict[tuple[int, Place], set[bool]] = defaultdict(set)
+    ours: dict[tuple[int, Place], set[bool]] = defaultdict(set)
+    async with broker(SETTINGS) as served:
+        for name in ("t1", "x"):
+            await served.create_topic(name)
+        for asked, told, version in exchanges():
+            seen = getattr(asked, "isolation_level", 0)
+            for place, null in nulls(told, version):
+                kafkas[seen, place].add(null)
+            async with served.connect() as client:
+                with trio.move_on_after(PATIENCE_S):
+                    for place, null in nulls(await client.ask(asked, version), version):
+                        ours[seen, place].add(null)
+
+    compared = kafkas.keys() & ours.keys()
+    assert len(compared) > 100
+    assert {at[1] for at in compared if not ours[at] & kafkas[at]} == DELIBERATE
