@@ -50,6 +50,7 @@ class Client:
     # What it calls the way to assign that a member is to use, the same for those who may share.
     assignor: str = "range"
     consumer_protocol: bool = False  # it can be a member of a group of KIP-848
+    new_topics: bool = True  # a member that reads by an expression sees topics that come later
     # The offsets that it can ask for, beside those of a time.
     named_offsets: tuple[str, ...] = ("earliest", "latest", "max_timestamp")
 
@@ -164,6 +165,7 @@ CLIENTS: Final = {
             lacks={"read": "its consumer knows groups only"},
             null_headers=False,
             assignor="RoundRobinAssigner",
+            new_topics=False,
             named_offsets=("earliest", "latest"),
         ),
     )

@@ -49,8 +49,15 @@ class Cluster:
     def file(self) -> Path:
         return self.directory / f"{uuid4().hex}.jsonl"
 
-    def new_topic(self, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
-        name = f"{self.client.name}-{uuid4().hex[:12]}"
+    def new_topic(
+        self,
+        partitions: int = 1,
+        configs: Mapping[str, str] | None = None,
+        *,
+        name: str | None = None,
+    ) -> str:
+        """name: one that nobody else takes, where none is given."""
+        name = name or f"{self.client.name}-{uuid4().hex[:12]}"
         self.reference().ask(
             "create_topic",
             bootstrap=self.bootstrap,

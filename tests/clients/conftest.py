@@ -10,7 +10,16 @@ from tests.clients.build import MissingError
 from tests.clients.catalogue import CLIENTS, REFERENCE, Client
 from tests.clients.cluster import Cluster
 from tests.clients.driver import Driver, running
-from trio_kafka.testing.processes import BrokerProcess
+from tests.clients.members import SESSION_MS
+from trio_kafka.testing.processes import BrokerProcess, broker_process
+
+HEARTBEAT_MS = 500
+QUICK = (
+    "group.consumer.min.session.timeout.ms=1000",
+    f"group.consumer.session.timeout.ms={SESSION_MS}",
+    "group.consumer.min.heartbeat.interval.ms=100",
+    f"group.consumer.heartbeat.interval.ms={HEARTBEAT_MS}",
+)
 
 
 @pytest.fixture(scope="session")
@@ -52,3 +61,16 @@ def clusters(
         )
 
     return cluster
+
+
+@pytest.fixture
+def quick_cluster(tmp_path: Path, drivers: Callable[[Client], Driver]) -> Iterator[Cluster]:
+    """A broker of its own, whose groups of KIP-848 miss a member soon."""
+    with broker_process(tmp_path / "broker", *QUICK) as broker:
+        yield Cluster(
+            bootstrap=broker.bootstrap,
+            client=REFERENCE,
+            driver=lambda _step: drivers(REFERENCE),
+            reference=lambda: drivers(REFERENCE),
+            directory=tmp_path,
+        )

@@ -6,7 +6,7 @@ another member reads again, and what stands in the files of all members is all t
 
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
@@ -47,12 +47,13 @@ class Member:
 
 @define
 class Group:
-    """Members of one group that read one topic."""
+    """Members of one group that read one topic, or all that match the expression `topic`."""
 
     bootstrap: str
     topic: str
     directory: Path
     protocol: str = "classic"
+    expression: bool = False
     name: str = field(factory=lambda: f"group-{uuid4().hex[:12]}")
     _members: list[Member] = field(factory=list)
     _stack: ExitStack = field(factory=ExitStack)
@@ -73,6 +74,7 @@ class Group:
             file=str(member.file),
             until=str(member.until),
             protocol=self.protocol,
+            expression=self.expression,
             session_ms=SESSION_MS,
         )
         self._members.append(member)
@@ -88,10 +90,21 @@ class Group:
                 assert found.setdefault((partition, offset), row) == row
         return found
 
+    def values(self) -> set[str | None]:
+        """What the members have written down, by value: of several topics whose values differ."""
+        return {row[4] for member in self._members for row in whole_rows(member.file)}
+
     def wait_processed(self, count: int) -> None:
         """Until that many different records are processed. AssertionError where it takes long."""
+        self._wait(lambda: len(self.processed()), count)
+
+    def wait_values(self, count: int) -> None:
+        """The same for different values."""
+        self._wait(lambda: len(self.values()), count)
+
+    def _wait(self, count_found: Callable[[], int], count: int) -> None:
         end = monotonic() + PROCESSED_S
-        while (found := len(self.processed())) < count:
+        while (found := count_found()) < count:
             for member in self._members:
                 status = member.driver.process.poll()
                 assert status in (None, -signal.SIGKILL), f"{member.driver.log}: ended: {status}"

@@ -62,6 +62,7 @@ def notes(client: Client) -> list[str]:
         "it does not choose partitions": not client.partitions,
         "no header without a value": not (client.null_headers or client.text),
         "no record with neither key nor value": not client.nothing,
+        "what an expression matches it looks up once": not client.new_topics,
         "no offset of the latest timestamp": "max_timestamp" not in client.named_offsets,
     }
     return [*dict.fromkeys(client.lacks.values()), *(note for note, so in cannot.items() if so)]

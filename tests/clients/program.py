@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 Step = dict[str, Any]
+NEW_TOPICS_MS = 1000  # how often a member looks for topics that have come
 
 
 class StepError(Exception):
@@ -43,6 +44,11 @@ def path(step: Step) -> Path:
 def stopped(step: Step) -> bool:
     """Whether a member is to leave its group: the file `until` is there."""
     return Path(step["until"]).exists()
+
+
+def is_expression(step: Step) -> bool:
+    """Whether a member reads all topics that match `topic`, also those that come later."""
+    return bool(step["expression"])
 
 
 def is_classic(step: Step) -> bool:

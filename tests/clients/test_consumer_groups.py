@@ -1,58 +1,36 @@
 """Groups of KIP-848 under churn, alone and beside the classic protocol: nothing is lost."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.clients.catalogue import CLIENTS, REFERENCE, Client
+from tests.clients.catalogue import CLIENTS, Client
 from tests.clients.churn import PARTITIONS, Producing, check_churn, group_of
 from tests.clients.cluster import Cluster
-from tests.clients.driver import Driver
-from tests.clients.members import SESSION_MS, check_processed
-from trio_kafka.testing.processes import broker_process
+from tests.clients.members import check_processed
 
 # Programs are built at their first use; a member that dies is missed after six seconds.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 Size = Callable[[int, int], int]
 MEMBERS = [client for client in CLIENTS.values() if client.consumer_protocol]
-HEARTBEAT_MS = 500
-SETTINGS = (
-    "group.consumer.min.session.timeout.ms=1000",
-    f"group.consumer.session.timeout.ms={SESSION_MS}",
-    "group.consumer.min.heartbeat.interval.ms=100",
-    f"group.consumer.heartbeat.interval.ms={HEARTBEAT_MS}",
-)
-
-
-@pytest.fixture
-def cluster(tmp_path: Path, drivers: Callable[[Client], Driver]) -> Iterator[Cluster]:
-    """A broker whose groups miss a member soon."""
-    with broker_process(tmp_path / "broker", *SETTINGS) as broker:
-        yield Cluster(
-            bootstrap=broker.bootstrap,
-            client=REFERENCE,
-            driver=lambda _step: drivers(REFERENCE),
-            reference=lambda: drivers(REFERENCE),
-            directory=tmp_path,
-        )
 
 
 @pytest.mark.parametrize("client", MEMBERS, ids=[client.name for client in MEMBERS])
 def test_every_record_is_processed_while_members_come_go_and_die(
-    cluster: Cluster, client: Client, tmp_path: Path, size: Size
+    quick_cluster: Cluster, client: Client, tmp_path: Path, size: Size
 ) -> None:
-    check_churn(cluster, client, tmp_path, size(100, 2000), "consumer")
+    check_churn(quick_cluster, client, tmp_path, size(100, 2000), "consumer")
 
 
 @pytest.mark.parametrize("client", MEMBERS, ids=[client.name for client in MEMBERS])
 def test_members_change_the_protocol_one_by_one_and_back(
-    cluster: Cluster, client: Client, tmp_path: Path, size: Size
+    quick_cluster: Cluster, client: Client, tmp_path: Path, size: Size
 ) -> None:
-    topic = cluster.new_topic(PARTITIONS)
-    producing = Producing(cluster, topic, size(100, 2000))
-    with group_of(cluster, topic, tmp_path) as group:
+    topic = quick_cluster.new_topic(PARTITIONS)
+    producing = Producing(quick_cluster, topic, size(100, 2000))
+    with group_of(quick_cluster, topic, tmp_path) as group:
         old = [group.add(client), group.add(client)]
         producing.some_more()
         group.wait_processed(producing.count)

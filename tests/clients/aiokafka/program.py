@@ -11,7 +11,17 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import KafkaError, for_code
 
-from tests.clients.program import Span, Step, StepError, path, serve, spans, stopped
+from tests.clients.program import (
+    NEW_TOPICS_MS,
+    Span,
+    Step,
+    StepError,
+    is_expression,
+    path,
+    serve,
+    spans,
+    stopped,
+)
 from tests.clients.records import Found, Record, as_found, load_records, save_found, write_found
 
 TIMEOUT_S = 30
@@ -148,15 +158,19 @@ async def read(step: Step) -> int:
 async def subscribe(step: Step) -> int:
     """What is processed is committed; what a rebalance refuses, another member processes again."""
     client = AIOKafkaConsumer(
-        step["topic"],
         bootstrap_servers=step["bootstrap"],
         group_id=step["group"],
+        metadata_max_age_ms=NEW_TOPICS_MS,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         session_timeout_ms=step["session_ms"],
         heartbeat_interval_ms=step["session_ms"] // 6,
         partition_assignment_strategy=[RangePartitionAssignor],
     )
+    if is_expression(step):
+        client.subscribe(pattern=step["topic"])
+    else:
+        client.subscribe([step["topic"]])
     await client.start()
     count = 0
     try:

@@ -24,7 +24,18 @@ from confluent_kafka.admin import (
     OffsetSpec,
 )
 
-from tests.clients.program import Span, Step, StepError, is_classic, path, serve, spans, stopped
+from tests.clients.program import (
+    NEW_TOPICS_MS,
+    Span,
+    Step,
+    StepError,
+    is_classic,
+    is_expression,
+    path,
+    serve,
+    spans,
+    stopped,
+)
 from tests.clients.records import Found, Record, load_records, save_found, write_found
 
 TIMEOUT_S = 30
@@ -177,6 +188,8 @@ def subscribe(step: Step) -> int:
             "partition_assignment_strategy": "range",
         }
     how |= {"group_id": step["group"], "auto_offset_reset": "earliest"}
+    if is_expression(step):  # which librdkafka knows by its `^`
+        how["topic_metadata_refresh_interval_ms"] = NEW_TOPICS_MS
     consumer = Consumer(settings(step, enable_auto_commit=False, **how))
     count = 0
     try:

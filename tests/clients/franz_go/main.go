@@ -38,6 +38,7 @@ type Step struct {
 	Idempotent bool              `json:"idempotent"`
 	MaxBytes   int32             `json:"max_bytes"`
 	Group      string            `json:"group"`
+	Expression bool              `json:"expression"`
 	SessionMs  int64             `json:"session_ms"`
 	Until      string            `json:"until"`
 }

@@ -135,9 +135,12 @@ func toRow(record *kgo.Record) []any {
 	return []any{record.Partition, record.Offset, at, record.Key, record.Value, headers}
 }
 
+// How often a member looks for topics that have come.
+const newTopics = time.Second
+
 func subscribing(step Step) []kgo.Opt {
 	session := time.Duration(step.SessionMs) * time.Millisecond
-	return []kgo.Opt{
+	options := []kgo.Opt{
 		kgo.ConsumerGroup(step.Group),
 		kgo.ConsumeTopics(step.Topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -147,6 +150,10 @@ func subscribing(step Step) []kgo.Opt {
 		kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(),
 	}
+	if step.Expression {
+		options = append(options, kgo.ConsumeRegex(), kgo.MetadataMinAge(newTopics), kgo.MetadataMaxAge(newTopics))
+	}
+	return options
 }
 
 // What is processed is committed; what a rebalance refuses, another member processes again.

@@ -13,12 +13,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Future;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.RangeAssignor;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerConfig;
@@ -33,6 +35,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /** Records between files and topics. */
 final class Transfer {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final int NEW_TOPICS_MS = 1000; // how often a member looks for topics that have come
 
     static JsonNode produce(JsonNode step) throws Exception {
         Map<String, Object> settings = Map.of(
@@ -113,6 +116,7 @@ final class Transfer {
                 ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, "false",
                 ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest",
                 ConsumerConfig.GROUP_ID_CONFIG, step.get("group").asText(),
+                ConsumerConfig.METADATA_MAX_AGE_CONFIG, NEW_TOPICS_MS,
                 ConsumerConfig.GROUP_PROTOCOL_CONFIG, step.get("protocol").asText()));
         if (step.get("protocol").asText().equals("classic")) {
             int sessionMs = step.get("session_ms").asInt();
@@ -129,7 +133,7 @@ final class Transfer {
                         Path.of(step.get("file").asText()),
                         StandardOpenOption.CREATE,
                         StandardOpenOption.APPEND)) {
-            consumer.subscribe(List.of(step.get("topic").asText()));
+            subscribe(consumer, step);
             while (!Files.exists(until)) {
                 for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
                     lines.write(row(record) + "\n");
@@ -144,6 +148,18 @@ final class Transfer {
             }
         }
         return Program.JSON.valueToTree(count);
+    }
+
+    /** By an expression the broker looks for topics, in the classic protocol the client itself. */
+    private static void subscribe(Consumer<byte[], byte[]> consumer, JsonNode step) {
+        String topic = step.get("topic").asText();
+        if (!step.get("expression").asBoolean()) {
+            consumer.subscribe(List.of(topic));
+        } else if (step.get("protocol").asText().equals("classic")) {
+            consumer.subscribe(Pattern.compile(topic));
+        } else {
+            consumer.subscribe(new SubscriptionPattern(topic));
+        }
     }
 
     private static ArrayNode row(ConsumerRecord<byte[], byte[]> record) {

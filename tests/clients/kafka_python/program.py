@@ -9,7 +9,17 @@ from kafka.admin import ConfigResource, OffsetSpec
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import KafkaError, for_code
 
-from tests.clients.program import Span, Step, StepError, path, serve, spans, stopped
+from tests.clients.program import (
+    NEW_TOPICS_MS,
+    Span,
+    Step,
+    StepError,
+    is_expression,
+    path,
+    serve,
+    spans,
+    stopped,
+)
 from tests.clients.records import Found, as_found, load_records, save_found, write_found
 
 TIMEOUT_S = 30
@@ -142,6 +152,7 @@ def subscribe(step: Step) -> int:
     consumer = KafkaConsumer(
         bootstrap_servers=step["bootstrap"],
         group_id=step["group"],
+        metadata_max_age_ms=NEW_TOPICS_MS,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         session_timeout_ms=step["session_ms"],
@@ -150,7 +161,10 @@ def subscribe(step: Step) -> int:
     )
     count = 0
     try:
-        consumer.subscribe([step["topic"]])
+        if is_expression(step):
+            consumer.subscribe(pattern=step["topic"])
+        else:
+            consumer.subscribe([step["topic"]])
         with path(step).open("a") as file:
             while not stopped(step):
                 for messages in consumer.poll(timeout_ms=200).values():

@@ -196,7 +196,8 @@ async function subscribe(step) {
   let count = 0
   await consumer.connect()
   try {
-    await consumer.subscribe({ topics: [step.topic], fromBeginning: true })
+    const topic = step.expression ? new RegExp(step.topic) : step.topic
+    await consumer.subscribe({ topics: [topic], fromBeginning: true })
     await consumer.run({
       autoCommit: false,
       eachBatch: async ({ batch: { topic, partition, messages }, resolveOffset }) => {
