@@ -228,8 +228,8 @@ class Shard(Generic[M]):
             for ticket, value in effects.answers:  # nearly always: nothing more is to be done
                 self._waiting.pop(ticket, None)  # type: ignore[call-overload]  # as in `_answer`
                 ticket.give(value)  # type: ignore[attr-defined]
-        else:
-            self._conclude(written, effects, now_ms)
+        elif not self._waits(written, effects):
+            self._settle(effects, now_ms)
 
     def _perform_in_steps(self, effects: Effects) -> Steps[None]:
         for number, timers in enumerate(in_slices(effects.timers, _AT_ONCE)):
@@ -259,11 +259,6 @@ class Shard(Generic[M]):
         encoded = yield from self.log.encode(records, self._now_ms(), atomic=atomic)
         return (yield from self.log.write(encoded))
 
-    def _conclude(self, written: Any, effects: Effects, now_ms: int) -> None:
-        """What was decided stands, or is there to be told: to whom, when it is committed."""
-        if not self._waits(written, effects):
-            self._settle(effects, now_ms)
-
     def _waits(self, written: Any, effects: Effects) -> bool:
         """Whether it is not to be told yet, or never here. written: None: nothing, or what is
         committed; it still comes after those who came before.
@@ -278,11 +273,10 @@ class Shard(Generic[M]):
         return self.state is State.UNLOADED
 
     def _wait(self, written: Any, effects: Effects) -> None:
-        if self.state is State.UNLOADED:
-            return
-        self._uncommitted.append((written, effects))
-        if len(self._uncommitted) == 1:
-            self.log.watch(written, self._changed)
+        if self.state is not State.UNLOADED:
+            self._uncommitted.append((written, effects))
+            if len(self._uncommitted) == 1:
+                self.log.watch(written, self._changed)
 
     def _refuse(self, effects: Effects, error: KafkaError, now_ms: int) -> None:
         self._refused += 1
