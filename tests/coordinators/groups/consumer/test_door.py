@@ -73,6 +73,17 @@ def test_it_is_told_to_join_again_when_what_it_is_to_have_is_free() -> None:
     assert scene.group.state == "Stable"
 
 
+def test_its_session_begins_anew_when_it_syncs() -> None:
+    scene = scene_with_new()
+    one = Member(scene, ["a"])
+    one.join(asks_for_id=False)
+    scene.wait(REBALANCE_MS // 2)
+
+    one.sync()
+
+    assert scene.due[SESSION, GROUP, "fresh"] == CLASSIC_SESSION_MS
+
+
 def test_it_gives_back_by_joining_without_what_it_is_not_to_have() -> None:
     scene = Scene({"a": 4})
     scene.join("new", "a")
