@@ -6,6 +6,7 @@ from tests.apis.kit import broker, write
 from tests.apis.test_k09_offset_fetch import commit
 from tests.coordinators.groups.test_commits import driver, one, store
 from trio_kafka.coordinators.groups.lag import Lag, ends_of, lags
+from trio_kafka.model import NodeId
 
 
 def test_the_lag_is_what_is_left_to_read_and_never_negative() -> None:
@@ -37,3 +38,17 @@ async def test_it_is_known_of_the_partitions_that_are_led_here(autojump_clock: M
         ]
         assert served.broker.groups.lags("other") == []
         assert ends_of(served.broker.replicas)("none", 0) is None
+
+
+async def test_what_no_consumer_sees_yet_is_no_lag(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await served.serve_groups("g")
+        await write(served, "t", b"a", b"b")
+        await commit(served, "g", "t", 0, 1)
+        # A replica that is in sync, and gets nothing any more.
+        served.broker.replicas.partition("t", 0).isr = (NodeId(1), NodeId(7))
+        await write(served, "t", b"c")
+
+        (lag,) = served.broker.groups.lags("g")
+        assert (lag.end, lag.lag) == (2, 1)

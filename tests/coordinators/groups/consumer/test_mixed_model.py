@@ -156,8 +156,9 @@ class Story:
             ClassicConsumer(self.scene, f"o{one}", fresh, ["a"], "j" if one == 2 else None)
             for one in NAMES
         ]
-        for consumer in self.new:
-            consumer.die()
+        self.new[1].die()
+        for one in self.old[1:]:
+            one.begin()
         self.wants = 0
 
     def happen(self, what: str, which: int) -> None:
