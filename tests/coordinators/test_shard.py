@@ -422,6 +422,15 @@ async def test_unloaded_it_tells_all_who_wait_and_who_come(stage: Stage) -> None
     assert stage.log.changed is None
 
 
+async def test_unloaded_it_leaves_no_timer_behind(stage: Stage) -> None:
+    stage.submit(lambda _machine, ticket, _now: Effects().set_timer(("t",), 1).answer(ticket, 0))
+    assert stage.shard.figures()["timers"] == 1
+
+    stage.shard.unload()
+
+    assert stage.shard.figures()["timers"] == 0
+
+
 async def test_one_that_loads_says_so() -> None:
     with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
         Stage().submit(read)

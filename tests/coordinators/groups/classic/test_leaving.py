@@ -32,6 +32,16 @@ def test_the_last_one_leaves_an_empty_group() -> None:
     assert not [key for key in kit.driver.timers if GROUP in key]
 
 
+def test_what_the_last_one_read_nobody_reads_any_more() -> None:
+    kit = ClassicKit()
+    members = kit.stable()
+    assert kit.group.subscribed("t")
+
+    kit.leave(*members)
+
+    assert not kit.group.subscribed("t"), "its offsets may expire, and be deleted"
+
+
 def test_many_leave_with_one_rebalance_and_each_has_its_own_answer() -> None:
     kit = ClassicKit()
     first, second, third = kit.stable(3)

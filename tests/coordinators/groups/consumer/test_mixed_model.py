@@ -34,7 +34,8 @@ AGAIN: Final = {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAIL
 class ClassicConsumer:
     """A consumer that gives everything up before it joins, one request at a time.
 
-    owned: what it reads. waits: for the answer to a join, or to a sync.
+    owned: what it reads. waits: for the answer to a join, or to a sync. said: what it wanted when
+    it joined, and how large topics were: it joins again when that changes.
     """
 
     scene: Scene
@@ -47,6 +48,7 @@ class ClassicConsumer:
     owned: Owned = field(factory=dict)
     waits: tuple[str, Ticket] | None = None
     joins: bool = True
+    said: object = None
 
     def begin(self) -> None:
         self.member = Member(self.scene, self.topics, instance=self.instance)
@@ -63,7 +65,7 @@ class ClassicConsumer:
     def want(self, topics: list[str]) -> None:
         self.topics = topics
         if self.alive:
-            self.member.topics, self.joins = topics, self.waits is None or self.joins
+            self.member.topics = topics
 
     def leave(self) -> None:
         if self.alive and self.member.member_id:
@@ -81,13 +83,17 @@ class ClassicConsumer:
                 return
             self.waits = None
             self._try(lambda: self._joined(ticket) if what == "join" else self._synced(ticket))
-        elif self.joins:
-            self.joins, self.owned = False, {}
+        elif self.joins or self.said != self._says():
+            self.joins, self.owned, self.said = False, {}, self._says()
             self.member.has = {}
             name = f"{self.name}-{next(self.fresh)}"
             self.waits = "join", self.member.ask_join(fresh=name)
         else:
             self._try(self._beat)
+
+    def _says(self) -> object:
+        sizes = [len(topic.partitions) for topic in self.scene.image.topics.values()]
+        return self.topics, sizes
 
     def _try(self, step: Any) -> None:
         try:
@@ -190,6 +196,7 @@ class Story:
                 for one in self.old:
                     one.forget_request()
         self.check()
+        self.check_log()
 
     @property
     def topics(self) -> Any:
@@ -212,7 +219,7 @@ class Story:
         self.scene.driver.advance(ms % 2_000)
 
     def check(self) -> None:
-        """The log says of which kind the group is; no partition has two owners in it."""
+        """No partition has two owners, as far as the group knows."""
         group = self.scene.driver.machine.by_id.get(GROUP)
         if isinstance(group, ConsumerGroup):
             owned: set[Partition] = set()
@@ -222,6 +229,10 @@ class Story:
                     assert owned.isdisjoint(those)
                     owned |= those
             assert group.classic == sum(one.classic is not None for one in group.by_id.values())
+
+    def check_log(self) -> None:
+        """It says of which kind the group is, and who is in it."""
+        group = self.scene.driver.machine.by_id.get(GROUP)
         again = self.scene.driver.reload().machine.by_id.get(GROUP)
         assert (again and again.type) == (group and group.type)
         if isinstance(group, ClassicGroup) and group.state == "Stable":
