@@ -1,8 +1,12 @@
 """OffsetDelete: what is forgotten, and what is not."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 from trio.testing import MockClock
 
+from tests.apis.classic import GROUP as CLASSIC
+from tests.apis.classic import join, stable_group
 from tests.apis.kit import broker
 from tests.apis.test_k08_offset_commit import stored
 from tests.apis.test_k09_offset_fetch import commit
@@ -12,6 +16,8 @@ from trio_kafka.protocol.messages.k47_offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from trio_kafka.testing.broker import ServedBroker
 
 
 def asking(group: str, topic: str, *partitions: int) -> OffsetDeleteRequest:
@@ -81,3 +87,72 @@ async def test_who_asks_for_no_offsets_learns_of_the_group(
 
         assert (answer.error_code, answer.topics) == (code, [])
         assert stored(served, "g", "t", 0) == 7
+
+
+async def classic_reader(served: ServedBroker) -> str:
+    """A group with a member that reads the topic t."""
+    await stable_group(served)
+    return CLASSIC
+
+
+async def new_reader(served: ServedBroker) -> str:
+    """The same in the protocol of KIP-848."""
+    await served.serve_groups("new")
+    request = ConsumerGroupHeartbeatRequest(
+        "new",
+        "m",
+        0,
+        rebalance_timeout_ms=10_000,
+        subscribed_topic_names=["t"],
+        topic_partitions=[],
+    )
+    assert (await served.ask(request, 1)).error_code == 0
+    return "new"
+
+
+@pytest.mark.parametrize("reader", [classic_reader, new_reader])
+async def test_offsets_of_what_a_member_reads_stay_and_others_go(
+    autojump_clock: MockClock, reader: Callable[[ServedBroker], Awaitable[str]]
+) -> None:
+    async with broker() as served:
+        for topic in ("t", "u"):
+            await served.create_topic(topic)
+        group = await served_group(served, reader)
+        asked = asking(group, "t", 0)
+        asked.topics += asking(group, "u", 0).topics
+
+        answer = await served.ask(asked, 0)
+
+        assert answer.error_code == 0
+        assert [topic.partitions[0].error_code for topic in answer.topics] == [
+            ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
+            0,
+        ]
+        assert (stored(served, group, "t", 0), stored(served, group, "u", 0)) == (7, None)
+
+
+async def served_group(
+    served: ServedBroker, reader: Callable[[ServedBroker], Awaitable[str]]
+) -> str:
+    """Both topics have an offset, which was committed before anybody joined."""
+    for group in (CLASSIC, "new"):
+        await served.serve_groups(group)
+        for topic in ("t", "u"):
+            await commit(served, group, topic, 0, 7)
+    return await reader(served)
+
+
+async def test_nothing_is_forgotten_while_others_than_consumers_work(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await served.serve_groups(CLASSIC)
+        await commit(served, CLASSIC, "t", 0, 7)
+        joined = await join(served, protocol_type="connect")
+        assert joined.error_code == 0
+
+        answer = await served.ask(asking(CLASSIC, "t", 0), 0)
+
+        assert answer.error_code == ErrorCode.NON_EMPTY_GROUP
+        assert stored(served, CLASSIC, "t", 0) == 7
