@@ -32,10 +32,10 @@ class CoordinatorRecord:
     version: int = LATEST
 
 
-@frozen
+@define
 class SetTimer:
     """Call `machine.timer(key, now_ms)` in `delay_ms`; one that is set for this key is replaced, or
-    kept as it is where that is said.
+    kept as it is where that is said. Never changed; see `CoordinatorRecord`.
     """
 
     key: TimerKey
