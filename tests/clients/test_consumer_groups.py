@@ -8,7 +8,7 @@ import pytest
 from tests.clients.catalogue import CLIENTS, Client
 from tests.clients.churn import PARTITIONS, Producing, check_churn, group_of
 from tests.clients.cluster import Cluster
-from tests.clients.members import check_processed
+from tests.clients.members import Group, Member, check_processed, whole_rows
 
 # Programs are built at their first use; a member that dies is missed after six seconds.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -56,3 +56,44 @@ def test_members_change_the_protocol_one_by_one_and_back(
         back.leave()
 
         check_processed(group, producing.file)
+
+
+@pytest.mark.parametrize("client", MEMBERS, ids=[client.name for client in MEMBERS])
+def test_assignments_stay_put_when_others_come_and_go(
+    quick_cluster: Cluster, client: Client, tmp_path: Path, size: Size
+) -> None:
+    topic = quick_cluster.new_topic(PARTITIONS)
+    producing = Producing(quick_cluster, topic, size(20, 200))
+    with group_of(quick_cluster, topic, tmp_path) as group:
+        group.protocol = "consumer"
+        old = [group.add(client), group.add(client)]
+        had = read_by_all(group, old, producing)
+
+        third = group.add(client)
+        shared = read_by_all(group, [*old, third], producing)
+        for member in old:
+            assert shared[member.file] < had[member.file], "it gives up, and gets nothing new"
+        third.leave()
+        # Who is left gets what the third one had; until then it has what it had.
+        while len(set().union(*(found := read(group, old, producing)).values())) < PARTITIONS:
+            pass
+        for member in old:
+            assert found[member.file] >= shared[member.file]
+
+        check_processed(group, producing.file)
+
+
+def read_by_all(group: Group, members: list[Member], producing: Producing) -> dict[Path, set[int]]:
+    """Which partitions each of them reads, when all of them have as many as they are to have."""
+    while True:
+        found = read(group, members, producing)
+        if all(len(numbers) == PARTITIONS // len(members) for numbers in found.values()):
+            return found
+
+
+def read(group: Group, members: list[Member], producing: Producing) -> dict[Path, set[int]]:
+    """Which partitions each of them reads now, by its file."""
+    before = {member.file: len([*whole_rows(member.file)]) for member in members}
+    producing.some_more()
+    group.wait_processed(producing.count)
+    return {file: {row[0] for row in [*whole_rows(file)][count:]} for file, count in before.items()}
