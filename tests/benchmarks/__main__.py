@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 from attrs import asdict
 
-from tests.benchmarks import table
+from tests.benchmarks import page, table
 from tests.benchmarks.bounds import Verdict
 from tests.benchmarks.brokers import COMMANDS, running, started, unwind_on_sigterm
 from tests.benchmarks.figures import Figure, Figures, best
@@ -55,6 +55,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--limit-mb", type=int, default=200, help="of a run (%(default)s)")
     parser.add_argument("--directory", type=Path, help="for data (the system's temporary one)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="keep the tables there, too")
     return parser.parse_args(arguments)
 
 
@@ -83,12 +84,18 @@ def main(arguments: list[str]) -> int:
         titles = [broker.name for broker in brokers]
         report: dict[str, dict[str, Result]] = {}
         verdicts: dict[str, list[Verdict]] = {}
-        print(f"load before: {os.getloadavg()[0]:.2f}", table.header(titles), sep="\n", flush=True)
+        load, shown = os.getloadavg()[0], dict[str, str]()
+        print(f"load before: {load:.2f}", table.header(titles), sep="\n", flush=True)
         for name, row in rows.items():
             report[name] = measure(row.measure, targets, chosen.warm_ups, chosen.repetitions)
             verdicts[name] = judge(row, titles, report[name])
-            print(table.render(name, titles, report[name], verdicts[name]), flush=True)
+            shown[name] = table.render(name, titles, report[name], verdicts[name])
+            print(shown[name], flush=True)
         print(table.summary(verdicts), flush=True)
+    if chosen.page:
+        lines = {name: text.partition("\n")[2] for name, text in shown.items()}
+        header = table.header(titles)
+        page.write(chosen.page, header, lines, load=load, runs=chosen.repetitions)
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=1, default=asdict))
     results = [result for row in report.values() for result in row.values()]

@@ -1,0 +1,42 @@
+"""The page of docs that keeps what was measured, a section for each row: rows that are measured
+again replace their section, others stay as they were.
+"""
+
+import os
+import platform
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+HEAD: Final = """\
+# Benchmarks
+
+Written by `python -m tests.benchmarks --page docs/benchmarks.md`, which measures both brokers in
+turn on one machine; `make bench` prints the same. The third column says how many times worse the
+first broker is: below 1 is better. Behind it stands what a figure is held to.
+[status.md](status.md) says what of it matters, and what other commands measure.
+"""
+_SECTION: Final = re.compile(r"^## (\S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+def sections_of(page: str) -> dict[str, str]:
+    """What stands under the name of each row."""
+    return {name: text.strip() for name, text in _SECTION.findall(page)}
+
+
+def write(page: Path, header: str, rows: Mapping[str, str], *, load: float, runs: int) -> None:
+    """rows: the lines of each row's table, without its name. load: of the machine before, runs: of
+    each row.
+    """
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    about = (
+        f"{day}, best of {runs}; {os.cpu_count()} cores, Linux {platform.release().split('-')[0]}, "
+        f"Python {platform.python_version()}, load before {load:.2f}"
+    )
+    sections = sections_of(page.read_text()) if page.exists() else {}
+    for name, lines in rows.items():
+        sections[name] = f"{about}\n\n```text\n{header}\n{lines}\n```"
+    text = "".join(f"\n## {name}\n\n{sections[name]}\n" for name in sorted(sections))
+    page.write_text(HEAD + text)
