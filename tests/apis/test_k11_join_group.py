@@ -22,7 +22,7 @@ from trio_kafka.protocol.messages.k11_join_group import (
 )
 
 VERSIONS = stable(JoinGroupRequest)
-NAMES_SINCE, NULL_SINCE, SKIPS_SINCE = 7, 7, 9
+NAMES_SINCE, NULL_SINCE, REASON_SINCE, SKIPS_SINCE = 7, 7, 8, 9
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -120,6 +120,20 @@ async def test_before_version_1_a_rebalance_lasts_as_long_as_a_session(
 
     assert (member.member_id, member.rebalance_timeout_ms) == (joined.member_id, 10_000)
     assert member.client_host == "/broker"
+
+
+@pytest.mark.parametrize("version", [v for v in VERSIONS if v >= REASON_SINCE])
+async def test_what_a_member_says_of_itself_is_seen(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await served.serve_groups(GROUP)
+        await join(served, version, reason="it was told to", rebalance_timeout_ms=7000)
+        group = served.broker.groups.shard_of(GROUP).machine.by_id[GROUP]
+
+    assert "(it was told to)" in group.describe()["rebalance 1"]
+    (member,) = group.members()
+    assert (member.session_timeout_ms, member.rebalance_timeout_ms) == (10_000, 7000)
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= INSTANCE_SINCE])

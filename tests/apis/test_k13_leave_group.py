@@ -7,6 +7,7 @@ from tests.apis.classic import GROUP, codes, stable_group
 from tests.apis.kit import broker, stable
 from trio_kafka.coordinators.shard import State
 from trio_kafka.errors import ErrorCode
+from trio_kafka.introspect.log import fields_of
 from trio_kafka.protocol.messages.k13_leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
@@ -15,7 +16,7 @@ from trio_kafka.protocol.messages.k13_leave_group import (
 )
 
 VERSIONS = stable(LeaveGroupRequest)
-MANY_SINCE, INSTANCE_SINCE = 3, 3
+MANY_SINCE, INSTANCE_SINCE, REASON_SINCE = 3, 3, 5
 
 
 def leaving(version: int, member: str, group: str = GROUP) -> LeaveGroupRequest:
@@ -88,3 +89,30 @@ async def test_many_leave_at_once(autojump_clock: MockClock, version: int) -> No
     assert removed.members == [MemberResponse("", "i", 0)]
     assert len(static.members) == 1
     assert nobody == LeaveGroupResponse()
+
+
+@pytest.mark.parametrize("version", [v for v in VERSIONS if v >= REASON_SINCE])
+async def test_why_a_member_leaves_is_in_the_log(
+    autojump_clock: MockClock, version: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    async with broker() as served:
+        group = await stable_group(served)
+        left = MemberIdentity(group.members[0], reason="it has read enough")
+        answer = await served.ask(LeaveGroupRequest(GROUP, members=[left]), version)
+
+    assert codes(answer.members) == [0]
+    told = [fields_of(record).get("reason") for record in caplog.records]
+    assert "it has read enough" in told
+
+
+@pytest.mark.parametrize("version", [v for v in VERSIONS if v >= INSTANCE_SINCE])
+async def test_a_static_member_is_fenced_where_another_id_is_meant(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        await stable_group(served, instance="i")
+        request = LeaveGroupRequest(GROUP, members=[MemberIdentity("before", "i")])
+        answer = await served.ask(request, version)
+
+    assert answer.members == [MemberResponse("before", "i", ErrorCode.FENCED_INSTANCE_ID)]

@@ -1,13 +1,16 @@
 """ConsumerGroupDescribe: groups as tools see them."""
 
 import pytest
+import trio
 from trio.testing import MockClock
 
+from tests.apis.classic import join
 from tests.apis.kit import broker, stable
 from tests.apis.test_k68_consumer_group_heartbeat import GROUP, beat, joining
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from trio_kafka.protocol.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     TopicPartitions,
@@ -69,3 +72,47 @@ async def test_where_there_are_no_consumer_groups_each_is_told_so(
         answer = await served.ask(ConsumerGroupDescribeRequest([GROUP]))
 
         assert [one.error_code for one in answer.groups] == [ErrorCode.UNSUPPORTED_VERSION]
+
+
+async def test_what_a_member_has_is_told_from_what_it_shall_have(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("a", 2)
+        await served.serve_groups(GROUP)
+        await beat(served, joining(1))
+        await beat(served, joining(1, member_id="n", server_assignor="uniform"))
+        (waiting,) = (await served.ask(ConsumerGroupDescribeRequest([GROUP]))).groups
+        await trio.sleep(1.1)  # the interval between two assignments
+        await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "n", 2))
+        (moving,) = (await served.ask(ConsumerGroupDescribeRequest([GROUP]))).groups
+
+    assert (waiting.group_state, waiting.group_epoch, waiting.assignment_epoch) == (
+        "Assigning",
+        3,
+        2,
+    )
+    assert (moving.group_state, moving.assignment_epoch) == ("Reconciling", 3)
+    first, second = sorted(moving.members, key=lambda member: member.member_id)
+    assert first.assignment.topic_partitions == [TopicPartitions(topic_id, "a", [0, 1])]
+    (shall,) = first.target_assignment.topic_partitions
+    (other,) = second.target_assignment.topic_partitions
+    assert sorted([*shall.partitions, *other.partitions]) == [0, 1]
+    assert second.assignment.topic_partitions == []
+    assert (first.member_epoch, second.member_epoch) == (2, 3)
+
+
+async def test_members_are_told_apart_by_their_protocol_and_by_their_expressions(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 1)
+        await served.serve_groups(GROUP)
+        await beat(served, joining(1, subscribed_topic_names=None, subscribed_topic_regex="t|u"))
+        old = await join(served)
+        (found,) = (await served.ask(ConsumerGroupDescribeRequest([GROUP]))).groups
+
+    kinds = {one.member_id: one.member_type for one in found.members}
+    assert kinds == {"m": 1, old.member_id: 0}
+    said = {one.subscribed_topic_regex: one.subscribed_topic_names for one in found.members}
+    assert said == {"t|u": [], "": ["t"]}

@@ -69,6 +69,21 @@ async def test_settings_that_change_are_obeyed(autojump_clock: MockClock) -> Non
         assert groups.shard_of("g").machine.settings.consumer_assignment_interval_ms == 5
 
 
+async def test_settings_of_a_group_follow_those_of_the_broker(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.serve_groups("g")
+        await alter(served, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000"))
+        groups = served.broker.groups
+        machine = groups.shard_of("g").machine
+        assert machine.settings_of("g").consumer_session_timeout_ms == 50_000
+
+        less = {"group_consumer_max_session_timeout_ms": 48_000, "group_consumer_max_size": 5}
+        groups.obey(evolve(served.broker.config, **less))
+
+        found = machine.settings_of("g")
+        assert (found.consumer_session_timeout_ms, found.consumer_max_size) == (48_000, 5)
+
+
 async def test_settings_of_groups_are_there_after_a_restart(autojump_clock: MockClock) -> None:
     world, name = simulated_world(), "consumer.session.timeout.ms"
     async with served_broker(world) as served:
