@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 from trio.testing import MockClock
 
-from tests.apis.configs import GROUP, SET, alter
+from tests.apis.configs import DELETE, GROUP, SET, alter
 from tests.apis.kit import broker
 from tests.apis.test_k09_offset_fetch import commit
 from trio_kafka.coordinators.effects import Effects, Ticket
@@ -82,6 +82,10 @@ async def test_settings_of_a_group_follow_those_of_the_broker(autojump_clock: Mo
 
         found = machine.settings_of("g")
         assert (found.consumer_session_timeout_ms, found.consumer_max_size) == (48_000, 5)
+
+        await alter(served, GROUP, "g", ("consumer.session.timeout.ms", DELETE, None))
+        assert machine.settings_of("g") == groups.settings
+        assert groups.own_settings == {}
 
 
 async def test_settings_of_groups_are_there_after_a_restart(autojump_clock: MockClock) -> None:

@@ -324,6 +324,20 @@ def test_topics_that_come_grow_and_go_are_assigned_anew() -> None:
     assert scene.group.state == "Stable"
 
 
+def test_topics_that_have_grown_are_looked_at_until_it_is_written() -> None:
+    scene = Scene({"a": 1})
+    scene.join("m1", "a")
+    scene.create(a=2)
+
+    scene.driver.refuse = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    with refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE):
+        scene.beat("m1")
+    scene.driver.refuse = None
+    scene.beat("m1")
+
+    assert scene.has("m1") == {"a": [0, 1]}
+
+
 def test_what_could_not_be_written_is_as_it_was_before() -> None:
     scene = Scene({"a": 2})
     scene.driver.refuse = error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

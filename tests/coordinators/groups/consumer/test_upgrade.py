@@ -71,6 +71,8 @@ def test_its_epochs_go_on_where_its_generations_were() -> None:
 
     assert joined.epoch == scene.group.epoch == 8
     assert scene.group.by_id[one.member_id].epoch == 7
+    (since,) = scene.group.by_id[one.member_id].assigned.values()
+    assert since == {0: 7, 1: 7}, "an older generation commits nothing for them"
 
 
 def test_who_waits_in_the_classic_group_is_told_to_join_again() -> None:
