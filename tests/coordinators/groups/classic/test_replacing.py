@@ -202,6 +202,7 @@ def test_nobody_but_static_members_who_are_away_waits_for_them_again() -> None:
 
     kit.wait(60_000)
     assert kit.state == "PreparingRebalance"
+    assert kit.driver.timers[kit.group.join_timer] == 60_000, "not for ever"
     back = kit.join(static, instance="i")
 
     assert back.joined.leader == static

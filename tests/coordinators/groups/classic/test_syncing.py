@@ -217,5 +217,6 @@ def test_who_has_not_synced_in_time_is_removed() -> None:
         kit.wait(5000)
 
     assert follower not in kit.group.roster
+    assert kit.group.session_timer(follower) not in kit.driver.timers
     assert kit.state == "PreparingRebalance"
     assert kit.beat(leader) is ErrorCode.REBALANCE_IN_PROGRESS
