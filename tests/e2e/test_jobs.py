@@ -268,7 +268,7 @@ async def test_a_load_of_committed_offsets_holds_nobody_up(tmp_path: Path, size:
             parts = [PartitionOffset(at, number, -1, "") for at in range(50)]
             topic = TopicOffsets("t", bytes(16), parts)
             groups.offsets.commit(Commit(group_id=f"g{number}", topics=[topic]), list)
-            if not number % 20:
+            if not number % 5:
                 await trio.lowlevel.checkpoint()
 
         async with beside_an_echo("load of offsets", broker):
