@@ -1,10 +1,20 @@
 """Steps: taken as far as the time goes, or all at once."""
 
+import itertools
 from random import Random
 
 import pytest
 
-from trio_kafka.steps import Done, Steps, advance, in_slices, sorted_in_steps, step, whole
+from trio_kafka.steps import (
+    Done,
+    Steps,
+    advance,
+    emptied,
+    in_slices,
+    sorted_in_steps,
+    step,
+    whole,
+)
 
 
 def counting(to: int) -> Steps[str]:
@@ -77,3 +87,17 @@ def test_what_a_sample_says_nothing_of_is_parted_once_more() -> None:
 def test_items_come_in_slices() -> None:
     assert list(in_slices(range(7), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
     assert list(in_slices([], 3)) == []
+
+
+def test_tables_in_tables_are_emptied_in_short_steps() -> None:
+    inner = {number: {part: object() for part in range(30)} for number in range(100)}
+    table = {"a": {"b": inner, "c": {}}, "d": 1}
+
+    def count() -> int:
+        return sum(map(len, inner.values()))
+
+    left = [count() for _ in emptied(table)]
+
+    assert table == inner == {}
+    assert left[0] > 2800
+    assert max(before - after for before, after in itertools.pairwise(left)) <= 130

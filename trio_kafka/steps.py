@@ -6,12 +6,13 @@ A step is short, some 10 µs to a millisecond; whoever drives steps looks at the
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from attrs import frozen
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
+_FREED: Final = 100  # objects, with what they hold: 0.1 ms
 _SORTED: Final = 1000  # texts that are sorted in one step: 0.3 ms
 _SAMPLES: Final = 8  # of each thousand: tell where to part the whole
 
@@ -58,6 +59,22 @@ def in_slices(items: Iterable[T], size: int = 100) -> Iterator[list[T]]:
     rest = iter(items)
     while slice_ := list(islice(rest, size)):
         yield slice_
+
+
+def emptied(table: dict[Any, Any]) -> Steps[None]:
+    """Take all out of a table, and out of the tables in it: 100,000 objects that are freed at once
+    take 10 ms.
+    """
+    tables, freed = [table], 0
+    while tables:
+        while tables[-1]:
+            _, value = tables[-1].popitem()
+            if type(value) is dict:
+                tables.append(value)
+            freed += 1
+            if not freed % _FREED:
+                yield
+        tables.pop()
 
 
 def sorted_in_steps(texts: Iterable[str]) -> Steps[list[str]]:

@@ -45,10 +45,11 @@ def read_groups(parts: Parts, readings: Readings) -> Steps[None]:
     if isinstance(coordinator, Missing):
         return
     states: dict[str, Counter[str]] = defaultdict(Counter)
-    machines = coordinator.machines
     end_of, looked_at = ends_of(parts.replicas), 0
-    for machine in machines:
+    for machine in coordinator.machines:
         for group in tuple(machine.by_id.values()):
+            if group.group_id not in machine.by_id:
+                continue  # it has gone meanwhile, perhaps with all of them
             states[group.type][group.state] += 1
             _read_group(machine, group, end_of, readings)
             looked_at += 1
@@ -56,7 +57,7 @@ def read_groups(parts: Parts, readings: Readings) -> Steps[None]:
                 yield
     yield
     _tell_states(states, readings)
-    readings.set(OFFSETS, sum(machine.offsets.count for machine in machines))
+    readings.set(OFFSETS, sum(machine.offsets.count for machine in coordinator.machines))
     shards = [shard.state for shard in coordinator.runtime.shards.values()]
     for state in (State.LOADING, State.ACTIVE, State.FAILED):
         readings.set(PARTITIONS, shards.count(state), state.value)

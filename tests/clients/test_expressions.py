@@ -75,18 +75,16 @@ def test_topics_that_match_appear_while_members_come_go_and_die(
         topics.some_more()
         group.wait_values(len(topics.values))
 
-        topics.appear()
-        topics.some_more()
-        third = group.add(client)
-        group.wait_values(len(topics.values))
-        topics.appear()
-        first.kill()
-        topics.some_more()
-        group.wait_values(len(topics.values))
-        second.leave()
-        topics.appear()
-        topics.some_more()
-        group.wait_values(len(topics.values))
-        third.leave()
+        def die_and_join() -> None:
+            group.add(client)
+            first.kill()
+
+        # Clients look for new topics every now and then: each of these takes a while.
+        changes = (die_and_join, second.leave, lambda: group.add(client))
+        for change in changes[: size(1, 3)]:
+            topics.appear()
+            change()
+            topics.some_more()
+            group.wait_values(len(topics.values))
 
         assert group.values() == topics.values

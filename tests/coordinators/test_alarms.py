@@ -10,6 +10,7 @@ from trio_kafka.coordinators.alarms import Alarms
 from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Timers
+from trio_kafka.steps import whole
 
 A, B = ("a", 1), ("b", 2)
 
@@ -92,10 +93,24 @@ async def test_what_is_cancelled_or_cleared_does_not_ring(autojump_clock: MockCl
         bell.alarms.cancel(A)
         bell.alarms.set(B, 0.1)
         assert bell.alarms.figures() == {"b 2": 0.1}
-        bell.alarms.clear()
+        whole(bell.alarms.clear())
         await trio.sleep(1.0)
 
         assert bell.rang == []
+
+
+async def test_one_that_becomes_due_while_all_are_cleared_does_not_ring(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_bell() as bell:
+        for number in range(301):
+            bell.alarms.set(("a", number), 0.1 + number / 1000)
+        for _ in bell.alarms.clear():
+            await trio.sleep(0.15)
+
+        assert bell.rang == []
+        assert bell.alarms.figures() == {}
+        assert bell.timers.figures()["waiting"] == 0
 
 
 async def test_who_waits_for_its_turn_is_not_taken_if_it_was_set_or_cancelled(

@@ -138,6 +138,27 @@ async def test_in_a_new_epoch_it_is_another_shard_with_the_same_groups(
         await commit(served, "g", "t", 0, 8)
 
 
+async def test_one_that_goes_is_freed_in_steps_beside_the_one_that_comes(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker({"offsets.topic.num.partitions": "1"}) as served:
+        await serve(served)
+        for number in range(1000):
+            await commit(served, f"g{number}", "t", 0, number)
+        runtime = served.broker.groups.runtime
+        machine = served.broker.groups.shard_of("g").machine
+        offsets = machine.offsets.by_group
+        lead(served, 0, by=1)
+        assert runtime.figures()["leaving"] == 2  # timers and those who wait; the groups
+        assert len(machine.by_id) == len(offsets) == 1000
+        await served.serve_groups("g")
+        await settle()
+
+        assert runtime.figures()["leaving"] == 0
+        assert machine.by_id == offsets == {}
+        assert stored(served, "g999", "t", 0) == 999
+
+
 async def test_one_that_is_led_elsewhere_while_it_is_loaded_does_not_begin(
     autojump_clock: MockClock,
 ) -> None:

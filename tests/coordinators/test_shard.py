@@ -100,9 +100,18 @@ class Stage:
             self.timers,
             now_ms=lambda: int(trio.current_time() * 1000),
             work=self.works.append,
-            failed=self.failures.append,
+            failed=self._failed,
             elapsed=elapsed,
         )
+
+    def unload(self) -> None:
+        """As whoever holds the shards does."""
+        self.shard.unload()
+        whole(self.shard.dismiss())
+
+    def _failed(self, shard: Shard[Words]) -> None:
+        self.failures.append(shard)
+        whole(shard.dismiss())
 
     def commit(self, end: int) -> None:
         """The replicas have all below `end`."""
@@ -276,7 +285,7 @@ async def test_unloaded_in_the_middle_of_steps_it_ends_there(stage: Stage) -> No
 
     stage.submit(event)
     stage.shard.go_on(trio.current_time, 0.0)
-    stage.shard.unload()
+    stage.unload()
 
     assert not stage.shard.busy
     assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
@@ -414,7 +423,7 @@ async def test_unloaded_it_tells_all_who_wait_and_who_come(stage: Stage) -> None
     stage.log.end = 0
     stage.submit(write("a"))
 
-    stage.shard.unload()
+    stage.unload()
 
     assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
@@ -426,7 +435,7 @@ async def test_unloaded_it_leaves_no_timer_behind(stage: Stage) -> None:
     stage.submit(lambda _machine, ticket, _now: Effects().set_timer(("t",), 1).answer(ticket, 0))
     assert stage.shard.figures()["timers"] == 1
 
-    stage.shard.unload()
+    stage.unload()
 
     assert stage.shard.figures()["timers"] == 0
 

@@ -4,8 +4,9 @@ from trio.testing import MockClock
 
 from tests.apis.kit import write
 from tests.apis.test_k09_offset_fetch import commit
-from tests.trio_kafka_metrics.kit import harness, read
+from tests.trio_kafka_metrics.kit import harness, read, shown
 from trio_kafka_metrics.groups import read_groups
+from trio_kafka_metrics.readings import Readings
 
 
 async def test_groups_are_told_with_their_lag(autojump_clock: MockClock) -> None:
@@ -47,3 +48,31 @@ async def test_groups_above_the_bound_of_series_are_counted_all_the_same(
     assert found["trio_kafka_groups{state=Empty,type=classic}"] == 5
     assert sum(name.startswith("kafka_consumergroup_members") for name in found) <= 5
     assert found["dropped"] == 5 * 5 - 7
+
+
+async def test_a_shard_that_goes_in_the_middle_of_a_look_is_not_asked_any_more(
+    autojump_clock: MockClock,
+) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t")
+        runtime = it.served.broker.groups.runtime
+        await it.served.serve_groups("g0")
+        names = [
+            name
+            for name in (f"g{number}" for number in range(5000))
+            if it.served.broker.groups.partition_of(name)
+            == it.served.broker.groups.partition_of("g0")
+        ][:50]
+        for name in names:
+            await commit(it.served, name, "t", 0, 0)
+        readings = Readings(10_000)
+
+        look = read_groups(it.parts, readings)
+        next(look)
+        runtime.stop()
+        for _ in look:
+            pass
+
+    found = shown(readings.families.values())
+    assert 0 < found["trio_kafka_groups{state=Empty,type=classic}"] < len(names)
+    assert found["trio_kafka_group_offsets"] == 0

@@ -4,6 +4,7 @@ Who is told that a topic exists finds it. A deadline that passes answers REQUEST
 appended may still come true.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -88,5 +89,4 @@ class Answers:
 
 def _repeated(keys: Iterable[K]) -> set[K]:
     """Keys that a request has more than once: none of them is acted on."""
-    seen: set[K] = set()
-    return {key for key in keys if key in seen or seen.add(key)}  # type: ignore[func-returns-value]
+    return {key for key, count in Counter(keys).items() if count > 1}

@@ -15,8 +15,10 @@ from attrs import define
 from trio_kafka.coordinators.effects import CancelTimer, SetTimer, TimerKey
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timer, Timers
+from trio_kafka.steps import Steps
 
 _SHOWN: Final = 100
+_A_STEP: Final = 100  # alarms
 
 
 @define(eq=False)
@@ -76,15 +78,16 @@ class Alarms:
         del self._rung[key]
         return True
 
-    def clear(self) -> None:
+    def clear(self) -> Steps[None]:
         """Cancel all, for good. Whoever was to be told is forgotten: it knows these alarms, and
         both would wait for the collector.
         """
         self._ring = _nobody
-        for alarm in self._alarms.values():
-            self._timers.cancel(alarm.timer)
-        self._alarms.clear()
         self._rung.clear()
+        while self._alarms:  # some may become due meanwhile
+            self._timers.cancel(self._alarms.popitem()[1].timer)
+            if not len(self._alarms) % _A_STEP:
+                yield
 
     def _due(self, key: TimerKey) -> None:
         alarm = self._alarms[key]

@@ -103,12 +103,7 @@ class PartitionLog:
         except KafkaError as error:
             raise as_coordinator(error) from error
         log = partition.leading
-        if (
-            type(result) is Appended
-            and len(partition.isr) == 1 == settings.min_insync_replicas
-            and log is not None
-            and log.flush_end <= log.recovery_point
-        ):
+        if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
             return None  # nobody else has to have it, and nothing is to be durable first
         return Written(result)
 

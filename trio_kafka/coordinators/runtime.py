@@ -30,7 +30,7 @@ from trio_kafka.model import NodeId
 from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.steps import Steps
+from trio_kafka.steps import Steps, advance, whole
 from trio_kafka.world.protocols import Clock
 
 _logger: Final = get_logger(__name__)
@@ -49,8 +49,10 @@ class ShardMachine(Machine, Replayed, Protocol):
     def nodes(self, parent: Node) -> Iterable[Node]:
         """For the tree, below `parent`, made when asked."""
 
-    def close(self) -> None:
-        """Nobody asks any more: nothing in it is to wait for the collector."""
+    def close(self) -> Steps[None]:
+        """Nobody asks any more: free it, so that nothing in it waits for the collector. Whoever
+        still looks at it finds nothing.
+        """
 
 
 M = TypeVar("M", bound=ShardMachine)
@@ -93,6 +95,9 @@ class ShardRuntime(Generic[M]):
         self._failures: dict[int, Backoff] = {}
         self._held: dict[int, Timer] = {}  # to be loaded when their time has come
         self._busy: dict[Shard[M], None] = {}
+        self._leaving: deque[Steps[None]] = (
+            deque()
+        )  # what is left to do for those that are unloaded
         self._woken = trio.Event()
         self._asked = trio.Event()
         self._loaded = Loaded()
@@ -195,15 +200,22 @@ class ShardRuntime(Generic[M]):
         self._busy.pop(shard, None)
         loads = shard.state is State.LOADING and held is None
         shard.unload()
+        self._leave(shard.dismiss())
         if not loads:  # else whoever loads it still has it in hand
-            shard.machine.close()
+            self._leave(shard.machine.close())
         self._unloads += 1
+
+    def _leave(self, steps: Steps[None]) -> None:
+        self._leaving.append(steps)
+        self._woken.set()
 
     def stop(self) -> None:
         """Unload all, for good: whoever waits is told to look elsewhere."""
         self._stopped = True
         for number in tuple(self.shards):
             self._unload(number)
+        while self._leaving:
+            whole(self._leaving.popleft())
 
     # Tasks
 
@@ -247,7 +259,7 @@ class ShardRuntime(Generic[M]):
             shard.state = State.FAILED
             return
         if self.shards.get(number) is not shard:
-            shard.machine.close()
+            self._leave(shard.machine.close())
             return  # it was led elsewhere meanwhile
         self._note(shard, loaded)
         shard.machine.image = self.image
@@ -282,15 +294,22 @@ class ShardRuntime(Generic[M]):
         elapsed = self._clock.elapsed
         while True:
             await self._woken.wait()
-            while self._busy:
-                ends = elapsed() + SLICE_S
-                shard = next(iter(self._busy))
-                del self._busy[shard]
-                shard.go_on(elapsed, ends)
-                if shard.busy:
-                    self._busy[shard] = None  # behind the others
-                await trio.lowlevel.checkpoint()
+            while self._busy or self._leaving:
+                if self._busy:
+                    self._go_on(elapsed, elapsed() + SLICE_S)
+                    await trio.lowlevel.checkpoint()
+                if self._leaving:
+                    if advance(self._leaving[0], elapsed, elapsed() + SLICE_S) is not None:
+                        self._leaving.popleft()
+                    await trio.lowlevel.checkpoint()
             self._woken = trio.Event()
+
+    def _go_on(self, elapsed: Callable[[], float], ends: float) -> None:
+        shard = next(iter(self._busy))
+        del self._busy[shard]
+        shard.go_on(elapsed, ends)
+        if shard.busy:
+            self._busy[shard] = None  # behind the others
 
     def _now_ms(self) -> int:
         return int(self._clock.wall() * 1000)
@@ -306,6 +325,7 @@ class ShardRuntime(Generic[M]):
             "held": len(self._held),
             "unloaded": self._unloads,
             "busy": len(self._busy),
+            "leaving": len(self._leaving),
             "records_loaded": self._loaded.records,
             "unknown": self._loaded.unknown,
             "broken": self._loaded.broken,

@@ -225,9 +225,7 @@ class Shard(Generic[M]):
                 for record in records:
                     replay(record)
         if written is None and not self._uncommitted and effects.committed is None:
-            for ticket, value in effects.answers:  # nearly always: nothing more is to be done
-                self._waiting.pop(ticket, None)  # type: ignore[call-overload]  # as in `_answer`
-                ticket.give(value)  # type: ignore[attr-defined]
+            self._answer(effects.answers)  # nearly always: nothing more is to be done
         elif not self._waits(written, effects):
             self._settle(effects, now_ms)
 
@@ -358,26 +356,32 @@ class Shard(Generic[M]):
         except Exception:  # to load it anew would end here again
             _logger.exception("shard cannot be begun", shard=self.name)
             self.unload()
+            whole(self.dismiss())
             self.state = State.FAILED
 
     def fail(self) -> None:
-        """What was replayed may be lost: whoever waits is told, and the shard is loaded anew."""
+        """What was replayed may be lost: the shard is loaded anew."""
         if self.state is State.ACTIVE:
             self.unload()
             self._failed(self)
 
     def unload(self) -> None:
-        """It is led elsewhere, or no more: whoever waits is told NOT_COORDINATOR. Idempotent."""
+        """It is led elsewhere, or no more: nothing of it is performed or told any more, but what
+        `dismiss` tells. Idempotent.
+        """
         self.state = State.UNLOADED
         self.log.unwatch()
         self._uncommitted.clear()
         self._turns.clear()
         self._steps, self._moved = None, False
-        self.alarms.clear()
-        waiting = tuple(self._waiting)
-        self._waiting.clear()
+
+    def dismiss(self) -> Steps[None]:
+        """Once it is unloaded: leave no timer, and tell whoever waits NOT_COORDINATOR."""
+        yield from self.alarms.clear()
+        waiting, self._waiting = self._waiting, {}
         for ticket in waiting:
             ticket.give(KafkaError(ErrorCode.NOT_COORDINATOR, self.name))
+            yield
 
     def figures(self) -> Figures:
         """For the tree."""

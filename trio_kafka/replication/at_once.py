@@ -42,26 +42,17 @@ def read_at_once(
 
 
 def _read(found: list[tuple[FetchKey, Wanted, Partition]], limits: FetchLimits) -> Reads | None:
-    left, size, isolation = limits.max_bytes, 0, limits.isolation
     reads: Reads = []
+    enough = False
     try:
-        for key, ask, partition in found:
-            part = read(partition, ask, min(ask.max_bytes, left), isolation, not size)
-            reads.append((key, part))
-            if part.range is not None:
-                size += part.range.left
-                left = max(left - part.range.left, 0)
-            elif part.diverging is not None:
-                _release(reads)
-                return None
+        enough = _fill(reads, found, limits)
     except (KafkaError, BlockingIOError):
-        _release(reads)
-        return None
-    except BaseException:
-        _release(reads)
-        raise
-    if size < limits.min_bytes:
-        _release(reads)
+        pass  # the long way says what it is
+    finally:
+        if not enough:
+            for _, part in reads:
+                part.release()
+    if not enough:
         return None
     for (_, _, partition), (_, part) in zip(found, reads, strict=True):
         traffic = partition.traffic
@@ -71,6 +62,17 @@ def _read(found: list[tuple[FetchKey, Wanted, Partition]], limits: FetchLimits) 
     return reads
 
 
-def _release(reads: Reads) -> None:
-    for _, part in reads:
-        part.release()
+def _fill(
+    reads: Reads, found: list[tuple[FetchKey, Wanted, Partition]], limits: FetchLimits
+) -> bool:
+    """Read all; whether that is an answer."""
+    left, size, isolation = limits.max_bytes, 0, limits.isolation
+    for key, ask, partition in found:
+        part = read(partition, ask, min(ask.max_bytes, left), isolation, not size)
+        reads.append((key, part))
+        if part.range is not None:
+            size += part.range.left
+            left = max(left - part.range.left, 0)
+        elif part.diverging is not None:
+            return False
+    return size >= limits.min_bytes

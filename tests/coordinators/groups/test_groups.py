@@ -20,6 +20,7 @@ from trio_kafka.protocol.stored.groups.classic import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
+from trio_kafka.steps import whole
 
 
 class Kind:
@@ -142,7 +143,8 @@ def test_a_machine_that_is_closed_waits_for_no_collector() -> None:
     gc.collect()
     gc.disable()
     try:
-        groups.close()
+        whole(groups.close())
+        assert list(groups.nodes(Node("shard", "part"))) == []  # whoever looks finds nothing
         del groups
 
         assert [one() for one in known] == [None, None]

@@ -18,7 +18,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey
-from trio_kafka.steps import Steps
+from trio_kafka.steps import Steps, emptied
 
 MakeKind: TypeAlias = "Callable[[Groups], Kind]"
 MakeGroup: TypeAlias = "Callable[[str], Group]"
@@ -132,10 +132,14 @@ class Groups:
 
     # Life
 
-    def close(self) -> None:
+    def close(self) -> Steps[None]:
         """Nobody asks any more. The parts know one another: they would wait for the collector."""
-        for part in (*self.kinds, self):
+        yield from emptied(self.by_id)
+        yield from emptied(self.offsets.by_group)
+        for part in self.kinds:
             vars(part).clear()
+        for table in (self.kinds, self._replays, self._timers):
+            table.clear()
 
     # For whoever looks
 

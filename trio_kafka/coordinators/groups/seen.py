@@ -14,7 +14,7 @@ _MEMBERS: Final = 100  # of one group
 
 def group_nodes(groups: Collection[Group], parent: Node) -> Iterator[Node]:
     """A node for each, and how many there are besides."""
-    for group in islice(groups, _GROUPS):
+    for group in tuple(islice(groups, _GROUPS)):  # others may come and go meanwhile
         yield Node(group.group_id, "part", group.describe, parent, partial(_member_nodes, group))
     yield from _more(len(groups) - _GROUPS, "groups", parent)
 
