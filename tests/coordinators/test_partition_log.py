@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from random import Random
 
 import pytest
 import trio
@@ -41,24 +42,35 @@ def in_steps(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int, a
 
 def at_once(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> Written:
     """A few records; one that says that they are committed is believed."""
-    written = log.append(records, now_ms)
-    if written is None:
-        end = log.partition.local_log().end_offset
-        return Written(Appended(end - len(records), end - 1, -1, 0))
-    return written
+    return believed(log, log.append(records, now_ms), len(records))
 
 
-@pytest.fixture(params=[in_steps, at_once])
+def gathered(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> Written:
+    """Each an event of its own, in one batch."""
+    batch = log.open()
+    for one in records:
+        assert batch.add([one], now_ms)
+    return believed(log, batch.append(now_ms), len(records))
+
+
+def believed(log: PartitionLog, written: Written | None, count: int) -> Written:
+    if written is not None:
+        return written
+    end = log.partition.local_log().end_offset
+    return Written(Appended(end - count, end - 1, -1, 0))
+
+
+@pytest.fixture(params=[in_steps, at_once, gathered])
 def append(request: pytest.FixtureRequest) -> Append:
     return request.param
 
 
 @asynccontextmanager
 async def a_log(
-    settings: Mapping[str, str] | None = None, codec: Codec = Codec.NONE
+    settings: Mapping[str, str] | None = None, codec: Codec = Codec.NONE, limit: int = 10_000
 ) -> AsyncIterator[PartitionLog]:
     async with broker(settings) as served:
-        await served.create_topic("x", configs={"max.message.bytes": "10000"})
+        await served.create_topic("x", configs={"max.message.bytes": str(limit)})
         replicas = served.broker.replicas
         partition = replicas.partition("x", 0)
         yield PartitionLog(partition, partition.leader_epoch, replicas.produce, codec)
@@ -256,3 +268,90 @@ async def test_another_epoch_has_another_coordinator(
 )
 def test_a_logs_errors_are_told_as_coordinators_tell_them(code: ErrorCode, told: ErrorCode) -> None:
     assert as_coordinator(KafkaError(code)).code is told
+
+
+@pytest.mark.parametrize("limit", [10_000, 1 << 20])
+@pytest.mark.parametrize("codec", Codec)
+async def test_what_is_gathered_fits_whatever_becomes_of_it(
+    autojump_clock: MockClock, codec: Codec, limit: int
+) -> None:
+    chance = Random(7)
+    async with a_log(codec=codec, limit=limit) as log:
+        batch, count = log.open(), 0
+        while batch.add([noise(chance, count), noise(chance, count + 1)], 5):
+            count += 2
+        assert len(batch) == count
+
+        assert log.committed(believed(log, batch.append(6), count))
+        assert await batches(log) == [list(range(count))]
+        size = log.partition.local_log().size
+        most = min(limit, 256 << 10 if codec is Codec.NONE else 64 << 10)
+        assert most * 0.65 < size <= most
+
+
+def noise(chance: Random, number: int) -> CoordinatorRecord:
+    """A record that cannot be compressed by much."""
+    metadata = "".join(chr(chance.randrange(32, 127)) for _ in range(200))
+    return CoordinatorRecord(
+        OffsetCommitKey("g", "t", number), OffsetCommitValue(number, metadata=metadata)
+    )
+
+
+async def test_what_has_no_room_is_left_out_whole(autojump_clock: MockClock) -> None:
+    async with a_log() as log:
+        batch = log.open()
+        assert batch.add([record(1, 4000)], 5)
+        assert not batch.add([record(2), record(3, 6000)], 5)
+        assert batch.add([record(4, 4000)], 5)
+        batch.append(6)
+
+        assert await batches(log) == [[1, 4]]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+async def test_each_record_of_a_batch_has_the_time_of_its_event(
+    autojump_clock: MockClock, codec: Codec
+) -> None:
+    async with a_log(codec=codec) as log:
+        batch = log.open()
+        for now_ms, numbers in ((1000, (1, 2)), (1003, (3,)), (999, (4,))):
+            assert batch.add([record(number) for number in numbers], now_ms)
+        batch.append(1005)
+
+        content = await read_bytes(log.partition.local_log(), 0, 1 << 20)
+        ((at, header),) = iterate_headers(content)
+        times = [one.timestamp for one in read_records(content, at, header)]
+        assert times == [1000, 1000, 1003, 999]
+        assert (header.max_timestamp, header.base_sequence) == (1003, 0)
+
+
+async def test_no_batch_is_opened_where_it_would_be_refused(autojump_clock: MockClock) -> None:
+    async with a_log() as log:
+        log.partition.isr = ()
+        with pytest.raises(KafkaError) as error:
+            log.open()
+        assert error.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+        log.partition.isr = log.partition.replicas
+        log.leader_epoch += 1
+        with pytest.raises(KafkaError) as error:
+            log.open()
+        assert error.value.code is ErrorCode.NOT_COORDINATOR
+
+        log.leader_epoch -= 1
+        log.open()
+        log.partition.fail(LogDirError("/data", "broken"))
+        with pytest.raises(KafkaError) as error:
+            log.open()
+        assert error.value.code is ErrorCode.NOT_COORDINATOR
+
+
+async def test_a_batch_that_is_lost_when_it_is_written_is_told(autojump_clock: MockClock) -> None:
+    async with a_log() as log:
+        batch = log.open()
+        batch.add([record(1)], 5)
+        log.partition.isr = ()
+
+        with pytest.raises(KafkaError) as error:
+            batch.append(6)
+        assert error.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -1,7 +1,7 @@
 """Committed offsets outlive power losses: nothing that anybody was told goes back."""
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -17,6 +17,8 @@ from tests.sim.lives import (
     stall_now_and_then,
 )
 from trio_kafka.config.load import broker_config
+from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.gathering import Gathering
 from trio_kafka.coordinators.partition_log import PartitionLog
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.simulated import Universe
@@ -28,10 +30,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 FEW: Final = {"offsets.topic.num.partitions": "3"}
 
 
-async def live_and_die(universe: Universe) -> Committers:
+async def live_and_die(universe: Universe, linger_ms: int = -1) -> Committers:
     """Some lives at the mercy of chance, one that ends in order, one that looks at what is left."""
     chance = universe.chance("fate")
-    config = broker_config({**SETTINGS, **FEW})
+    linger = {"group.coordinator.append.linger.ms": str(linger_ms)}
+    config = broker_config({**SETTINGS, **FEW, **linger})
     clients = Committers(
         world=universe.machine("clients"), chance=universe.chance("clients"), address=BROKER
     )
@@ -45,6 +48,17 @@ async def stall_live_and_die(universe: Universe) -> Committers:
     """The same with a disk that makes appends queue."""
     stall_now_and_then(universe)
     return await live_and_die(universe)
+
+
+async def gather_live_and_die(universe: Universe) -> Committers:
+    """The same with batches of what comes within 5 ms."""
+    return await live_and_die(universe, 5)
+
+
+async def gather_stall_live_and_die(universe: Universe) -> Committers:
+    """The same with such a disk, and such batches."""
+    stall_now_and_then(universe)
+    return await live_and_die(universe, 5)
 
 
 def run(seed: int, lives: Lives = live_and_die) -> int:
@@ -64,6 +78,50 @@ def test_offsets_outlive_power_losses_of_a_slow_disk(
 
     assert sum(run(seed, stall_live_and_die) for seed in range(seeds)) > 50 * seeds
     assert sum(queued) > 20 * seeds
+
+
+def test_offsets_that_are_gathered_outlive_power_losses(
+    size: Size, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds, sizes = size(5, 50), count_gathered(monkeypatch)
+
+    for lives in (gather_live_and_die, gather_stall_live_and_die):
+        assert sum(run(seed, lives) for seed in range(seeds)) > 50 * seeds
+    assert sum(1 for size in sizes if size > 1) > 10 * seeds
+
+
+def count_gathered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many events each batch has that is written from now on."""
+    write, sizes = Gathering.write, []
+
+    def count(gathering: Gathering, now_ms: int) -> Any:
+        sizes.append(len(gathering.effects))
+        return write(gathering, now_ms)
+
+    monkeypatch.setattr(Gathering, "write", count)
+    return sizes
+
+
+def test_a_gathered_answer_that_comes_too_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its batch is written."""
+    add = Gathering.add
+
+    def tell(gathering: Gathering, effects: Effects, now_ms: int) -> bool:
+        early, effects.answers = effects.answers, []
+        added = add(gathering, effects, now_ms)
+        if not added:
+            effects.answers = early
+        for ticket, value in early if added else ():
+            ticket.give(value)
+        return added
+
+    monkeypatch.setattr(Gathering, "add", tell)
+
+    with pytest.raises(ExceptionGroup) as error:
+        for seed in range(40):
+            run(seed, gather_live_and_die)
+
+    assert error.value.subgroup(LostOffsetError) is not None
 
 
 def test_an_answer_that_comes_too_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

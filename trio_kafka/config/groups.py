@@ -64,6 +64,12 @@ class GroupCoordinatorSettings(ConnectionSettings):
     group_consumer_regex_refresh_interval_ms: int = int32(
         600000, "How often subscriptions by pattern are matched anew.", low=10000, internal=True
     )
+    group_coordinator_append_linger_ms: int = int32(
+        -1,
+        "How long the coordinator gathers records before it writes them, and answers; 0: never, "
+        "-1: those of requests that have queued up.",
+        low=-1,
+    )
     group_coordinator_rebalance_protocols: tuple[str, ...] = texts(
         ("classic", "consumer", "streams"),
         "Group protocols that are served.",

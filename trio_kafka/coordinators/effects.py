@@ -16,6 +16,7 @@ from trio_kafka.errors import KafkaError
 Ticket: TypeAlias = Hashable  # stands for one request that waits; opaque, answered exactly once
 TimerKey: TypeAlias = tuple[Hashable, ...]  # ("session", group, member): the first names its kind
 LATEST: Final = -1
+AT_ONCE: Final = 100  # records, answers, timers of one event that are dealt with in one go: 2 ms
 
 
 @define

@@ -1,15 +1,18 @@
 """The log of a shard: a partition that is led here, in one leader epoch.
 
-Records of one event are one batch. Errors are told as coordinators tell them: a partition that
-cannot be written to now is COORDINATOR_NOT_AVAILABLE, one that is led elsewhere NOT_COORDINATOR.
+Records of one event are one batch, or part of one that is gathered. Errors are told as coordinators
+tell them: a partition that cannot be written to now is COORDINATOR_NOT_AVAILABLE, one that is led
+elsewhere NOT_COORDINATOR.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from typing import Final, NoReturn, TypeAlias
 
 from attrs import define
 
 from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.open_batch import LARGEST_VARINTS, EncodedBatch
 from trio_kafka.coordinators.stored import encode_record
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
@@ -21,6 +24,7 @@ from trio_kafka.records.uniform import encode_uniform
 from trio_kafka.replication.append import ACKS_ALL, append_own
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed import acknowledged
+from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
 from trio_kafka.steps import Steps
 
@@ -28,7 +32,8 @@ Batch: TypeAlias = tuple[memoryview, BatchHeader]
 _FIRST_SEQUENCE: Final = 0  # what Kafka's coordinators write, although no producer stands there
 _A_STEP: Final = 100  # records that are encoded without letting others run: 1 ms
 _LOOSE: Final = 256 << 10  # bytes of a batch that may as well be several
-_LARGEST_VARINTS: Final = 20  # of a record, besides key and value
+_COMPRESSED: Final = 64 << 10  # bytes that are compressed without letting others run: 2 ms
+_GROWN: Final = 64  # what cannot be compressed grows by less than the so manieth part
 # What clients of coordinators are told instead of what a log says.
 _TOLD: Final = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -75,21 +80,29 @@ class PartitionLog:
         self._changed: Callable[[], None] | None = None
         self._watched: list[object] = []
 
-    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
-        """See `ShardLog`."""
-        pairs = []
-        for record in records:
-            pairs.append(encode_record(record))  # noqa: PERF401 - nearly always one
+    def append(
+        self, records: Sequence[CoordinatorRecord] | EncodedBatch, now_ms: int
+    ) -> Written | None:
+        """See `ShardLog`; or what was gathered."""
+        deltas: list[int] | None = None
+        if type(records) is EncodedBatch:
+            pairs, first_ms, deltas = records.content
+        else:
+            pairs, first_ms = [], now_ms
+            for record in records:
+                pairs.append(encode_record(record))  # type: ignore[arg-type]
         partition = self.partition
         settings = partition.settings
         if self._is_plain:
-            batch, header = encode_uniform(pairs, now_ms, base_sequence=_FIRST_SEQUENCE)
+            batch, header = encode_uniform(
+                pairs, first_ms, base_sequence=_FIRST_SEQUENCE, deltas=deltas
+            )
             if header.length + LENGTH_END > settings.limits.max_message_bytes:
                 self._refuse(batch)
         else:
             body = BatchBody()
-            for key, value in pairs:
-                body.add(Record(timestamp=now_ms, key=key, value=value))
+            for (key, value), delta in zip(pairs, deltas or repeat(0), strict=False):
+                body.add(Record(timestamp=first_ms + delta, key=key, value=value))
             batch, header = self._closed(body)
         try:
             result = append_own(
@@ -107,6 +120,19 @@ class PartitionLog:
             return None  # nobody else has to have it, and nothing is to be durable first
         return Written(result)
 
+    def open(self) -> EncodedBatch:
+        """See `ShardLog`."""
+        partition = self.partition
+        try:
+            partition.local_log(self.leader_epoch)
+            check_enough(len(partition.isr), partition.minimum)
+        except KafkaError as error:
+            raise as_coordinator(error) from error
+        room = min(self._limit, _LOOSE)
+        if not self._is_plain:
+            room = min(self._limit - self._limit // _GROWN, _COMPRESSED)
+        return EncodedBatch(room, self.append)
+
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True
     ) -> Steps[list[Batch]]:
@@ -116,7 +142,7 @@ class PartitionLog:
         body, size = BatchBody(), HEADER_SIZE
         for number, record in enumerate(records, 1):
             key, value = encode_record(record)
-            grown = size + len(key) + len(value or b"") + _LARGEST_VARINTS
+            grown = size + len(key) + len(value or b"") + LARGEST_VARINTS
             if not atomic and body.count and grown > min(limit, _LOOSE):
                 batches.append(self._closed(body))
                 body, grown = BatchBody(), grown - size + HEADER_SIZE

@@ -21,6 +21,18 @@ M = TypeVar("M", bound=Machine)
 Event: TypeAlias = Callable[[M, Ticket, int], Effects | Steps[Effects]]
 
 
+class OpenBatch(Protocol):
+    """Records of several events that will be one batch; its length is how many."""
+
+    def __len__(self) -> int: ...
+
+    def add(self, records: Sequence[CoordinatorRecord], now_ms: int) -> bool:
+        """Take in all of them, of this time; False: they have no room, and nothing was taken in."""
+
+    def append(self, now_ms: int) -> Any:
+        """Write it, once; as `ShardLog.append`."""
+
+
 class ShardLog(Protocol):
     """Where a shard's records go. `Any` is what was written: the log knows what it is."""
 
@@ -28,6 +40,9 @@ class ShardLog(Protocol):
         """Write few records now, as one batch: what was written, or None where that is committed
         already. Raises KafkaError: refused.
         """
+
+    def open(self) -> OpenBatch:
+        """A batch to gather records in. Raises KafkaError: as things are it would be refused."""
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool

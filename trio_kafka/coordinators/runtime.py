@@ -16,6 +16,7 @@ from attrs import frozen
 
 from trio_kafka.coordinators.backoff import Backoff
 from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.loading import SLICE_S, Loaded, Replayed, load
 from trio_kafka.coordinators.partition_log import PartitionLog, Written
 from trio_kafka.coordinators.roles import Machine
@@ -61,7 +62,7 @@ M = TypeVar("M", bound=ShardMachine)
 @frozen(kw_only=True)
 class Ground:
     """What shards stand on. buffer: bytes that are read at once; codec: of what is written;
-    random_bytes: chance, for ids.
+    linger_ms: how long records are gathered, see `Shard`; random_bytes: chance, for ids.
     """
 
     broker: NodeId
@@ -71,6 +72,7 @@ class Ground:
     random_bytes: Callable[[int], bytes]
     buffer: int
     codec: Codec = Codec.NONE
+    linger_ms: int = ADAPTIVE
 
 
 class ShardRuntime(Generic[M]):
@@ -161,6 +163,7 @@ class ShardRuntime(Generic[M]):
             work=self._work,
             failed=lambda _shard: self._begin_anew(number),
             elapsed=self._clock.elapsed,
+            linger_ms=self._ground.linger_ms,
         )
         self._failures.setdefault(number, Backoff())
         self.shards[number], self._epochs[number] = shard, epoch

@@ -1,51 +1,33 @@
 """One partition of an internal topic that is led here: its machine, and the one who writes to it.
 
 Requests, timers and new metadata are events of the machine; its effects are performed in the order
-of the events. While one event works in steps, or the partition is being loaded, others wait for
-their turn: a shard is one writer. Records are appended, replayed, and answers are given when the
-log says that they are committed; an answer without records waits for those before it, so nobody is
-told what could still be lost. What is written but then fails leaves a machine that knows too much:
-the shard is loaded anew.
+of the events, see `writer`. While one event works in steps, or the partition is being loaded,
+others wait for their turn: a shard is one writer. What has queued up by then may be gathered into
+one batch. A machine that knows too much, because what it has replayed is lost, is loaded anew.
 """
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from enum import Enum
-from typing import Any, Final, Generic
+from typing import Any, Final
 
 from attrs import define
 
-from trio_kafka.coordinators.alarms import Alarms
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.effects import Effects, TimerKey
+from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.roles import Event, M, ShardLog
+from trio_kafka.coordinators.state import REFUSALS, State
 from trio_kafka.coordinators.waiting import NOT_YET, Waiting
+from trio_kafka.coordinators.writer import Writer
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timers
-from trio_kafka.steps import Steps, advance, in_slices, whole
+from trio_kafka.steps import Steps, advance, whole
 
 _logger: Final = get_logger(__name__)
 _QUEUED: Final = 10_000  # events that wait for their turn, of one shard
-_AT_ONCE: Final = 100  # records of one event that are written and replayed in one go: 2 ms
 _AT_ONCE_S: Final = 0.001  # of steps, before a task takes the rest
-
-
-class State(Enum):
-    """What a shard is at; others than ACTIVE have their error."""
-
-    LOADING = "loading"
-    ACTIVE = "active"
-    FAILED = "failed"  # it cannot be loaded
-    UNLOADED = "unloaded"
-
-
 _ACTIVE: Final = State.ACTIVE  # looked up once: each request asks for it
-_REFUSALS: Final = {
-    State.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    State.FAILED: ErrorCode.NOT_COORDINATOR,
-    State.UNLOADED: ErrorCode.NOT_COORDINATOR,
-}
 
 
 @define(eq=False)
@@ -56,7 +38,7 @@ class _Turn:
     ticket: Waiting
 
 
-class Shard(Generic[M]):
+class Shard(Writer[M]):
     """One writer. `state` tells what it is at."""
 
     def __init__(
@@ -70,25 +52,20 @@ class Shard(Generic[M]):
         work: "Callable[[Shard[M]], None]",
         failed: "Callable[[Shard[M]], None]",
         elapsed: Callable[[], float] | None = None,
+        linger_ms: int = ADAPTIVE,
     ) -> None:
         """work: have `go_on` called, in a task. failed: it must be loaded anew. elapsed: seconds;
-        with it the steps of a request are taken at once as long as they are few.
+        with it the steps of a request are taken at once as long as they are few. linger_ms: how
+        long records are gathered; 0: not at all, ADAPTIVE: those of events that have queued up.
         """
-        self.name = name
-        self.machine = machine
-        self.log = log
-        self.state = State.LOADING
-        self._now_ms = now_ms
+        super().__init__(name, machine, log, timers, now_ms=now_ms, linger_ms=linger_ms)
         self._work = work
         self._failed = failed
         self._elapsed = elapsed
-        self._moved = False  # the log has changed since `go_on` looked
-        self._uncommitted: deque[tuple[Any, Effects]] = deque()
-        self._waiting: dict[Waiting, None] = {}
-        self.alarms = Alarms(timers, self._ring)
+        self._moved = False  # there is something to be looked at, by `go_on`
         self._turns: deque[_Turn] = deque()
         self._steps: Steps[None] | None = None
-        self._events = self._records = self._refused = 0
+        self._events = 0
 
     # Requests
 
@@ -100,7 +77,7 @@ class Shard(Generic[M]):
         """
         ticket = Waiting()
         if self.state is not _ACTIVE:
-            ticket.answer = KafkaError(_REFUSALS[self.state], self.name)
+            ticket.answer = KafkaError(REFUSALS[self.state], self.name)
             return ticket
         if self._steps is None and not self._turns:
             if not self._take(event, ticket) and ticket.answer is NOT_YET:
@@ -110,6 +87,9 @@ class Shard(Generic[M]):
         else:
             ticket.answer = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "busy")
         if ticket.answer is NOT_YET:
+            if self.state is not _ACTIVE:  # what this one would have waited for is lost
+                ticket.answer = KafkaError(REFUSALS[self.state], self.name)
+                return ticket
             self._waiting[ticket] = None
             if self._steps is not None and not self._turns and self._elapsed is not None:
                 self.go_on(self._elapsed, self._elapsed() + _AT_ONCE_S)
@@ -160,6 +140,17 @@ class Shard(Generic[M]):
         self._steps = steps
         self._work(self)
 
+    def _in_steps(self, steps: Steps[None]) -> None:
+        if self._steps is None:
+            self._begin(steps)
+        else:
+            whole(steps)
+
+    def _follow(self, what: Sequence[Callable[[int], Effects]]) -> None:
+        for committed in reversed(what):
+            self._turns.appendleft(_Turn(_event_of(committed), Waiting()))
+        self._work(self)
+
     def _event_in_steps(self, steps: Steps[Effects], ticket: Waiting) -> Steps[None]:
         try:
             effects = yield from steps
@@ -172,6 +163,12 @@ class Shard(Generic[M]):
         """`go_on` has something to do."""
         return self._moved or self._has_turns
 
+    def _changed(self) -> None:
+        """Whoever changes the log is in the middle of its work: look later."""
+        if not self._moved:
+            self._moved = True
+            self._work(self)
+
     def go_on(self, elapsed: Callable[[], float], ends: float) -> None:
         """Give the answers that have become due; work on what takes steps, and on what has waited
         for it, until `ends`.
@@ -180,10 +177,16 @@ class Shard(Generic[M]):
             if self._moved:
                 self._moved = False
                 self._look()
+                if self._gathered.is_due:
+                    self._write_gathered()
             while self._has_turns:
                 self._go_on(elapsed, ends)
                 if elapsed() >= ends:
-                    return
+                    break
+            if self._gathers_queued and self._gathering is not None:
+                self._gathering = None
+                if self._gathered.is_open:
+                    self._write_gathered()
         except InvariantError:
             raise
         except Exception:
@@ -194,142 +197,11 @@ class Shard(Generic[M]):
         steps = self._steps
         if steps is None:
             turn = self._turns.popleft()
+            if self._gathers_queued and self._turns:
+                self._gathering = self._gathered
             self._take(turn.event, turn.ticket)
         elif advance(steps, elapsed, ends) is not None and self._steps is steps:
             self._steps = None  # at its end, and not unloaded
-
-    # Effects
-
-    def _perform(self, effects: Effects, now_ms: int) -> None:
-        """At once, unless there is much to be done: then in steps."""
-        records, timers = effects.records, effects.timers
-        if len(records) > _AT_ONCE or len(effects.answers) > _AT_ONCE or len(timers) > _AT_ONCE:
-            steps = self._perform_in_steps(effects)
-            if self._steps is None:
-                self._begin(steps)
-            else:
-                whole(steps)
-            return
-        if timers:
-            self.alarms.obey(timers)
-        written = None
-        if records:
-            try:
-                written = self.log.append(records, now_ms)
-            except KafkaError as error:
-                self._refuse(effects, error.as_value(), now_ms)
-                return
-            self._records += len(records)
-            if effects.replays:
-                replay = self.machine.replay
-                for record in records:
-                    replay(record)
-        if written is None and not self._uncommitted and effects.committed is None:
-            self._answer(effects.answers)  # nearly always: nothing more is to be done
-        elif not self._waits(written, effects):
-            self._settle(effects, now_ms)
-
-    def _perform_in_steps(self, effects: Effects) -> Steps[None]:
-        for number, timers in enumerate(in_slices(effects.timers, _AT_ONCE)):
-            if number:
-                yield
-            self.alarms.obey(timers)
-        records, written = effects.records, None
-        if records:
-            try:
-                written = yield from self._write(records, atomic=effects.atomic)
-            except KafkaError as error:
-                self._refuse(effects, error.as_value(), self._now_ms())
-                return
-            self._records += len(records)
-            yield  # one record may be large
-            if effects.replays:
-                for number, record in enumerate(records, 1):
-                    self.machine.replay(record)
-                    if not number % _AT_ONCE:
-                        yield
-        if not self._waits(written, effects):
-            yield from self._settle_in_steps(effects)
-
-    def _write(self, records: Sequence[CoordinatorRecord], *, atomic: bool) -> Steps[Any]:
-        if len(records) <= _AT_ONCE:
-            return self.log.append(records, self._now_ms())
-        encoded = yield from self.log.encode(records, self._now_ms(), atomic=atomic)
-        return (yield from self.log.write(encoded))
-
-    def _waits(self, written: Any, effects: Effects) -> bool:
-        """Whether it is not to be told yet, or never here. written: None: nothing, or what is
-        committed; it still comes after those who came before.
-        """
-        if written is None:
-            if self._uncommitted:
-                self._uncommitted.append((self._uncommitted[-1][0], effects))
-                return True
-        elif self._uncommitted or not self._is_committed(written):
-            self._wait(written, effects)
-            return True
-        return self.state is State.UNLOADED
-
-    def _wait(self, written: Any, effects: Effects) -> None:
-        if self.state is not State.UNLOADED:
-            self._uncommitted.append((written, effects))
-            if len(self._uncommitted) == 1:
-                self.log.watch(written, self._changed)
-
-    def _refuse(self, effects: Effects, error: KafkaError, now_ms: int) -> None:
-        self._refused += 1
-        _logger.warning("records refused", shard=self.name, reason=str(error))
-        if effects.refused is not None:
-            self._perform(effects.refused(error, now_ms), now_ms)
-            return
-        self._answer([(ticket, error) for ticket, _ in effects.answers])
-
-    def _settle(self, effects: Effects, now_ms: int) -> None:
-        self._answer(effects.answers)
-        if effects.committed is not None:
-            self._perform(effects.committed(now_ms), now_ms)
-
-    def _settle_in_steps(self, effects: Effects) -> Steps[None]:
-        for number, answers in enumerate(in_slices(effects.answers, _AT_ONCE)):
-            if number:
-                yield
-            self._answer(answers)
-        if effects.committed is not None:
-            more = effects.committed(self._now_ms())
-            yield
-            yield from self._perform_in_steps(more)
-
-    def _answer(self, answers: Sequence[tuple[Any, Any]]) -> None:
-        """The tickets of a shard are `Waiting`s."""
-        for ticket, value in answers:
-            self._waiting.pop(ticket, None)
-            ticket.give(value)
-
-    # Commits
-
-    def _is_committed(self, written: Any) -> bool:
-        try:
-            return self.log.committed(written)
-        except KafkaError as error:
-            _logger.warning("records lost", shard=self.name, reason=str(error))
-            self.fail()
-            return False
-
-    def _changed(self) -> None:
-        """Whoever changes the log is in the middle of its work: look later."""
-        if not self._moved:
-            self._moved = True
-            self._work(self)
-
-    def _look(self) -> None:
-        """The log has moved: whoever it was enough for has an answer."""
-        before = len(self._uncommitted)
-        while self._uncommitted and self._is_committed(self._uncommitted[0][0]):
-            self._settle(self._uncommitted.popleft()[1], self._now_ms())
-        if not self._uncommitted:
-            self.log.unwatch()
-        elif len(self._uncommitted) != before:
-            self.log.watch(self._uncommitted[0][0], self._changed)
 
     def _ring(self, key: TimerKey) -> None:
         """A timer of the machine is due."""
@@ -347,6 +219,8 @@ class Shard(Generic[M]):
         """
         self.state = State.ACTIVE
         if read is not None and not self._is_committed(read):
+            if self.state is not State.ACTIVE:
+                return  # it is lost already
             self._wait(read, Effects())
         try:
             now_ms = self._now_ms()
@@ -373,6 +247,7 @@ class Shard(Generic[M]):
         self.log.unwatch()
         self._uncommitted.clear()
         self._turns.clear()
+        self._gathered.close()
         self._steps, self._moved = None, False
 
     def dismiss(self) -> Steps[None]:
@@ -388,11 +263,12 @@ class Shard(Generic[M]):
         return {
             "state": self.state.value,
             "events": self._events,
-            "records": self._records,
-            "refused": self._refused,
-            "uncommitted": len(self._uncommitted),
             "turns": len(self._turns),
             "turns_bound": _QUEUED,
-            "waiting": len(self._waiting),
-            "timers": len(self.alarms),
+            **super().figures(),
         }
+
+
+def _event_of(committed: Callable[[int], Effects]) -> Event[Any]:
+    """What follows when records are committed, as an event that nobody waits for."""
+    return lambda _machine, _ticket, now_ms: committed(now_ms)

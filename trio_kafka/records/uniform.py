@@ -1,4 +1,4 @@
-"""Batches as the broker writes them itself: records of one time, without headers, not compressed.
+"""Batches as the broker writes them itself: records without headers, not compressed.
 
 Coordinators make one for nearly every request, so bytes and header are made together: nobody has to
 read what was written here. Byte for byte what `batch.encode_batch` makes of the same records.
@@ -6,6 +6,7 @@ read what was written here. Byte for byte what `batch.encode_batch` makes of the
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import repeat
 from struct import Struct
 from typing import Final
 
@@ -46,12 +47,14 @@ def encode_uniform(
     timestamp_ms: int,
     *,
     base_sequence: int = NO_SEQUENCE,
+    deltas: Sequence[int] | None = None,
 ) -> tuple[memoryview, BatchHeader]:
     """One batch of keys and values, with offsets from 0 on, to be stamped by a leader: writable.
 
-    A value of None is a tombstone. Raises ValueError where there is no record.
+    A value of None is a tombstone. deltas: ms from `timestamp_ms` to the time of each record, 0
+    for the first; None: all are of one time. Raises ValueError where there is no record.
     """
-    count = len(records)
+    count, latest_ms = len(records), timestamp_ms
     if count == 1 and (value := records[0][1]) is not None:  # nearly always
         key = records[0][0]
         pack, begin, middle = _shape(len(key), len(value))
@@ -70,8 +73,11 @@ def encode_uniform(
             value,
         )
     else:
-        fields = (timestamp_ms, timestamp_ms, NO_PRODUCER_ID, NO_EPOCH, base_sequence, count)
-        covered = b"".join((_COVERED.pack(_PLAIN, count - 1, *fields), *_encode(records)))
+        if deltas is not None:
+            latest_ms += max(deltas)
+        fields = (timestamp_ms, latest_ms, NO_PRODUCER_ID, NO_EPOCH, base_sequence, count)
+        pieces = _encode(records, deltas)
+        covered = b"".join((_COVERED.pack(_PLAIN, count - 1, *fields), *pieces))
     crc, length = crc32c(covered), len(covered) + _BEFORE
     batch = bytearray(_HEAD.pack(0, length, NO_EPOCH, _MAGIC, crc))
     batch += covered
@@ -84,7 +90,7 @@ def encode_uniform(
         _PLAIN,
         count - 1,
         timestamp_ms,
-        timestamp_ms,
+        latest_ms,
         NO_PRODUCER_ID,
         NO_EPOCH,
         base_sequence,
@@ -93,13 +99,17 @@ def encode_uniform(
     return memoryview(batch), header
 
 
-def _encode(records: Sequence[tuple[bytes, bytes | None]]) -> list[bytes]:
+def _encode(
+    records: Sequence[tuple[bytes, bytes | None]], deltas: Sequence[int] | None
+) -> list[bytes]:
     """Sizes and records in turn."""
     if not records:
         raise ValueError("a batch without records")
     pieces: list[bytes] = []
-    for number, (key, value) in enumerate(records):
-        head = (b"\0\0", encode_varint(number), encode_varint(len(key)), key)
+    # Attributes and time.
+    begins = repeat(b"\0\0") if deltas is None else (b"\0" + encode_varint(d) for d in deltas)
+    for number, ((key, value), begin) in enumerate(zip(records, begins, strict=False)):
+        head = (begin, encode_varint(number), encode_varint(len(key)), key)
         if value is None:
             record = b"".join((*head, _NULL, b"\0"))
         else:

@@ -1,4 +1,4 @@
-"""How Kafka's group coordinator shares its work among threads, and what it gathers."""
+"""How Kafka's group coordinator shares its work among threads."""
 
 from attrs import frozen
 
@@ -14,11 +14,6 @@ class CoordinatorThreadSettings:
         "Assignments are computed beside the coordinator, not in it.",
         update=CLUSTER,
         internal=True,
-    )
-    group_coordinator_append_linger_ms: int = int32(
-        -1,
-        "How long the coordinator gathers records before it writes them; -1: as load suggests.",
-        low=-1,
     )
     group_coordinator_background_threads: int = int32(
         2, "Threads for the work that is done beside the coordinator.", low=1
