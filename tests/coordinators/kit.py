@@ -1,6 +1,7 @@
 """A shard on a log in memory, with a machine that keeps words."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import trio
@@ -10,10 +11,12 @@ from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.roles import Event
 from trio_kafka.coordinators.shard import Shard
 from trio_kafka.coordinators.waiting import answer_of
-from trio_kafka.errors import KafkaError
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.steps import Steps, whole
+
+REFUSED = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "not enough replicas")
 
 
 class Words:
@@ -169,3 +172,47 @@ def write(word: str) -> Event[Words]:
 
 def read(machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
     return Effects(answers=[(ticket, list(machine.words))])
+
+
+def staged(linger_ms: int) -> Stage:
+    stage = Stage(linger_ms=linger_ms)
+    stage.shard.activate()
+    return stage
+
+
+@asynccontextmanager
+async def lingering(linger_ms: int = 5) -> AsyncIterator[Stage]:
+    """A shard whose timers run and whose work is done, with an open batch after `linger_ms`."""
+    stage = staged(linger_ms)
+
+    async def work() -> None:
+        while True:
+            await trio.sleep(0.0001)
+            while stage.shard.busy:
+                stage.shard.go_on(trio.current_time, 0.0)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stage.timers.run)
+        nursery.start_soon(work)
+        yield stage
+        nursery.cancel_scope.cancel()
+
+
+def drain(stage: Stage, ends: float = 0.0) -> None:
+    """ends: 0.0: a turn in each slice."""
+    while stage.shard.busy:
+        stage.shard.go_on(trio.current_time, ends)
+
+
+def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
+    yield
+    yield
+    return Effects(records=[CoordinatorRecord("slow")], answers=[(ticket, "slow")])
+
+
+def many(number: int, *, atomic: bool = True) -> Event[Words]:
+    def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        records = [CoordinatorRecord(f"w{n}") for n in range(number)]
+        return Effects(records=records, answers=[(ticket, "many")], atomic=atomic)
+
+    return event
