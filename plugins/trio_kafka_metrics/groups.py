@@ -11,7 +11,7 @@ from typing import Final
 from trio_kafka.coordinators.groups.group import Group
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.lag import EndOf, ends_of, lags
-from trio_kafka.coordinators.shard import State
+from trio_kafka.coordinators.state import State
 from trio_kafka.plugin import Kind, Steps
 from trio_kafka.requests.parts import Missing, Parts
 from trio_kafka_metrics.readings import Metric, Readings, own

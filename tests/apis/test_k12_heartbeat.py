@@ -6,7 +6,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, STRANGERS, Stranger, join, stable_group
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.shard import State
+from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest
 

@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, codes, stable_group
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.shard import State
+from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.log import fields_of
 from trio_kafka.protocol.messages.k13_leave_group import (

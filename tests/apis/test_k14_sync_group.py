@@ -16,7 +16,7 @@ from tests.apis.classic import (
     sync,
 )
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.shard import State
+from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k11_join_group import JoinGroupResponse
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse

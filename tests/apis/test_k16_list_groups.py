@@ -7,7 +7,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, join_request, stable_group
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.shard import State
+from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,

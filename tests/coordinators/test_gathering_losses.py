@@ -19,7 +19,7 @@ from tests.coordinators.kit import (
 )
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.gathering import ADAPTIVE
-from trio_kafka.coordinators.shard import State
+from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 
 

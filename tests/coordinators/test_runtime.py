@@ -16,7 +16,7 @@ from trio_kafka.coordinators.groups.commits import (
     TopicOffsets,
 )
 from trio_kafka.coordinators.groups.groups import Groups
-from trio_kafka.coordinators.shard import State
+from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.model import NodeId

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 from tests.coordinators.kit import Stage, Words, read, write
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
 from trio_kafka.coordinators.roles import Event
-from trio_kafka.coordinators.shard import State
+from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
 from trio_kafka.steps import Steps

@@ -12,7 +12,7 @@ from typing import Final, NoReturn, TypeAlias
 from attrs import define
 
 from trio_kafka.coordinators.effects import CoordinatorRecord
-from trio_kafka.coordinators.open_batch import LARGEST_VARINTS, EncodedBatch
+from trio_kafka.coordinators.open_batch import LARGEST_VARINTS, EncodedBatch, Pair
 from trio_kafka.coordinators.stored import encode_record
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
@@ -84,13 +84,14 @@ class PartitionLog:
         self, records: Sequence[CoordinatorRecord] | EncodedBatch, now_ms: int
     ) -> Written | None:
         """See `ShardLog`; or what was gathered."""
+        pairs: list[Pair] = []
+        first_ms = now_ms
         deltas: list[int] | None = None
-        if type(records) is EncodedBatch:
+        if isinstance(records, EncodedBatch):
             pairs, first_ms, deltas = records.content
         else:
-            pairs, first_ms = [], now_ms
             for record in records:
-                pairs.append(encode_record(record))  # type: ignore[arg-type]
+                pairs.append(encode_record(record))
         partition = self.partition
         settings = partition.settings
         if self._is_plain:

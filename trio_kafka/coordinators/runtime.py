@@ -20,7 +20,8 @@ from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.loading import SLICE_S, Loaded, Replayed, load
 from trio_kafka.coordinators.partition_log import PartitionLog, Written
 from trio_kafka.coordinators.roles import Machine
-from trio_kafka.coordinators.shard import Shard, State
+from trio_kafka.coordinators.shard import Shard
+from trio_kafka.coordinators.state import State
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node

@@ -87,7 +87,7 @@ class Shard(Writer[M]):
         else:
             ticket.answer = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "busy")
         if ticket.answer is NOT_YET:
-            if self.state is not _ACTIVE:  # what this one would have waited for is lost
+            if self._is_unloaded:  # what this one would have waited for is lost
                 ticket.answer = KafkaError(REFUSALS[self.state], self.name)
                 return ticket
             self._waiting[ticket] = None
@@ -219,7 +219,7 @@ class Shard(Writer[M]):
         """
         self.state = State.ACTIVE
         if read is not None and not self._is_committed(read):
-            if self.state is not State.ACTIVE:
+            if self._is_unloaded:
                 return  # it is lost already
             self._wait(read, Effects())
         try:

@@ -54,6 +54,11 @@ class Writer(ABC, Generic[M]):
         self._waiting: dict[Waiting, None] = {}
         self._records = self._refused = 0
 
+    @property
+    def _is_unloaded(self) -> bool:
+        """Which any call may have done that asks the log, or a machine."""
+        return self.state is State.UNLOADED
+
     # What shards do
 
     @abstractmethod
@@ -138,7 +143,7 @@ class Writer(ABC, Generic[M]):
                 if not gathering.is_open:
                     return False
                 self._write_gathered()
-                if self.state is State.UNLOADED:
+                if self._is_unloaded:
                     return True
         except KafkaError as error:
             self._refuse(effects, error.as_value(), now_ms)
@@ -182,10 +187,10 @@ class Writer(ABC, Generic[M]):
         elif self._uncommitted or not self._is_committed(written):
             self._wait(written, effects)
             return True
-        return self.state is State.UNLOADED
+        return self._is_unloaded
 
     def _wait(self, written: Any, effects: Effects) -> None:
-        if self.state is not State.UNLOADED:
+        if not self._is_unloaded:
             self._uncommitted.append((written, effects))
             if len(self._uncommitted) == 1:
                 self.log.watch(written, self._changed)
@@ -222,7 +227,7 @@ class Writer(ABC, Generic[M]):
             self._answer(effects.answers)
             if effects.committed is not None:
                 follow.append(effects.committed)
-        if follow and self.state is not State.UNLOADED:
+        if follow and not self._is_unloaded:
             self._follow(follow)
 
     def _answer(self, answers: Sequence[tuple[Any, Any]]) -> None:

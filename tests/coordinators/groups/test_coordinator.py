@@ -11,7 +11,7 @@ from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offsets_service import LOOKUPS
 from trio_kafka.coordinators.groups.placing import partition_of
-from trio_kafka.coordinators.shard import State
+from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world

@@ -31,7 +31,8 @@ from trio_kafka.coordinators.groups.settings import (
     own_group_settings,
 )
 from trio_kafka.coordinators.runtime import Ground, ShardRuntime
-from trio_kafka.coordinators.shard import Shard, State
+from trio_kafka.coordinators.shard import Shard
+from trio_kafka.coordinators.state import State
 from trio_kafka.coordinators.waiting import (
     NOT_YET,
     Waiting,
