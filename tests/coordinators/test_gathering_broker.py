@@ -77,6 +77,25 @@ async def test_commits_at_once_are_few_batches_with_a_linger(
         assert (figures["open"], figures["batches"]) == (0, batches)
 
 
+@pytest.mark.parametrize(
+    ("linger_ms", "pause_ms", "batches"),
+    [(20, 19, [2]), (20, 21, [1, 1]), (1, 0.5, [2]), (1, 2, [1, 1]), (0, 0, [1, 1])],
+)
+async def test_what_comes_before_the_linger_is_over_is_gathered(
+    autojump_clock: MockClock, linger_ms: int, pause_ms: float, batches: list[int]
+) -> None:
+    async with broker(linger_ms) as (served, clients), trio.open_nursery() as nursery:
+        nursery.start_soon(commit_at_once, clients[:1])
+        groups = served.broker.groups
+        while not groups.shard_of("g").figures()["records"]:
+            await trio.sleep(0.0001)
+        await trio.sleep(pause_ms / 1000)
+        nursery.start_soon(commit_at_once, clients[1:2])
+        await trio.sleep(1)
+
+        assert await sizes(served) == batches
+
+
 @pytest.mark.slow
 async def test_over_sockets_commits_at_once_are_fewer_batches(tmp_path: Path) -> None:
     async with broker(5, log_dirs=str(tmp_path / "log")) as (served, clients):

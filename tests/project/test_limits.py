@@ -89,6 +89,9 @@ LIMITS: Final = {
     "offset.metadata.max.bytes": f"{GROUPS}test_offset_metadata_max_bytes",
     "offsets.retention.minutes": f"{GROUPS}test_offsets_retention_minutes",
     "group.max.size": f"{GROUPS}test_group_max_size",
+    "group.coordinator.append.linger.ms": (
+        "coordinators/test_gathering_broker.py::test_what_comes_before_the_linger_is_over_is_gathered"
+    ),
     "group.consumer.max.size": f"{GROUPS}test_group_consumer_max_size",
     "group.min.session.timeout.ms": f"{GROUPS}test_group_session_timeouts",
     "group.max.session.timeout.ms": f"{GROUPS}test_group_session_timeouts",

@@ -1,0 +1,58 @@
+"""A batch in the making: what has room in it, and what it is in the end."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.open_batch import EncodedBatch
+from trio_kafka.coordinators.stored import encode_record
+from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
+from trio_kafka.records.uniform import encode_uniform
+
+EVENTS = st.lists(
+    st.tuples(
+        st.lists(st.none() | st.integers(0, 300), min_size=1, max_size=4),
+        st.integers(-5000, 5000),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def record(number: int, size: int | None) -> CoordinatorRecord:
+    """size: of its metadata; None: a tombstone."""
+    value = None if size is None else OffsetCommitValue(number, metadata="m" * size)
+    return CoordinatorRecord(OffsetCommitKey("g", "t", number), value)
+
+
+@given(EVENTS, st.integers(150, 3000))
+def test_what_is_taken_in_fits_and_nothing_is_in_it_by_half(
+    events: list[tuple[list[int | None], int]], room: int
+) -> None:
+    written: list[tuple[EncodedBatch, int]] = []
+    batch = EncodedBatch(room, lambda batch, now_ms: written.append((batch, now_ms)))
+    taken: list[CoordinatorRecord] = []
+    times: list[int] = []
+    for number, (sizes, delta) in enumerate(events):
+        records = [record(number, size) for size in sizes]
+        if batch.add(records, 1_000_000 + delta):
+            taken += records
+            times += [1_000_000 + delta] * len(records)
+    assert len(batch) == len(taken)
+
+    batch.append(7)
+    assert written == [(batch, 7)]
+    if taken:
+        pairs, first_ms, deltas = batch.content
+        assert pairs == [encode_record(one) for one in taken]
+        assert [first_ms + delta for delta in deltas] == times
+        assert len(encode_uniform(pairs, first_ms, deltas=deltas)[0]) <= room
+
+
+def test_one_more_byte_has_no_room() -> None:
+    one = [record(1, 10)]
+    sizes = [size for size in range(400) if EncodedBatch(size, print).add(one, 7)]
+
+    assert sizes == list(range(sizes[0], 400))
+    key, value = encode_record(one[0])
+    assert sizes[0] == 61 + 20 + len(key) + len(value or b"")
