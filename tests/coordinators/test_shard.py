@@ -36,10 +36,18 @@ async def test_what_was_loaded_is_not_told_before_it_is_committed() -> None:
 
 
 async def test_what_was_loaded_and_is_lost_at_once_is_loaded_again() -> None:
+    begun: list[int] = []
+
+    def loaded(now_ms: int) -> Effects:
+        begun.append(now_ms)
+        return Effects()
+
     stage = Stage()
+    stage.machine.loaded = loaded  # type: ignore[method-assign]
     stage.log.lost = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
     stage.shard.activate(1)
 
+    assert begun == []
     assert stage.failures == [stage.shard]
     assert stage.shard.state is State.UNLOADED
     assert stage.log.changed is None
