@@ -127,6 +127,28 @@ def test_one_tagged_field_of_a_fixed_size_is_packed_with_its_neighbours() -> Non
         to_bytes(Stamped(5, b"i" * 15), 0)
 
 
+@data(versions="0", flexible="0+")
+class Counted:
+    """A struct with one tagged field, an array of numbers."""
+
+    offset: int = int32()
+    epochs: list[int] | None = array(int32, nullable="0+", tag=3)
+
+
+def test_one_tagged_array_of_numbers_is_packed_whether_it_is_short_or_long() -> None:
+    def numbers(count: int) -> bytes:
+        return b"".join(number.to_bytes(4, "big") for number in range(count))
+
+    assert to_bytes(Counted(5, []), 0) == b"\0\0\0\5\0"
+    assert to_bytes(Counted(5, [0, 1]), 0) == b"\0\0\0\5\1\3\x09\3" + numbers(2)
+    assert to_bytes(Counted(5, [*range(31)]), 0) == b"\0\0\0\5\1\3\x7d\x20" + numbers(31)
+    long = to_bytes(Counted(5, [*range(32)]), 0)
+    assert long == b"\0\0\0\5\1\3\x81\1\x21" + numbers(32)
+    assert to_bytes(Counted(5, None), 0) == b"\0\0\0\5\1\3\1\0"
+    beside = tagged(Counted(5, [0]), {1: b"a"})
+    assert to_bytes(beside, 0) == b"\0\0\0\5\2\1\1a\3\5\2" + numbers(1)
+
+
 def test_a_tagged_field_is_written_only_when_it_is_not_at_its_default() -> None:
     assert to_bytes(Message(), 2).endswith(b"\x07\x07\0")
     assert to_bytes(Message(names=["a"]), 2).endswith(bytes.fromhex("01 01 03 02 02 61"))

@@ -271,6 +271,10 @@ class EncodeWriter:
         self.source.add(f"{name} = {value}")
         return name
 
+    def _is_of_numbers(self, field: Field) -> bool:
+        """Whether it is an array that one pack can write."""
+        return field.kind == "array" and field.item.kind in FIXED and field.item.kind != "uuid"
+
     def _is_row(self, cls: type[Any], row: list[Field]) -> bool:
         """Whether a struct is fixed values and arrays of numbers, with nothing tagged."""
         arrays = [field for field in row if field.kind == "array"]
@@ -280,12 +284,7 @@ class EncodeWriter:
                 self.source.has(field) and self.source.tags(field) for field in fields_of(cls)
             )
             and all(field.kind in FIXED or field.kind == "array" for field in row)
-            and all(
-                field.item.kind in FIXED
-                and field.item.kind != "uuid"
-                and not self.source.null(field)
-                for field in arrays
-            )
+            and all(self._is_of_numbers(field) and not self.source.null(field) for field in arrays)
         )
 
     def _row(self, row: list[Field], of: str) -> None:
@@ -334,6 +333,8 @@ class EncodeWriter:
             self._with(Neighbour("B", "0", source.path))
         if len(tagged) == 1 and tagged[0].kind in FIXED:
             self._one_tag(tagged[0], of)
+        elif len(tagged) == 1 and self._is_of_numbers(tagged[0]):
+            self._one_tagged_array(tagged[0], of)
         with source.block("else:"):
             self._flush()
             if tagged:
@@ -351,6 +352,22 @@ class EncodeWriter:
             value = self._neighbour(field, f"{of}.{field.name}")
             told = ("1", str(field.tag), str(FIXED[field.kind][1]))  # how many, which, its size
             self._with(*(Neighbour("B", number, source.path) for number in told), value)
+
+    def _one_tagged_array(self, field: Field, of: str) -> None:
+        """The same for an array of numbers that is short enough for sizes of one byte."""
+        source, value = self.source, f"{of}.{field.name}"
+        code, item_size = FIXED[field.item.kind]
+        head = [f"not {of}.unknown_tags"]
+        if source.nullable_at_all(field):
+            head.append(f"{value} is not None")
+        head.append(f"len({value}) <= {(_SHORT - 1) // item_size}")
+        with source.block(f"elif {' and '.join(head)}:"), source.inside(field.name):
+            self._with()
+            items, size = self._held(value), source.variable("n")
+            source.add(f"{size} = len({items})")
+            rows = source.constant(Rows(f">BBBB%d{code}"), "rows")
+            told = f"1, {field.tag}, {size} * {item_size} + 1, {size} + 1"  # how many, which, sizes
+            source.add(f"{self.write_name}({rows}[{size}]({told}, *{items}))")
 
     def _gather(self, tagged: list[Field], of: str) -> None:
         """Encode each tagged field by itself, then all of them by tag."""

@@ -152,7 +152,9 @@ class MachineDriver(Generic[M]):
         for record in effects.records:
             self.log.append(encode_record(record))
             if effects.replays:
-                self.machine.replay(decode_record(*self.log[-1]))
+                stored = decode_record(*self.log[-1])
+                stored.step = record.step
+                self.machine.replay(stored)
         if self.hold:
             self._held.append(_Held(len(self.log), effects))
         else:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.groups import Groups
 
 GroupType: TypeAlias = Literal["classic", "consumer", "share", "streams"]
-Replay: TypeAlias = Callable[[Any, Any], None]  # key, value; a value of None is a tombstone
+# Key; value, or what it was made from where its record says so. None is a tombstone.
+Replay: TypeAlias = Callable[[Any, Any], None]
 # One request's effect on the groups of a shard. Steps where it takes longer than 2 ms.
 Event: TypeAlias = "Callable[[Groups, Ticket, int], Effects | Steps[Effects]]"
 

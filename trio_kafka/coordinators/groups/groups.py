@@ -81,7 +81,8 @@ class Groups:
         """
         replay = self._replays.get(type(record.key))
         if replay is not None:
-            replay(record.key, record.value)
+            step = record.step
+            replay(record.key, record.value if step is None else step)
 
     def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
         """Take a record of a transaction: offsets are pending until its end."""

@@ -126,7 +126,7 @@ def advance(
     )
     reached = reconcile(member, goal)
     if reached is not member:
-        act.write(records.assignment(act.group.group_id, reached))
+        act.write(records.assignment(act.group.group_id, reached, member))
         if reached.classic is None:
             act.follow(reached)
     return reached

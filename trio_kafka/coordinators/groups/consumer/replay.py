@@ -11,7 +11,7 @@ from attrs import define
 
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer.group import DELETED_EPOCH, ConsumerGroup
-from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.coordinators.groups.consumer.member import Member, Step
 from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
 from trio_kafka.coordinators.groups.group import Group, Replay
 from trio_kafka.introspect.log import get_logger
@@ -141,14 +141,19 @@ class Replayer:
     def _assignment(
         self,
         key: ConsumerGroupCurrentMemberAssignmentKey,
-        value: ConsumerGroupCurrentMemberAssignmentValue | None,
+        value: ConsumerGroupCurrentMemberAssignmentValue | Step | None,
     ) -> None:
         group = self._group(key.group_id, value)
         if group is None:
             return
         if value is not None:
             member = group.by_id.get(key.member_id) or Member(member_id=key.member_id)
-            group.put(member.placed(value))
+            if not isinstance(value, Step):
+                group.put(member.placed(value))
+            elif member is value.before:  # nearly always: nothing else has become of it
+                group.put(value.reached)
+            else:
+                group.put(member.at(value.reached))
         elif key.member_id in group.by_id:
             group.put(group.by_id[key.member_id].left())
 
