@@ -9,6 +9,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.network.echoing import delaying, echo, echoes, numbers, waiting
 from trio_kafka.network import items
+from trio_kafka.network.in_hand import Stage, requests_in_hand, stage_of
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Encoded, api
@@ -655,3 +656,107 @@ async def test_what_arrives_while_others_are_served_is_served_in_the_same_turn()
         assert steps.count == 1
         for client in clients:
             client.close()
+
+
+async def three_at_once(
+    world: World, plane: RunningPlane, clock: MockClock
+) -> list[ScriptedClient]:
+    """Clients whose requests, numbered from 0, the reader finds together."""
+    clients = [await connect(world.network, plane.endpoint) for _ in range(3)]
+    await wait_all_tasks_blocked()
+    for number, client in enumerate(clients):
+        await client.send(echoes(1, start=number))
+    clock.jump(1.0)
+    return clients
+
+
+async def test_requests_that_were_received_together_wait_for_the_next_turn_and_are_seen(
+    autojump_clock: MockClock,
+) -> None:
+    seen: list[tuple[int, list[Stage]]] = []
+
+    @api(EchoRequest)
+    def looking(request: EchoRequest, context: Context) -> EchoResponse:
+        others = [one for one in requests_in_hand([plane.processor]) if one is not None]
+        seen.append((len(plane.processor._received), [stage_of(one) for one in others]))
+        return EchoResponse(text=request.text, number=request.number)
+
+    world = simulated_world()
+    listener = ListenerSettings(processors=1)
+    async with running_plane(world, [looking], listener=listener, share_s=0.0) as plane:
+        clients = await three_at_once(world, plane, autojump_clock)
+        assert [await numbers(client, 1) for client in clients] == [[0], [1], [2]]
+        for client in clients:
+            client.close()
+
+    # Those that look have left the queue only when they are answered.
+    assert seen == [(2, []), (1, [Stage.QUEUED] * 2), (0, [Stage.QUEUED])]
+
+
+async def test_a_connection_that_ends_while_its_request_waits_for_its_turn_leaves_no_buffer(
+    autojump_clock: MockClock,
+) -> None:
+    @api(EchoRequest)
+    def closing(request: EchoRequest, context: Context) -> EchoResponse:
+        if request.number == 0:
+            plane.processor.roster.close(plane.connections[1], items.GONE)
+        return EchoResponse(text=request.text, number=request.number)
+
+    world = simulated_world()
+    listener = ListenerSettings(processors=1)
+    async with running_plane(world, [closing], listener=listener) as plane:
+        first, second, third = await three_at_once(world, plane, autojump_clock)
+        assert [await numbers(client, 1) for client in (first, third)] == [[0], [2]]
+        await wait_all_tasks_blocked()
+
+        assert plane.buffers_out == 0
+        for client in (first, second, third):
+            client.close()
+
+
+async def test_requests_that_wait_for_their_turn_when_the_processor_stops_leave_no_buffer(
+    autojump_clock: MockClock,
+) -> None:
+    left: list[int] = []
+
+    @api(EchoRequest)
+    def stopping(request: EchoRequest, context: Context) -> EchoResponse:
+        left.append(len(plane.processor._received))
+        plane.nursery.cancel_scope.cancel()
+        return EchoResponse(text=request.text, number=request.number)
+
+    world = simulated_world()
+    listener = ListenerSettings(processors=1)
+    async with running_plane(world, [stopping], listener=listener, share_s=0.0) as plane:
+        await three_at_once(world, plane, autojump_clock)
+        await trio.sleep_forever()
+
+    assert left == [2]
+    assert plane.buffers_out == 0
+
+
+async def test_what_is_received_together_is_timed_apart() -> None:
+    """Quotas charge the time from its beginning on."""
+    waited_s: list[float] = []
+
+    @api(EchoRequest)
+    def slow(request: EchoRequest, context: Context) -> EchoResponse:
+        stamps = context.request.stamps
+        waited_s.append(stamps.begun - stamps.received)
+        end = world.clock.elapsed() + 0.002
+        while world.clock.elapsed() < end:
+            pass
+        return EchoResponse(text=request.text, number=request.number)
+
+    world = RealWorld()
+    listener = ListenerSettings(processors=1)
+    async with running_plane(world, [slow], listener=listener, share_s=1.0) as plane:
+        clients = [await connect(world.network, plane.endpoint) for _ in range(3)]
+        await wait_all_tasks_blocked()
+        for number, client in enumerate(clients):
+            client.socket.send(echoes(1, start=number))
+        assert [await numbers(client, 1) for client in clients] == [[0], [1], [2]]
+        for client in clients:
+            client.close()
+
+    assert [round(one, 3) >= 0.002 * number for number, one in enumerate(waited_s)] == [True] * 3

@@ -1,7 +1,7 @@
 """The requests that are in hand now: where each of them is, and what it waits for.
 
 Nothing is kept for it beside what serving needs: connections are looked at when somebody asks. A
-request that its reader serves at once is never seen, as nobody else runs meanwhile.
+request that its reader serves in the same turn is never seen, as nobody else runs meanwhile.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ class Stage(Enum):
     """Where a request is."""
 
     ROOM = "waits for room"  # the request channel is full
-    QUEUED = "queued"  # no handler has it yet
+    QUEUED = "queued"  # no handler has it yet, nor has the reader begun to serve it
     HANDLER = "handler"
     PARKED = "parked"
     SENDING = "sending"  # answered; the socket has not taken it all

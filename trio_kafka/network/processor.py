@@ -25,7 +25,7 @@ from trio_kafka.network.idle import close_idle
 from trio_kafka.network.lingering import Lingering
 from trio_kafka.network.outgoing import release
 from trio_kafka.network.receiving import Receiving
-from trio_kafka.network.request import Request
+from trio_kafka.network.request import IN_QUEUE, Request
 from trio_kafka.network.roster import Roster
 from trio_kafka.network.sending import Sending
 from trio_kafka.network.settings import ListenerSettings
@@ -63,7 +63,8 @@ class Processor:
         self.responding = self._responding = self._responses.counts
         self._ready: deque[Connection] = deque()
         receiving = Receiving(shared.turn, self._ready, self._is_over, self._close, self._end)
-        self._next = receiving.next
+        self._next, self._receive = receiving.next, receiving.some
+        self._received = receiving.received
         self._waiting = WaitingRoom(shared.channel, self._ring)
         self._sending = Sending(
             shared.turn, shared.times, self._responses, self._close, self._unmute
@@ -140,9 +141,9 @@ class Processor:
 
     async def _read(self) -> NoReturn:
         selector, ready, turn, parked = self._selector, self._ready, self._turn, self.parked
-        arrived, waiting = self.arrivals.counts, self._waiting
+        arrived, waiting, received = self.arrivals.counts, self._waiting, self._received
         while True:
-            if ready or waiting.room or arrived.queued:
+            if ready or received or waiting.room or arrived.queued:
                 await trio.lowlevel.checkpoint()  # the turn was over
             else:
                 self._asleep = True
@@ -155,7 +156,8 @@ class Processor:
 
     def _take_turn(self) -> bool:
         """Serve what has come, until nothing has or the turn is over; whether anything had."""
-        ready, elapsed, sending = self._ready, self._elapsed, self._sending
+        ready, received, elapsed = self._ready, self._received, self._elapsed
+        sending = self._sending
         poll, arrived, waiting = self._selector.poll, self.arrivals.counts, self._waiting
         linger = self._lingering.edges
         came = over = sending.bulky = False
@@ -168,7 +170,7 @@ class Processor:
                 self._adopt()
             if waiting.room:
                 waiting.offer_again()
-            if ready:
+            if ready or received:
                 came, over = True, self._serve_ready()
             elif edges:
                 over = elapsed() >= self._ends
@@ -187,26 +189,34 @@ class Processor:
         self._ends = self._elapsed() + _LET_IN_S
         came = self._take_turn()
         self._asleep = True
-        if self._ready or self._waiting.room or self.arrivals.counts.queued:
+        if self._ready or self._received or self._waiting.room or self.arrivals.counts.queued:
             self._ring()
         return came
 
     def _serve_ready(self) -> bool:
         """Serve those that are ready, in turn; whether the turn is over before all are served."""
-        ready, sending, elapsed = self._ready, self._sending, self._elapsed
-        while ready:
-            connection = ready.popleft()
-            connection.queued = False
-            request = self._next(connection)
-            if request is not None:
-                self._pass_on(connection, request)
-            over = elapsed() >= self._ends
+        ready, received, sending = self._ready, self._received, self._sending
+        elapsed = self._elapsed
+        now = elapsed()
+        while ready or received:
+            if not received:
+                self._receive()
+                now = elapsed()
+            if received:
+                request = received.popleft()
+                request.stamps.begun = now
+                self._pass_on(request.connection, request)
+                now = elapsed()
+            over = now >= self._ends
             if over and self._turn.let_in is not None:
                 self._ends = self._turn.go_on()
-                over = elapsed() >= self._ends
-            if sending.waiting and (over or not ready):
+                now = elapsed()
+                over = now >= self._ends
+            if sending.waiting and (over or not (ready or received)):
                 sending.flush()
             if over:
+                for request in received:  # others run now, and may look
+                    request.connection.request, request.waits_for = request, IN_QUEUE
                 return True
         return False
 
@@ -350,6 +360,8 @@ class Processor:
         for connection in list(self.connections.values()):
             self._close(connection, items.STOPPED)
         self.arrivals.close()
+        while self._received:
+            self._received.popleft().connection.framer.drop()
         while self._responding.queued:
             self._apply(self._take.receive_nowait())  # leases and buffers
         self._selector.close()
@@ -371,6 +383,7 @@ class Processor:
             "accepted": self.roster.accepted,
             "served": self._served,
             "ready": len(self._ready),
+            "received": len(self._received),
             "waiting_for_room": len(self._waiting),
             "most_waiting_for_room": self._waiting.most,
             **self._lingering.figures(),

@@ -7,6 +7,7 @@ memory for the frame, a peer that has left, a frame that is none.
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.introspect.stamps import Stamps
@@ -17,6 +18,8 @@ from trio_kafka.network.turn import Turn
 from trio_kafka.wire.frame import SMALL
 from trio_kafka.wire.metered import MemoryFullError
 from trio_kafka.wire.server import HEAD
+
+_AT_ONCE: Final = 16
 
 
 class Receiving:
@@ -38,6 +41,23 @@ class Receiving:
         self._is_over = is_over
         self._close = close
         self._end = end
+        self.received: deque[Request] = deque()  # in hand, and nobody serves them yet
+
+    def some(self) -> None:
+        """Have some requests in hand, `received`, before the first of them is served: to receive
+        and to serve in turn costs a tenth more, as each turns the other out of the caches.
+        """
+        ready, next_of = self._ready, self.next
+        for _ in range(min(len(ready), _AT_ONCE)):
+            connection = ready.popleft()
+            connection.queued = False
+            request = next_of(connection)
+            if request is not None:
+                self.received.append(request)
+                if request.stamps.request_bytes > SMALL:
+                    return
+            elif self._is_over():
+                return
 
     def next(self, connection: Connection) -> Request | None:
         """Its next request, which is in hand from now on; None when there is none yet."""

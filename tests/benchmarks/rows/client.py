@@ -25,7 +25,7 @@ _AHEAD = 32_000_000  # bytes in the producer's queue
 def client(target: Target, size: int, codec: str) -> Figures:
     random = Random(4)
     values = [text_like_logs(size, random) for _ in range(max(200, 200_000 // size))]
-    with target.topic(much=True) as topic:
+    with target.topic(much=1 << 20) as topic:
         return {**produce(target, topic, values, codec), **consume(target, topic, size)}
 
 

@@ -23,7 +23,7 @@ FETCH: Final = times_other("fetch, server CPU", must=1.15, aim=0.95)
 @row("raw-10KiB-900kB", PRODUCE(must=0.7, aim=0.6), FETCH, value_size=10_240, batch_size=900_000)
 def raw(target: Target, value_size: int, batch_size: int) -> Figures:
     batch, records = make_batch(value_size, batch_size)
-    with target.topic(much=True) as topic:
+    with target.topic(much=len(batch)) as topic:
         produced = produce(target, topic, batch)
         return {**produced, **fetch(target, topic, batch, records)}
 

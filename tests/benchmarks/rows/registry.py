@@ -37,19 +37,20 @@ class Target:
         return Meter(self.broker.server)
 
     @contextmanager
-    def topic(self, partitions: int = 1, *, much: bool = False) -> Iterator[str]:
+    def topic(self, partitions: int = 1, *, much: int = 0) -> Iterator[str]:
         """A topic while the block runs. What a wide one leaves to do (directories to sync, logs to
         delete) is done when the block begins, and when it has ended.
 
-        much: `limit` bytes are written: memory for them is warm, and they are gone from the disk,
-            and from the kernel's queue for it, before anything else is measured.
+        much: `limit` bytes are written, about so many at a time: memory for them is warm, and they
+            are gone from the disk, and from the kernel's queue for it, before anything else is
+            measured.
         """
         wide = partitions > 1
         with temporary_topic(self.broker.bootstrap, partitions) as topic:
             if wide:
                 self.broker.server.wait_until_idle()
             if much:
-                warm_page_cache(self.directory, self.limit + (self.limit >> 1))
+                warm_page_cache(self.directory, self.limit + (self.limit >> 1), much)
             yield topic
         if wide or much:
             time.sleep(DELETE_DELAY_S)
