@@ -80,7 +80,11 @@ def java() -> Command:
         run(["javac", "-cp", jars, "-d", "classes", *sorted(home.glob("*.java"))], home)
 
     home = built("java", build, APACHE_KAFKA / "pom.xml")
-    quiet = [f"-Dlog4j2.configurationFile={APACHE_KAFKA / 'log4j2.yaml'}", "-Dlog.level=ERROR"]
+    quiet = [  # and beside the results
+        f"-Dlog4j2.configurationFile={APACHE_KAFKA / 'log4j2.yaml'}",
+        "-Dlog.level=ERROR",
+        "-Dlog.target=SYSTEM_ERR",
+    ]
     heap = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     return ["java", *heap, *quiet, "-cp", f"{home / 'classes'}{os.pathsep}{jars}", "Program"]
 

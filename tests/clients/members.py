@@ -114,6 +114,9 @@ class Group:
             Event().wait(_LOOK_S)
 
     def close(self) -> None:
+        """Those that are still there leave, and end soon; nobody asks what they have processed."""
+        for member in self._members:
+            member.until.touch()
         self._stack.close()
 
     def __enter__(self) -> Self:
