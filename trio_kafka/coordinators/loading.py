@@ -24,6 +24,7 @@ from trio_kafka.records.header import NO_PRODUCER_ID, TRANSACTIONAL, BatchHeader
 from trio_kafka.steps import Steps, advance
 
 SLICE_S: Final = 0.001
+_READ: Final = 1 << 20  # bytes in one turn: 5 MB, as the setting says, take 4 ms
 _STEP: Final = 20  # records that are replayed without a look at the clock
 _TOLD: Final = 10  # broken records of one load that are told one by one
 _logger: Final = get_logger(__name__)
@@ -61,7 +62,7 @@ async def load(
     began = elapsed()
     loaded = Loaded(end=log.start_offset)
     while loaded.end < log.end_offset:
-        content = await read_bytes(log, loaded.end, buffer)
+        content = await read_bytes(log, loaded.end, min(buffer, _READ))
         if not content:
             break
         before = loaded.end
