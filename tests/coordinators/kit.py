@@ -25,12 +25,13 @@ class Words:
     def __init__(self) -> None:
         self.words: list[str] = []
         self.due: list[tuple[TimerKey, int]] = []
+        self.begin: Callable[[int], Effects] = lambda _now_ms: Effects()  # when all is replayed
 
     def replay(self, record: CoordinatorRecord) -> None:
         self.words.append(record.key)
 
     def loaded(self, now_ms: int) -> Effects:
-        return Effects()
+        return self.begin(now_ms)
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects:
         self.due.append((key, now_ms))
@@ -151,8 +152,7 @@ class Stage:
         self.log.end = end
         if self.log.changed is not None:
             self.log.changed()
-        while self.shard.busy:
-            self.shard.go_on(trio.current_time, 0.0)
+        drain(self)
 
     def submit(self, event: Event[Words], timeout_s: float = 5.0) -> Any:
         """The answer; what is delayed is told to `told` in the end."""
@@ -188,8 +188,7 @@ async def lingering(linger_ms: int = 5) -> AsyncIterator[Stage]:
     async def work() -> None:
         while True:
             await trio.sleep(0.0001)
-            while stage.shard.busy:
-                stage.shard.go_on(trio.current_time, 0.0)
+            drain(stage)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stage.timers.run)

@@ -43,7 +43,7 @@ async def test_what_was_loaded_and_is_lost_at_once_is_loaded_again() -> None:
         return Effects()
 
     stage = Stage()
-    stage.machine.loaded = loaded  # type: ignore[method-assign]
+    stage.machine.begin = loaded
     stage.log.lost = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
     stage.shard.activate(1)
 

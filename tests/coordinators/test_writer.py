@@ -195,7 +195,7 @@ async def test_the_timers_of_many_that_were_loaded_are_set_in_slices() -> None:
     effects = Effects()
     for number in range(250):
         effects.set_timer(("t", number), 1000)
-    stage.machine.loaded = lambda _now_ms: effects  # type: ignore[method-assign]
+    stage.machine.begin = lambda _now_ms: effects
 
     stage.shard.activate()
     found = [len(stage.shard.alarms)]
