@@ -80,18 +80,20 @@ class PartitionLog:
         self._changed: Callable[[], None] | None = None
         self._watched: list[object] = []
 
-    def append(
-        self, records: Sequence[CoordinatorRecord] | EncodedBatch, now_ms: int
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
+        """See `ShardLog`."""
+        pairs = []
+        for record in records:
+            pairs.append(encode_record(record))  # noqa: PERF401 - nearly always one
+        return self._append(pairs, now_ms, None, now_ms)
+
+    def _append_gathered(self, batch: EncodedBatch, now_ms: int) -> Written | None:
+        return self._append(*batch.content, now_ms)
+
+    def _append(
+        self, pairs: list[Pair], first_ms: int, deltas: list[int] | None, now_ms: int
     ) -> Written | None:
-        """See `ShardLog`; or what was gathered."""
-        pairs: list[Pair] = []
-        first_ms = now_ms
-        deltas: list[int] | None = None
-        if isinstance(records, EncodedBatch):
-            pairs, first_ms, deltas = records.content
-        else:
-            for record in records:
-                pairs.append(encode_record(record))
+        """first_ms, deltas: as in `encode_uniform`. now_ms: it may be later than all of them."""
         partition = self.partition
         settings = partition.settings
         if self._is_plain:
@@ -132,7 +134,7 @@ class PartitionLog:
         room = min(self._limit, _LOOSE)
         if not self._is_plain:
             room = min(self._limit - self._limit // _GROWN, _COMPRESSED)
-        return EncodedBatch(room, self.append)
+        return EncodedBatch(room, self._append_gathered)
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True
