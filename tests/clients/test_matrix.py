@@ -22,6 +22,7 @@ Clusters = Callable[[str], Cluster]
 Size = Callable[[int, int], int]
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 EPOCH_MS = 1_700_000_000_000
+KEPT = {"retention.ms": "-1"}  # records of times so old may go at any moment
 
 
 def clients_that(step: str) -> pytest.MarkDecorator:
@@ -102,7 +103,7 @@ def rich(client: Client) -> list[Record]:
 def test_keys_headers_timestamps_and_tombstones_come_back(clusters: Clusters, name: str) -> None:
     cluster = clusters(name)
 
-    cluster.check(cluster.produce(cluster.new_topic(), rich(cluster.client)))
+    cluster.check(cluster.produce(cluster.new_topic(configs=KEPT), rich(cluster.client)))
 
 
 @clients_that("produce")
@@ -186,7 +187,7 @@ def test_reading_begins_at_any_offset(clusters: Clusters, name: str) -> None:
 @clients_that("offsets")
 def test_offsets_are_found_by_time(clusters: Clusters, name: str) -> None:
     cluster, writer = clusters(name), clusters(REFERENCE.name)
-    topic = cluster.new_topic()
+    topic = cluster.new_topic(configs=KEPT)
     for batch in range(10):
         times = range(batch * 10_000, (batch + 1) * 10_000, 1000)
         writer.produce(topic, [Record(timestamp=EPOCH_MS + ms, value=b"%d" % ms) for ms in times])

@@ -61,7 +61,7 @@ def test_an_idempotent_producer_writes_each_record_once_and_in_order(
 
 
 def test_keys_headers_timestamps_and_tombstones_come_back(shared_broker: BrokerProcess) -> None:
-    topic = new_topic(shared_broker)
+    topic = new_topic(shared_broker, retention_ms="-1")
     producer = Producer(settings(shared_broker))
     headers = [("trace", b"\x00\xff"), ("trace", b"again"), ("none", None)]
 
@@ -76,7 +76,7 @@ def test_keys_headers_timestamps_and_tombstones_come_back(shared_broker: BrokerP
 
 
 def test_offsets_are_found_by_time(shared_broker: BrokerProcess) -> None:
-    topic = new_topic(shared_broker)
+    topic = new_topic(shared_broker, retention_ms="-1")
     producer = Producer(settings(shared_broker))
     start = 1_700_000_000_000
     for n in range(100):

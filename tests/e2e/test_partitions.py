@@ -120,7 +120,7 @@ def test_a_consumer_that_knows_its_leaders_epoch_learns_whether_its_records_are_
 
 
 def test_the_ends_of_a_partition_are_listed(shared_broker: BrokerProcess) -> None:
-    topic = new_topic(shared_broker)
+    topic = new_topic(shared_broker, retention_ms="-1")
     producer = Producer(settings(shared_broker))
     for time in (1_700_000_000_000, 1_700_000_009_000, 1_700_000_005_000):
         producer.produce(topic, b"v", partition=0, timestamp=time)
