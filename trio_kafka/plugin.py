@@ -93,7 +93,7 @@ from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.quotas.mutation import Charges
 from trio_kafka.replication.append import append, check_acks
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.delayed import Produced
+from trio_kafka.replication.delayed import Produced, is_settled
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
 from trio_kafka.replication.offsets import (
     ListedOffset,
@@ -236,6 +236,7 @@ __all__ = [
     "in_slices",
     "integer",
     "is_internal",
+    "is_settled",
     "isolation_of",
     "lazily",
     "logger_levels",

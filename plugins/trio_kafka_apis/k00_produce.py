@@ -8,7 +8,7 @@ nothing would bound what one connection sends. A partition that is led elsewhere
 who leads it (version 10 on, KIP-951).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ from trio_kafka.plugin import (
     check_acks,
     endpoint_on,
     in_slices,
+    is_settled,
 )
 from trio_kafka.protocol.messages.k00_produce import (
     LeaderIdAndEpoch,
@@ -53,6 +54,8 @@ MANY: Final = 100  # partitions: about 1 ms; more are appended in steps
 STEP: Final = 10
 
 Answer = ProduceResponse | Delayed | None
+# Rows of the answer that are not complete yet, or say an error.
+Parts = list[tuple[PartitionProduceResponse, Produced]]
 
 
 def say_error(
@@ -75,39 +78,50 @@ def say_error(
 
 @api(ProduceRequest, error=say_error)
 def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]:
-    if not ACKS_ALL <= request.acks <= ONE_ACK:
-        check_acks(request.acks)
+    acks = request.acks
+    if not ACKS_ALL <= acks <= ONE_ACK:
+        check_acks(acks)
     count = 0
     for topic in request.topic_data:
         count += len(topic.partition_data)
     if count > MANY:
         return _in_steps(request, context)
-    parts: list[Produced] = []
+    response = ProduceResponse()
+    parts: Parts = []
     for topic in request.topic_data:
-        _append(request, context, topic, topic.partition_data, parts)
-    return _acknowledge(request, context, parts)
+        rows = _append(acks, context, topic, topic.partition_data, parts)
+        response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
+    if parts or acks == NO_ACKS:
+        return _acknowledge(request, context, response, parts)
+    return response
 
 
 def _in_steps(request: ProduceRequest, context: Context) -> Steps[Answer]:
-    parts: list[Produced] = []
+    response = ProduceResponse()
+    parts: Parts = []
     for topic in request.topic_data:
+        rows: list[PartitionProduceResponse] = []
+        response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
         for some in in_slices(topic.partition_data, STEP):
-            _append(request, context, topic, some, parts)
+            rows += _append(request.acks, context, topic, some, parts)
             yield
-    return _acknowledge(request, context, parts)
+    return _acknowledge(request, context, response, parts)
 
 
 def _append(
-    request: ProduceRequest,
+    acks: int,
     context: Context,
     topic: TopicProduceData,
     partitions: Sequence[PartitionProduceData],
-    parts: list[Produced],
-) -> None:
-    """Append what these partitions of a topic get; say in `parts` what became of each."""
-    acks, version, replicas = request.acks, context.version, context.replicas
+    parts: Parts,
+) -> list[PartitionProduceResponse]:
+    """Append what these partitions of a topic get: their rows of the answer. Those that are to say
+    something else than where it was appended just now go to `parts`, too.
+    """
+    version, replicas = context.version, context.replicas
     zstd = version >= ZSTD_SINCE
     name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
+    rows: list[PartitionProduceResponse] = []
     for data in partitions:
         partition = None
         result: Appended | Queued | KafkaError
@@ -118,46 +132,47 @@ def _append(
             result = error.as_value()
             if partition is not None:
                 partition.traffic.refuse_produce(error.code)
-        parts.append(Produced(partition, result))
-
-
-def _acknowledge(request: ProduceRequest, context: Context, parts: list[Produced]) -> Answer:
-    acks = request.acks
-    if acks == NO_ACKS:
-        _end_on_error(parts)
-        if not any(isinstance(part.result, Queued) for part in parts):
-            return None
-        delayed: Delayed = context.replicas.acknowledge(
-            parts, _say_nothing, request.timeout_ms / 1000, acks=acks
-        )
-        return delayed
-
-    respond = partial(_respond, request, context)
-    return context.replicas.acknowledge(parts, respond, request.timeout_ms / 1000, acks=acks)
-
-
-def _respond(
-    request: ProduceRequest, context: Context, done: Sequence[Produced]
-) -> ProduceResponse:
-    """The answer to `request`, whose partitions are `done`, in its order."""
-    response = ProduceResponse()
-    parts = iter(done)
-    for topic in request.topic_data:
-        made: list[PartitionProduceResponse] = []
-        for data in topic.partition_data:
-            part = next(parts)
-            result = part.result
-            if isinstance(result, Appended):
+        else:
+            if type(result) is Appended and is_settled(partition, result, acks):  # nearly always
                 first_offset, _, append_time_ms, start_offset, _ = result
-                row = PartitionProduceResponse(
-                    data.index, 0, first_offset, append_time_ms, start_offset
+                rows.append(
+                    PartitionProduceResponse(
+                        data.index, 0, first_offset, append_time_ms, start_offset
+                    )
                 )
-            else:
-                row = PartitionProduceResponse(data.index)
-                if isinstance(result, KafkaError):
-                    _say_error(row, part, result, response, context)
-            made.append(row)
-        response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, made))
+                continue
+        row = PartitionProduceResponse(data.index)
+        rows.append(row)
+        parts.append((row, Produced(partition, result)))
+    return rows
+
+
+def _acknowledge(
+    request: ProduceRequest, context: Context, response: ProduceResponse, parts: Parts
+) -> Answer:
+    """The answer; or what it waits for, which completes the rows of `parts`."""
+    acks, produced = request.acks, [part for _, part in parts]
+    tell: Callable[[Sequence[Produced]], Any] = partial(_tell, context, response, parts)
+    if acks == NO_ACKS:
+        if not any(isinstance(part.result, Queued) for part in produced):
+            _end_on_error(produced)
+            return None
+        tell = _say_nothing
+    return context.replicas.acknowledge(produced, tell, request.timeout_ms / 1000, acks=acks)
+
+
+def _tell(
+    context: Context, response: ProduceResponse, parts: Parts, _done: Sequence[Produced]
+) -> ProduceResponse:
+    """The answer, all parts of which are done."""
+    for row, part in parts:
+        result = part.result
+        if isinstance(result, Appended):
+            row.base_offset = result.first_offset
+            row.log_append_time_ms = result.append_time_ms
+            row.log_start_offset = result.start_offset
+        elif isinstance(result, KafkaError):
+            _say_error(row, part, result, response, context)
     return response
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Sign, Ticket, TimerKey
 from trio_kafka.steps import Steps
 
 
@@ -18,7 +18,7 @@ class Machine(Protocol):
 
 
 M = TypeVar("M", bound=Machine)
-Event: TypeAlias = Callable[[M, Ticket, int], Effects | Steps[Effects]]
+Event: TypeAlias = Callable[[M, Ticket, int], Effects | Sign | Steps[Effects]]
 
 
 class OpenBatch(Protocol):

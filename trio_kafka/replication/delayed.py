@@ -51,22 +51,16 @@ class Produced:
     result: Appended | Queued | KafkaError
 
 
-def are_settled(parts: Sequence[Produced], acks: int) -> bool:
-    """Whether every part, appended or refused just now, has its result: nearly always."""
-    for part in parts:
-        result, partition = part.result, part.partition
-        if type(result) is Queued:
-            return False
-        if type(result) is Appended and acks != NO_ACKS and partition is not None:
-            log = partition.leading
-            if log is not None and acks != ACKS_ALL and log.flush_end <= log.recovery_point:
-                continue  # appended, and nothing is to be durable first
-            try:
-                if not acknowledged(partition, result.last_offset + 1, acks):
-                    return False
-            except KafkaError:
-                return False  # `ProduceWait` tells it
-    return True
+def is_settled(partition: Partition, appended: Appended, acks: int) -> bool:
+    """Whether what was appended just now may be told at once: nearly always."""
+    if acks != ACKS_ALL:
+        log = partition.leading
+        if log is not None and log.flush_end <= log.recovery_point:
+            return True  # nothing is to be durable first
+    try:
+        return acks == NO_ACKS or acknowledged(partition, appended.last_offset + 1, acks)
+    except KafkaError:
+        return False  # `ProduceWait` tells it
 
 
 class ProduceWait:

@@ -21,7 +21,7 @@ from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.replication.append import ACKS_ALL
 from trio_kafka.replication.at_once import read_at_once
 from trio_kafka.replication.cold import ColdReads
-from trio_kafka.replication.delayed import Produced, ProduceWait, are_settled
+from trio_kafka.replication.delayed import Produced, ProduceWait
 from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
 from trio_kafka.replication.partition import Partition, PartitionSettings
 from trio_kafka.replication.place import log_of
@@ -213,8 +213,6 @@ class ReplicaManager:
         Its answer, or what to park until the replicas have it, or this broker's disk
         (`flush.messages`): no timeout of a request makes the disk faster.
         """
-        if are_settled(parts, acks):
-            return make(parts)
         wait = ProduceWait(parts, acks)
         if wait.look():
             return make(parts)

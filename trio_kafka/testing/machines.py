@@ -8,7 +8,7 @@ broker would have after a crash, from nothing but the records.
 import heapq
 from collections.abc import Callable
 from itertools import count
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 from attrs import define
 
@@ -18,22 +18,12 @@ from trio_kafka.coordinators.effects import (
     SetTimer,
     Ticket,
     TimerKey,
+    effects_of,
 )
+from trio_kafka.coordinators.roles import Event, M
 from trio_kafka.coordinators.stored import decode_record, encode_record
 from trio_kafka.errors import KafkaError
 from trio_kafka.steps import Steps, whole
-
-M = TypeVar("M", bound="Machine")
-
-
-class Machine(Protocol):
-    """What a shard runs."""
-
-    def replay(self, record: CoordinatorRecord) -> None: ...
-
-    def loaded(self, now_ms: int) -> Effects: ...
-
-    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]: ...
 
 
 @define(eq=False)
@@ -65,17 +55,18 @@ class MachineDriver(Generic[M]):
 
     # Events
 
-    def submit(self, event: Callable[[M, Ticket, int], Effects | Steps[Effects]]) -> Ticket:
+    def submit(self, event: Event[M]) -> Ticket:
         """One request; its answer, if it is there yet, stands in `answers`."""
         ticket = next(self._tickets)
         try:
-            effects = _whole(event(self.machine, ticket, self.now_ms))
+            made = event(self.machine, ticket, self.now_ms)
+            effects = effects_of(made, ticket) if isinstance(made, tuple) else _whole(made)
         except KafkaError as error:
             effects = Effects(answers=[(ticket, error)])
         self._perform(effects)
         return ticket
 
-    def ask(self, event: Callable[[M, Ticket, int], Effects | Steps[Effects]]) -> Any:
+    def ask(self, event: Event[M]) -> Any:
         """As `submit`; the answer, which must be there at once. An error is raised."""
         answer = self.answers[self.submit(event)]
         if isinstance(answer, KafkaError):

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
+from trio_kafka.coordinators.effects import Sign
 from trio_kafka.coordinators.groups.classic.act import Act
 from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
 from trio_kafka.coordinators.groups.classic.rebalance import complete, prepare_or_complete
@@ -14,7 +14,7 @@ from trio_kafka.introspect.log import get_logger
 _logger: Final = get_logger(__name__)
 
 
-def heartbeat(group: ClassicGroup, beating: Beating, ticket: Ticket) -> Effects:
+def heartbeat(group: ClassicGroup, beating: Beating) -> Sign:
     """Answered with None. Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION; REBALANCE_IN_PROGRESS is answered: the member lives, and is to join.
     """
@@ -25,8 +25,7 @@ def heartbeat(group: ClassicGroup, beating: Beating, ticket: Ticket) -> Effects:
     group.validate_generation(beating.generation)
     joins = phase is ClassicState.PREPARING_REBALANCE
     answer = KafkaError(ErrorCode.REBALANCE_IN_PROGRESS) if joins else None
-    timer = SetTimer((SESSION, group.group_id, member_id), member.session_timeout_ms)
-    return Effects([], [(ticket, answer)], [timer])
+    return answer, (SESSION, group.group_id, member_id), member.session_timeout_ms
 
 
 def session_timed_out(act: Act, member_id: str) -> None:

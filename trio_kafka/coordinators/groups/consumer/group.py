@@ -5,6 +5,7 @@ at again) may be lost without harm. Source: ModernGroup, ConsumerGroup of Apache
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field
@@ -12,7 +13,7 @@ from attrs import define, field
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.groups.consumer import checks, records
 from trio_kafka.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Partitions
-from trio_kafka.coordinators.groups.consumer.member import Member, Owned
+from trio_kafka.coordinators.groups.consumer.member import Member, Owned, same_partitions
 from trio_kafka.coordinators.groups.consumer.subscriptions import (
     Subscriptions,
     add_one,
@@ -229,12 +230,13 @@ class ConsumerGroup:
     def put(self, member: Member) -> None:
         """A member as a record says that it is."""
         before = self.by_id.get(member.member_id)
-        if before is not None:
-            self._disown(before)
         self.by_id[member.member_id] = member
-        self._own(member.assigned, member.epoch)
-        if member.revoking:
-            self._own(member.revoking, member.epoch)
+        if before is None or not self._stays(before, member):
+            if before is not None:
+                self._disown(before)
+            self._own(member.assigned, member.epoch)
+            if member.revoking:
+                self._own(member.revoking, member.epoch)
         self._recount(before, member)
         if member.instance_id is not None:
             self.statics[member.instance_id] = member.member_id
@@ -287,6 +289,24 @@ class ConsumerGroup:
                 self.classic += number
                 for protocol in member.classic.protocols:
                     add_one(self.classic_protocols, protocol.name, number)
+
+    def _stays(self, before: Member, after: Member) -> bool:
+        """It owns what it owned, and nobody newer owns any of it, so that only epochs move: nearly
+        always. False: that is to be found out one by one.
+        """
+        if (
+            before.revoking
+            or after.revoking
+            or not same_partitions(before.assigned, after.assigned)
+        ):
+            return False
+        epoch = after.epoch
+        for topic, numbers in after.assigned.items():
+            epochs = self.epochs.get(topic)
+            if epochs is None or max(map(epochs.get, numbers, repeat(epoch + 1))) > epoch:
+                return False
+            epochs.update(dict.fromkeys(numbers, epoch))
+        return True
 
     def _own(self, owned: Owned, epoch: int) -> None:
         """The newest owner counts: old records of a log that is being compacted may say more."""

@@ -8,7 +8,7 @@ Source: consumerGroupHeartbeat of Apache Kafka 4.4.0.
 
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
+from trio_kafka.coordinators.effects import Effects, Sign, Ticket
 from trio_kafka.coordinators.groups.consumer import checks, expressions, records
 from trio_kafka.coordinators.groups.consumer.act import SESSION, Act
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
@@ -45,7 +45,7 @@ _logger: Final = get_logger(__name__)
 
 def heartbeat(
     asked: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Steps[Effects]:
+) -> Effects | Sign | Steps[Effects]:
     """Answer: HeartbeatAnswer. The request has been through `checks.check_heartbeat`.
 
     Raises KafkaError: GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
@@ -63,8 +63,7 @@ def heartbeat(
                     asked.member_id, asked.epoch, settings.consumer_heartbeat_interval_ms
                 )
                 key = SESSION, asked.group_id, asked.member_id
-                timer = SetTimer(key, settings.consumer_session_timeout_ms)
-                return Effects([], [(ticket, answer)], [timer])
+                return answer, key, settings.consumer_session_timeout_ms
             act = Act(group.door.kind, group, settings, now_ms)
             if is_assigned or not may_assign(act):
                 return _step(act, asked, member, ticket)
