@@ -62,7 +62,14 @@ class Processor:
         self._responses, self._take = open_channel(UNBOUNDED, self._node, "responses", self._age_s)
         self.responding = self._responding = self._responses.counts
         self._ready: deque[Connection] = deque()
-        receiving = Receiving(shared.turn, self._ready, self._is_over, self._close, self._end)
+        receiving = Receiving(
+            shared.turn,
+            self._ready,
+            self._is_over,
+            self._look,
+            close=self._close,
+            end=self._end,
+        )
         self._next, self._receive = receiving.next, receiving.some
         self._received = receiving.received
         self._waiting = WaitingRoom(shared.channel, self._ring)
@@ -220,6 +227,12 @@ class Processor:
                 return True
         return False
 
+    def _look(self) -> None:
+        """Note what has come while a large frame was received, unless an answer is to go first."""
+        if not self._sending.waiting:
+            for key, mask in self._selector.poll(0, _EDGES_A_TURN):
+                self._note(key, mask)
+
     def _note(self, key: int, mask: int) -> None:
         connection = self.connections.get(key)
         if connection is None:
@@ -340,8 +353,8 @@ class Processor:
             if request is not None:
                 self._served += 1
                 self._waiting.hand_over(connection, request)
-            elif self._ready:
-                self._ring()  # a large frame that goes on
+            if self._ready:
+                self._ring()  # a large frame goes on, or others came while it was received
             return
         connection.queued = True
         self._ready.append(connection)
