@@ -8,7 +8,6 @@ others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
 
 from collections.abc import Iterable
 from functools import lru_cache, partial
-from operator import attrgetter
 from types import GeneratorType
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from trio_kafka.plugin import (
     TopicOffsets,
     api,
     in_slices,
+    new_partition_offset,
     to_bytes,
     whole,
 )
@@ -39,7 +39,6 @@ IDS_SINCE: Final = 10
 MANY: Final = 200  # partitions that are looked at without letting others run
 FEW: Final = 16  # partitions, of one topic, whose answer is kept where all is well
 KEPT: Final = 512  # such answers
-_index_of: Final = attrgetter("partition_index")
 UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -92,11 +91,8 @@ def _take(
             told.append(UNKNOWN)
             continue
         told.append(0)
-        offsets.append(
-            PartitionOffset(
-                number, one.committed_offset, one.committed_leader_epoch, one.committed_metadata
-            )
-        )
+        offset, epoch = one.committed_offset, one.committed_leader_epoch
+        offsets.append(new_partition_offset((number, offset, epoch, one.committed_metadata)))
     wanted.append(TopicOffsets(found.name, found.id, offsets))
 
 
@@ -130,7 +126,7 @@ def _answer(
     topics = request.topics
     if len(topics) == 1 and len(told) <= FEW and not any(codes) and not any(told):
         topic = topics[0]
-        numbers = tuple(map(_index_of, topic.partitions))
+        numbers = tuple([one.partition_index for one in topic.partitions])
         return _all_well(version, topic.name, topic.topic_id, numbers)
     steps = _answer_in_steps(request, told, codes)
     return steps if len(told) > MANY else whole(steps)
