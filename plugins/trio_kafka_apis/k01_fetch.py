@@ -81,12 +81,12 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
     return context.replicas.begin_fetch(
         _wanted(request, uses_ids=uses_ids),
         FetchLimits(
-            min_bytes=min(request.min_bytes, most),
-            max_bytes=most,
-            isolation=isolation if replica < 0 else Isolation.LOG_END,
-            may_wait=request.max_wait_ms > 0,
-            follower=NodeId(replica) if replica >= 0 else None,
-            admit=admit,
+            min(request.min_bytes, most),
+            most,
+            isolation if replica < 0 else Isolation.LOG_END,
+            request.max_wait_ms > 0,
+            NodeId(replica) if replica >= 0 else None,
+            admit,
         ),
         make,
         session_id=request.session_id,
@@ -131,7 +131,7 @@ def _forgotten(forgotten: list[ForgottenTopic], *, uses_ids: bool) -> list[Fetch
 
 def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> FetchResponse:
     """Neighbours of one topic share a row; the order of the partitions is kept."""
-    response = FetchResponse(throttle_time_ms=answer.throttled_ms, session_id=answer.session_id)
+    response = FetchResponse(answer.throttled_ms, 0, answer.session_id)
     if answer.error is not None:
         response.error_code = answer.error.code
         return response
@@ -141,9 +141,9 @@ def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> Fet
         topic = key[0]
         if row is None or topic != last:
             row = (
-                FetchableTopicResponse(topic=topic)
+                FetchableTopicResponse(topic)
                 if isinstance(topic, str)
-                else FetchableTopicResponse(topic_id=topic)
+                else FetchableTopicResponse("", topic)
             )
             response.responses.append(row)
             last = topic
@@ -159,16 +159,17 @@ def _partition(number: int, read: PartitionRead, isolation: Isolation) -> Partit
     committed = isolation is Isolation.READ_COMMITTED
     error = read.error
     listed = committed if error is None else error.code in NOT_THERE
+    # By position, and then one by one: to name fields takes three times as long.
     data = PartitionData(
-        partition_index=number,
-        error_code=0 if error is None else error.code,
-        high_watermark=read.high_watermark,
-        last_stable_offset=read.last_stable_offset,
-        log_start_offset=read.start_offset,
-        aborted_transactions=[] if listed else None,
-        preferred_read_replica=-1,
-        records=NOTHING if read.range is None else read.range,
+        number,
+        0 if error is None else error.code,
+        read.high_watermark,
+        read.last_stable_offset,
+        read.start_offset,
     )
+    data.records = NOTHING if read.range is None else read.range
+    if not listed:
+        data.aborted_transactions = None
     if read.aborted and committed:
         data.aborted_transactions = [
             AbortedTransaction(one.producer_id, one.first_offset) for one in read.aborted

@@ -108,13 +108,13 @@ def _commit(
     if all(told):
         return make([])
     asked = Commit(
-        group_id=request.group_id,
-        member_id=request.member_id,
-        instance_id=request.group_instance_id,
-        epoch=request.generation_id_or_member_epoch,
-        version=version,
-        retention_ms=request.retention_time_ms,
-        topics=wanted,
+        request.group_id,
+        wanted,
+        request.member_id,
+        request.group_instance_id,
+        request.generation_id_or_member_epoch,
+        version,
+        request.retention_time_ms,
     )
     return context.groups.offsets.commit(asked, make)
 

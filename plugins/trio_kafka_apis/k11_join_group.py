@@ -44,20 +44,18 @@ def join_group(request: JoinGroupRequest, context: Context) -> Any:
     if version < REBALANCE_TIMEOUT_SINCE:
         rebalance_ms = request.session_timeout_ms
     joining = Joining(
-        member_id=request.member_id,
-        instance_id=request.group_instance_id,
-        client_id=asking.client_id,
-        client_host=client_host(asking.connection.peer.host),
-        session_timeout_ms=request.session_timeout_ms,
-        rebalance_timeout_ms=rebalance_ms,
-        protocol_type=request.protocol_type,
-        protocols=tuple(
-            [GroupProtocol(one.name, bytes(one.metadata)) for one in request.protocols]
-        ),
-        reason=request.reason,
-        fresh="" if request.member_id else context.groups.new_id(),
-        asks_for_id=version >= ID_FIRST_SINCE,
-        skips_assignment=version >= SKIPS_SINCE,
+        request.member_id,
+        asking.client_id,
+        client_host(asking.connection.peer.host),
+        request.session_timeout_ms,
+        rebalance_ms,
+        request.protocol_type,
+        tuple([GroupProtocol(one.name, bytes(one.metadata)) for one in request.protocols]),
+        request.group_instance_id,
+        request.reason,
+        "" if request.member_id else context.groups.new_id(),
+        version >= ID_FIRST_SINCE,
+        version >= SKIPS_SINCE,
     )
     make = _response if version >= NULL_PROTOCOL_SINCE else _old_response
     return context.groups.classic.join(request.group_id, joining, make)
@@ -72,14 +70,15 @@ def _response(answer: Joined | KafkaError, nameless: str | None = None) -> JoinG
     if isinstance(answer, KafkaError):
         return JoinGroupResponse(error_code=answer.code, protocol_name=nameless)
     return JoinGroupResponse(
-        error_code=answer.error,
-        generation_id=answer.generation,
-        protocol_type=answer.protocol_type,
-        protocol_name=answer.protocol_name or nameless,
-        leader=answer.leader,
-        skip_assignment=answer.skip_assignment,
-        member_id=answer.member_id,
-        members=[
+        0,
+        answer.error,
+        answer.generation,
+        answer.protocol_type,
+        answer.protocol_name or nameless,
+        answer.leader,
+        answer.skip_assignment,
+        answer.member_id,
+        [
             JoinGroupResponseMember(one.member_id, one.instance_id, one.metadata)
             for one in answer.members
         ],

@@ -18,12 +18,12 @@ def sync_group(request: SyncGroupRequest, context: Context) -> Any:
     if context.version >= PROTOCOL_SINCE and unsaid:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     syncing = Syncing(
-        member_id=request.member_id,
-        instance_id=request.group_instance_id,
-        generation=request.generation_id,
-        protocol_type=request.protocol_type,
-        protocol_name=request.protocol_name,
-        assignments={one.member_id: bytes(one.assignment) for one in request.assignments},
+        request.member_id,
+        request.generation_id,
+        request.group_instance_id,
+        request.protocol_type,
+        request.protocol_name,
+        {one.member_id: bytes(one.assignment) for one in request.assignments},
     )
     return context.groups.classic.sync(request.group_id, syncing, _response)
 
@@ -31,8 +31,4 @@ def sync_group(request: SyncGroupRequest, context: Context) -> Any:
 def _response(answer: Synced | KafkaError) -> SyncGroupResponse:
     if isinstance(answer, KafkaError):
         return SyncGroupResponse(error_code=answer.code)
-    return SyncGroupResponse(
-        protocol_type=answer.protocol_type,
-        protocol_name=answer.protocol_name,
-        assignment=answer.assignment,
-    )
+    return SyncGroupResponse(0, 0, answer.protocol_type, answer.protocol_name, answer.assignment)

@@ -28,22 +28,22 @@ from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
 @api(ConsumerGroupHeartbeatRequest)
 def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Context) -> Any:
     owned, asking = request.topic_partitions, context.request
+    # By position, as all that is made for each heartbeat: by names it takes three times as long.
     asked = GroupHeartbeat(
-        group_id=request.group_id,
-        member_id=request.member_id,
-        epoch=request.member_epoch,
-        client_id=asking.client_id,
-        client_host=client_host(asking.connection.peer.host),
-        instance_id=request.instance_id,
-        rack_id=request.rack_id,
-        rebalance_timeout_ms=request.rebalance_timeout_ms,
-        topics=request.subscribed_topic_names,
-        regex=request.subscribed_topic_regex,
-        assignor=request.server_assignor,
-        owned=None
-        if owned is None
-        else [OwnedTopic(topic.topic_id, topic.partitions) for topic in owned],
-        version=context.version,
+        request.group_id,
+        request.member_id,
+        request.member_epoch,
+        asking.client_id,
+        client_host(asking.connection.peer.host),
+        request.instance_id,
+        request.rack_id,
+        request.rebalance_timeout_ms,
+        request.subscribed_topic_names,
+        request.subscribed_topic_regex,
+        request.server_assignor,
+        None if owned is None else [OwnedTopic(one.topic_id, one.partitions) for one in owned],
+        "",
+        context.version,
     )
     return context.groups.consumer.heartbeat(asked, _answer)
 
@@ -55,8 +55,5 @@ def _answer(told: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:
             [TopicPartitions(topic, sorted(told.assignment[topic])) for topic in told.assignment]
         )
     return ConsumerGroupHeartbeatResponse(
-        member_id=told.member_id,
-        member_epoch=told.epoch,
-        heartbeat_interval_ms=told.heartbeat_interval_ms,
-        assignment=assignment,
+        0, 0, None, told.member_id, told.epoch, told.heartbeat_interval_ms, assignment
     )

@@ -30,7 +30,7 @@ _STEP: Final = 16
 _DUPLICATE: Final = "another poll of this session came in between"
 
 
-@define(kw_only=True)  # not frozen, which would make it three times as dear
+@define  # not frozen, nor made by names of fields: each makes it three times as dear
 class FetchLimits:
     """What a request allows; never changed. may_wait: its deadline is not now. follower: the broker
     that asks, if one does. admit: asked once what is to be given: how many ms to wait instead.

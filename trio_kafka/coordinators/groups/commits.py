@@ -52,19 +52,19 @@ class TopicOffsets(NamedTuple):
     partitions: Sequence[PartitionOffset]
 
 
-@define(kw_only=True)
+@define  # made for each request, and by names of fields that takes three times as long
 class Commit:
     """epoch: the generation, or the member's epoch; negative for who is no member. version: of
     OffsetCommit. retention_ms: -1 leaves it to the broker. Never changed; see `CoordinatorRecord`.
     """
 
     group_id: str
+    topics: Sequence[TopicOffsets]
     member_id: str = ""
     instance_id: str | None = None
     epoch: int = NO_EPOCH
     version: int = GROUP_ID_SINCE
     retention_ms: int = DEFAULT_RETENTION
-    topics: Sequence[TopicOffsets]
 
 
 class FetchedOffset(NamedTuple):

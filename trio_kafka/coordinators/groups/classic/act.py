@@ -91,10 +91,11 @@ class Act:
         """The generation as it is, for one of its members; the leader is told of all of them."""
         group = self.group
         return Joined(
-            member_id=member_id,
-            generation=group.generation,
-            protocol_type=group.protocol_type or None,
-            protocol_name=group.protocol_name,
-            leader=group.leader or "",
-            members=group.told() if group.leads(member_id) else (),
+            member_id,
+            ErrorCode.NONE,
+            group.generation,
+            group.protocol_type or None,
+            group.protocol_name,
+            group.leader or "",
+            group.told() if group.leads(member_id) else (),
         )

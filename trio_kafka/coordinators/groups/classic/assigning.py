@@ -11,11 +11,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 def synced(act: Act, assignment: bytes) -> Synced:
     """The answer to one who syncs."""
     group = act.group
-    return Synced(
-        protocol_type=group.protocol_type or None,
-        protocol_name=group.protocol_name,
-        assignment=assignment,
-    )
+    return Synced(group.protocol_type or None, group.protocol_name, assignment)
 
 
 def give_out(act: Act, assignments: Mapping[str, bytes]) -> None:

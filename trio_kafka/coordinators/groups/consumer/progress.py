@@ -116,14 +116,8 @@ def advance(
     """The member, a step further."""
     if not resubscribed and member.is_reconciled(target.epoch):
         return member
-    goal = Goal(
-        epoch=target.epoch,
-        partitions=target.partitions,
-        wanted=wanted(act, member),
-        resubscribed=resubscribed,
-        is_free=act.group.is_free,
-        owned=owned,
-    )
+    topics, is_free = wanted(act, member), act.group.is_free
+    goal = Goal(target.epoch, target.partitions, topics, resubscribed, is_free, owned)
     reached = reconcile(member, goal)
     if reached is not member:
         act.write(records.assignment(act.group.group_id, reached, member))

@@ -18,7 +18,7 @@ from trio_kafka.model import TopicId
 _NONE: Mapping[int, int] = {}
 
 
-@define(kw_only=True)
+@define
 class Goal:
     """Where a member is to get. Never changed.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.effects import LATEST, CoordinatorRecord
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned, Step
 from trio_kafka.protocol.stored.groups.consumer import (
@@ -89,13 +89,14 @@ def assignment(group_id: str, member: Member, before: Member | None = None) -> C
     return CoordinatorRecord(
         ConsumerGroupCurrentMemberAssignmentKey(group_id, member.member_id),
         ConsumerGroupCurrentMemberAssignmentValue(
-            member_epoch=member.epoch,
-            previous_member_epoch=member.previous_epoch,
-            state=int(member.state),
-            assigned_partitions=_stored(member.assigned),
-            partitions_pending_revocation=_stored(member.revoking),
+            member.epoch,
+            member.previous_epoch,
+            int(member.state),
+            _stored(member.assigned),
+            _stored(member.revoking),
         ),
-        step=None if before is None else Step(before, member),
+        LATEST,
+        None if before is None else Step(before, member),
     )
 
 
@@ -105,11 +106,7 @@ def _stored(owned: Owned) -> list[CurrentTopicPartitions]:
         epochs = owned[topic]
         partitions = sorted(epochs)
         found.append(
-            CurrentTopicPartitions(
-                topic_id=topic,
-                partitions=partitions,
-                assignment_epochs=list(map(epochs.__getitem__, partitions)),
-            )
+            CurrentTopicPartitions(topic, partitions, list(map(epochs.__getitem__, partitions)))
         )
     return found
 

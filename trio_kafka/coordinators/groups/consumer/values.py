@@ -21,7 +21,7 @@ class OwnedTopic(NamedTuple):
     partitions: Sequence[int]
 
 
-@define(kw_only=True)
+@define  # made for each request, and by names of fields that takes three times as long
 class Heartbeat:
     """ConsumerGroupHeartbeat. What is None is as before. Never changed; see `CoordinatorRecord`.
 
