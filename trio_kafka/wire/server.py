@@ -17,6 +17,7 @@ _PLAIN: Final = struct.Struct(">ii").pack
 _FLEXIBLE: Final = struct.Struct(">iix").pack
 JOINED: Final = 256 << 10  # larger neighbours are handed to the socket one by one
 
+_VIEWS: Final = (memoryview, bytearray)  # made once: `a | b` is made anew each time
 Segments = Sequence[Any]  # bytes-like, or anything with len() that the socket knows how to send
 
 
@@ -81,7 +82,7 @@ def answer(correlation: int, parts: Segments, *, flexible: bool) -> Segments:
     size = sum(map(len, parts))
     head = _FLEXIBLE(5 + size, correlation) if flexible else _PLAIN(4 + size, correlation)
     last = parts[-1] if parts else b""
-    copied = isinstance(last, bytes | memoryview | bytearray)
+    copied = type(last) is bytes or isinstance(last, _VIEWS)
     try:
         if copied:
             if size < JOINED:
@@ -99,7 +100,7 @@ def joined(parts: Segments) -> list[Any]:
     run: list[Any] = []
     length = 0
     for part in parts:
-        if type(part) is bytes or isinstance(part, memoryview | bytearray):
+        if type(part) is bytes or isinstance(part, _VIEWS):
             length += len(part)
             if length <= JOINED:
                 run.append(part)

@@ -41,8 +41,8 @@ def sync(act: Act, syncing: Syncing, ticket: Ticket) -> Effects:
         act.effects.cancel_timer(group.sync_timer)
     if group.phase is ClassicState.STABLE:
         return act.effects.answer(ticket, synced(act, member.assignment))
-    # One that asks again has given up its request before.
-    act.answer_sync(member, KafkaError(ErrorCode.REBALANCE_IN_PROGRESS))
+    if member.syncing is not None:  # one that asks again has given up its request before
+        act.answer_sync(member, KafkaError(ErrorCode.REBALANCE_IN_PROGRESS))
     member.syncing = ticket
     if group.leads(member.member_id):
         _store(act, syncing)
