@@ -133,7 +133,7 @@ class Delayed:
     keys: Sequence[Hashable]
     deadline: float
     try_complete: Callable[[bool], Any]
-    purgatory: Keeper = field(kw_only=True)
+    purgatory: Keeper
     done: bool = field(default=False, init=False)
     timed_out: bool = field(default=False, init=False)
     # For its purgatory:

@@ -51,7 +51,7 @@ def answer_of(
         return None
 
     deadline = trio.current_time() + timeout_s
-    ticket.delayed = Delayed((ticket,), deadline, try_complete, purgatory=purgatory)
+    ticket.delayed = Delayed((ticket,), deadline, try_complete, purgatory)
     return ticket.delayed
 
 
@@ -61,9 +61,7 @@ def told_later(
     """What `make` makes of an answer that is not there yet, errors among them."""
     deadline = inf if timeout_s == inf else trio.current_time() + timeout_s
     # Its ticket tells it: there is no key that anybody would mark.
-    ticket.delayed = delayed = Delayed(
-        (), deadline, partial(_if_told, ticket, make), purgatory=purgatory
-    )
+    ticket.delayed = delayed = Delayed((), deadline, partial(_if_told, ticket, make), purgatory)
     return delayed
 
 

@@ -193,7 +193,7 @@ class ReplicaManager:
             return None if answer is None else make(answer)
 
         wait_s = max(max_wait_s, COLD_WAIT_S) if fetch.cold else max_wait_s
-        delayed = Delayed(fetch.keys, now + wait_s, try_complete, purgatory=self.fetch)
+        delayed = Delayed(fetch.keys, now + wait_s, try_complete, self.fetch)
         if fetch.session.id:
             fetch.session.waiting = delayed
         if fetch.cold:
