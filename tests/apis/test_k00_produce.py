@@ -763,3 +763,19 @@ async def test_what_the_broker_alone_writes_to_nobody_else_does(autojump_clock: 
         part = await produce(served, "__consumer_offsets", batch(b"v"))
 
         assert part.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+async def test_what_is_to_be_durable_is_answered_by_the_disk(
+    autojump_clock: MockClock, acks: int
+) -> None:
+    world = simulated_world()
+    async with served_broker(world, {"log.flush.interval.messages": "1"}) as served:
+        await served.create_topic("t")
+        log = served.broker.replicas.partition("t", 0).log
+        assert log is not None
+
+        part = await produce(served, "t", batch(b"a"), acks=acks)
+
+        assert (part.error_code, part.base_offset) == (0, 0)
+        assert log.recovery_point == 1

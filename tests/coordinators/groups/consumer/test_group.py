@@ -149,7 +149,9 @@ def test_of_two_owners_in_an_old_log_the_newest_counts(scene: Scene) -> None:
     assert group.epochs[A] == {0: 5, 1: 2}
     group.put(Member(member_id="m3", epoch=4, assigned={A: {0: 4}}))
     assert group.epochs[A] == {0: 5, 1: 2}
-    group.put(old.left())
+    group.put(evolve(old, epoch=3))  # it owns what it owned, as far as it knows
+    assert group.epochs[A] == {0: 5, 1: 3}
+    group.put(group.by_id["m1"].left())
 
     assert group.epochs[A] == {0: 5}
     assert not group.is_free(A, 0)
