@@ -43,7 +43,6 @@ from trio_kafka.coordinators.groups.commits import (
     FetchOffsets,
     PartitionOffset,
     TopicOffsets,
-    new_partition_offset,
 )
 from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     Assignor,
@@ -243,7 +242,6 @@ __all__ = [
     "logger_levels",
     "look",
     "message_of",
-    "new_partition_offset",
     "offline_replicas",
     "online_directories",
     "password",

@@ -55,7 +55,7 @@ STEP: Final = 10
 
 Answer = ProduceResponse | Delayed | None
 # Rows of the answer that are not complete yet, or say an error.
-Parts = list[tuple[PartitionProduceResponse, Produced]]
+OpenRows = list[tuple[PartitionProduceResponse, Produced]]
 
 
 def say_error(
@@ -87,7 +87,7 @@ def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]
     if count > MANY:
         return _in_steps(request, context)
     response = ProduceResponse()
-    parts: Parts = []
+    parts: OpenRows = []
     for topic in request.topic_data:
         rows = _append(acks, context, topic, topic.partition_data, parts)
         response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
@@ -98,7 +98,7 @@ def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]
 
 def _in_steps(request: ProduceRequest, context: Context) -> Steps[Answer]:
     response = ProduceResponse()
-    parts: Parts = []
+    parts: OpenRows = []
     for topic in request.topic_data:
         rows: list[PartitionProduceResponse] = []
         response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
@@ -113,7 +113,7 @@ def _append(
     context: Context,
     topic: TopicProduceData,
     partitions: Sequence[PartitionProduceData],
-    parts: Parts,
+    parts: OpenRows,
 ) -> list[PartitionProduceResponse]:
     """Append what these partitions of a topic get: their rows of the answer. Those that are to say
     something else than where it was appended just now go to `parts`, too.
@@ -148,21 +148,21 @@ def _append(
 
 
 def _acknowledge(
-    request: ProduceRequest, context: Context, response: ProduceResponse, parts: Parts
+    request: ProduceRequest, context: Context, response: ProduceResponse, parts: OpenRows
 ) -> Answer:
     """The answer; or what it waits for, which completes the rows of `parts`."""
     acks, produced = request.acks, [part for _, part in parts]
-    tell: Callable[[Sequence[Produced]], Any] = partial(_tell, context, response, parts)
-    if acks == NO_ACKS:
-        if not any(isinstance(part.result, Queued) for part in produced):
-            _end_on_error(produced)
-            return None
-        tell = _say_nothing
+    tell: Callable[[Sequence[Produced]], Any] = _say_nothing
+    if acks != NO_ACKS:
+        tell = partial(_tell, context, response, parts)
+    elif not any(isinstance(part.result, Queued) for part in produced):
+        _end_on_error(produced)
+        return None
     return context.replicas.acknowledge(produced, tell, request.timeout_ms / 1000, acks=acks)
 
 
 def _tell(
-    context: Context, response: ProduceResponse, parts: Parts, _done: Sequence[Produced]
+    context: Context, response: ProduceResponse, parts: OpenRows, _done: Sequence[Produced]
 ) -> ProduceResponse:
     """The answer, all parts of which are done."""
     for row, part in parts:

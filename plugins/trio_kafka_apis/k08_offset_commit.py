@@ -22,7 +22,6 @@ from trio_kafka.plugin import (
     TopicOffsets,
     api,
     in_slices,
-    new_partition_offset,
     to_bytes,
     whole,
 )
@@ -92,7 +91,7 @@ def _take(
             continue
         told.append(0)
         offset, epoch = one.committed_offset, one.committed_leader_epoch
-        offsets.append(new_partition_offset((number, offset, epoch, one.committed_metadata)))
+        offsets.append(PartitionOffset(number, offset, epoch, one.committed_metadata))
     wanted.append(TopicOffsets(found.name, found.id, offsets))
 
 

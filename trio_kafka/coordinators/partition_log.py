@@ -82,10 +82,7 @@ class PartitionLog:
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
         """See `ShardLog`."""
-        pairs = []
-        for record in records:
-            pairs.append(encode_record(record))  # noqa: PERF401 - nearly always one
-        return self._append(pairs, now_ms, None, now_ms)
+        return self._append(list(map(encode_record, records)), now_ms, None, now_ms)
 
     def _append_gathered(self, batch: EncodedBatch, now_ms: int) -> Written | None:
         return self._append(*batch.content, now_ms)

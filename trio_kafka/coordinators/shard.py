@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from attrs import define
 
-from trio_kafka.coordinators.effects import Effects, Sign, TimerKey, effects_of
+from trio_kafka.coordinators.effects import Effects, TimerKey
 from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.roles import Event, M, ShardLog
 from trio_kafka.coordinators.state import REFUSALS, State
@@ -124,7 +124,7 @@ class Shard(Writer[M]):
             except KafkaError as error:
                 effects = Effects(answers=[(ticket, error.as_value())])
             if type(effects) is tuple:
-                self._show(effects, ticket, now_ms)
+                self._perform_sign(effects, ticket, now_ms)
             elif type(effects) is Effects:
                 self._perform(effects, now_ms)
             else:
@@ -136,16 +136,6 @@ class Shard(Writer[M]):
             self.fail()
             return False
         return True
-
-    def _show(self, sign: Sign, ticket: Waiting, now_ms: int) -> None:
-        if self._uncommitted or self._gathering is not None:  # it has its place behind others
-            self._perform(effects_of(sign, ticket), now_ms)
-            return
-        answer, key, delay_ms = sign
-        self.alarms.set(key, delay_ms / 1000)
-        if self._waiting:
-            self._waiting.pop(ticket, None)
-        ticket.give(answer)
 
     def _begin(self, steps: Steps[None]) -> None:
         """Others wait for their turn until these have come to their end."""

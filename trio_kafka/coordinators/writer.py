@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Generic
 
 from trio_kafka.coordinators.alarms import Alarms
-from trio_kafka.coordinators.effects import AT_ONCE, CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.effects import (
+    AT_ONCE,
+    CoordinatorRecord,
+    Effects,
+    Sign,
+    TimerKey,
+    effects_of,
+)
 from trio_kafka.coordinators.gathering import ADAPTIVE, Gathering, told_of_loss
 from trio_kafka.coordinators.roles import M, ShardLog
 from trio_kafka.coordinators.state import State
@@ -111,6 +118,16 @@ class Writer(ABC, Generic[M]):
             self._answer(effects.answers)  # nearly always: nothing more is to be done
         elif not self._waits(written, effects):
             self._settle(effects, now_ms)
+
+    def _perform_sign(self, sign: Sign, ticket: Waiting, now_ms: int) -> None:
+        """At once, or in its place behind what is not committed."""
+        if self._uncommitted or self._gathering is not None:
+            self._perform(effects_of(sign, ticket), now_ms)
+            return
+        answer, key, delay_ms = sign
+        self.alarms.set(key, delay_ms / 1000)
+        self._waiting.pop(ticket, None)
+        ticket.give(answer)
 
     def _perform_in_steps(self, effects: Effects) -> Steps[None]:
         for number, timers in enumerate(in_slices(effects.timers, AT_ONCE)):

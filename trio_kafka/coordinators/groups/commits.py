@@ -4,8 +4,7 @@ Each is one pass over what is asked for; errors of single partitions are part of
 of the group are raised. Source: KIP-211, KIP-447, KIP-516 (topic ids), KIP-848.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from attrs import define, frozen
@@ -36,12 +35,6 @@ class PartitionOffset(NamedTuple):
     offset: int
     leader_epoch: int
     metadata: str | None
-
-
-# Without the function that a NamedTuple is made by: each commit makes some.
-new_partition_offset: Final[Callable[[tuple[int, int, int, str | None]], PartitionOffset]] = (
-    partial(tuple.__new__, PartitionOffset)
-)
 
 
 class TopicOffsets(NamedTuple):

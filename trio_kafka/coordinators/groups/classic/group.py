@@ -206,7 +206,7 @@ class ClassicGroup:
         if self.phase is ClassicState.DEAD:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if epoch < 0 and self.phase is ClassicState.EMPTY:
-            return Effects([], [], [])  # without three calls for the lists
+            return Effects()
         if epoch < 0 and not member_id and instance_id is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         member = self.validate_member(member_id, instance_id)

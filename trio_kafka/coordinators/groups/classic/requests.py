@@ -108,8 +108,7 @@ def leave(
 
 
 def _act(groups: Groups, group: ClassicGroup, now_ms: int) -> Act:
-    settings = groups.own_settings.get(group.group_id, groups.settings)
-    return Act(group, settings, now_ms, Effects([], [], []))  # without calls for its lists
+    return Act(group, groups.own_settings.get(group.group_id, groups.settings), now_ms)
 
 
 def _door(groups: Groups, group_id: str) -> ClassicDoor | None:

@@ -64,7 +64,7 @@ def heartbeat(
                 )
                 key = SESSION, asked.group_id, asked.member_id
                 return answer, key, settings.consumer_session_timeout_ms
-            act = Act(group.door.kind, group, settings, now_ms, Effects([], [], []))
+            act = Act(group.door.kind, group, settings, now_ms)
             if is_assigned or not may_assign(act):
                 return _step(act, asked, member, ticket)
     kind = ConsumerGroups.of(groups)
