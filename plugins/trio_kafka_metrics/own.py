@@ -62,7 +62,7 @@ def read_own(parts: Parts, readings: Readings) -> Steps[None]:
     """All of it."""
     for plane in parts.planes:
         _read_loop(plane.turn, plane.name, readings)
-        for key, sums in tuple(plane.times.known.items()):
+        for key, sums in plane.times.settled():
             at = (plane.name, plane.times.name_of(key))
             for hop in HOPS:
                 labels = HOPS_TAKEN.with_values(*at, hop)

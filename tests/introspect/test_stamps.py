@@ -1,9 +1,11 @@
 """Times of hops: each from its neighbours, and together the whole."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka.introspect.stamps import HOPS, Stamps, Sums, Times
+from trio_kafka.introspect.stamps import HOPS, LIVES, TOGETHER, Stamps, Sums, Times
 from trio_kafka.introspect.tree import Node
 
 
@@ -12,6 +14,7 @@ def test_the_hops_of_a_request_are_its_whole_time(steps: list[int]) -> None:
     at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
     sums = Sums()
     sums.add(Stamps(at[0], at[1], handled=at[2], answered=at[3], sending=at[4]), at[5])
+    sums.settle()
 
     hops = [sums.queue, sums.local, sums.remote, sums.response_queue, sums.send]
     assert hops == steps[1:]
@@ -25,6 +28,35 @@ def test_the_hops_of_a_request_are_its_whole_time(steps: list[int]) -> None:
         sums.total_max,
     ]
     assert maxima == [*steps[1:], sum(steps[1:])]
+
+
+@given(st.lists(st.lists(st.integers(0, 50), min_size=6, max_size=6), max_size=2 * TOGETHER + 1))
+def test_requests_that_are_counted_together_give_what_each_alone_gives(all_of: list[Any]) -> None:
+    alone, together = Sums(), Sums()
+    for steps in all_of:
+        at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
+        for sums in (alone, together):
+            throttled = float(steps[0])
+            stamps = Stamps(*at[:2], handled=at[2], answered=at[3], sending=at[4])
+            stamps.throttled_s = throttled
+            sums.add(stamps, at[5])
+        alone.settle()
+
+    assert alone.figures() == together.figures()
+    assert together.count == len(all_of)
+    for sums in (alone, together):
+        assert len(sums.lives.latest) == min(len(all_of), LIVES)
+    ended = [[one.sent for one in sums.lives.slowest()] for sums in (alone, together)]
+    assert ended[0] == ended[1]
+
+
+def test_a_request_is_not_kept_back_for_long() -> None:
+    sums = Sums()
+    for _ in range(TOGETHER):
+        assert sums.count == 0
+        sums.add(Stamps(0.0, 0.0), 1.0)
+
+    assert sums.count == TOGETHER
 
 
 def test_sums_add_up_and_maxima_stay() -> None:
@@ -49,6 +81,7 @@ def test_each_api_has_a_node_by_its_name() -> None:
     times.of(18).add(stamps, 1.0)
     times.of(7).add(stamps, 1.0)
 
+    assert {key: sums.count for key, sums in times.settled()} == {18: 2, 7: 1}
     assert [child.name for child in node.children] == ["ApiVersions", "api-7"]
     assert times.of(18).count == 2
 

@@ -15,6 +15,7 @@ from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import request_frame
+from trio_kafka.wire.frame import SHORT
 
 Outcome = Callable[[bool], Any]
 
@@ -402,7 +403,7 @@ async def test_whoever_is_parked_keeps_no_buffer_however_late_it_forwards(
         assert harness._group is not None
         buffers = harness._group.buffers
         for _ in range(2):  # in a new task, and by hand
-            client = harness.client()
+            client = harness.client("long" * SHORT)  # so that the frame is
             client.send(WaitRequest(5000))
             assert buffers.fresh - len(buffers.kept_small) == 1
             await trio.sleep(2)

@@ -174,7 +174,7 @@ async def test_what_is_kept_of_a_request_is_without_what_it_asked(
             await client.ask(EchoRequest("x", 1), 0)
         await log.drain()
 
-        (stamps,) = plane.plane.times.known[10100].lives.latest
+        (stamps,) = plane.plane.times.of(10100).lives.latest
     assert sink.lines[0]["request"] is not None
     assert not hasattr(stamps, "body")
 

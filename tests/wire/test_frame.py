@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka.wire.frame import LARGE, SMALL, Buffers, Framer, FrameSizeError
+from trio_kafka.wire.frame import LARGE, LEAST, SHORT, SMALL, Buffers, Framer, FrameSizeError
 
 MOST = 4 << 20
 
@@ -23,18 +23,20 @@ def feed(framer: Framer, data: bytes, portion: int = 1 << 30) -> list[bytes]:
     """Receive `data` as a processor does: one frame in hand at a time."""
     got = []
     position = 0
+    frame = framer.next()
     while True:
-        while (frame := framer.next()) is not None:
+        while frame is not None:
             got.append(bytes(frame))
             framer.done()
+            frame = framer.next()
         if position == len(data):
             framer.rest()
             return got
         room = framer.room()
         n = min(len(room), portion, len(data) - position)
         room[:n] = data[position : position + n]
-        framer.received(n)
         position += n
+        frame = framer.received(n)
 
 
 @given(
@@ -127,23 +129,54 @@ def test_the_next_frame_is_received_into_a_buffer_of_the_last_ones_size() -> Non
 def test_a_frame_stays_until_it_is_done_and_its_buffer_with_it() -> None:
     pool = buffers()
     framer = Framer(pool, MOST)
-    data = framed(b"first bytes") + framed(b"later bytes")
+    first_bytes, later_bytes = b"1" * (SHORT + 1), b"2" * (SHORT + 1)
+    data = framed(first_bytes) + framed(later_bytes)
     framer.room()[: len(data)] = data
     first = framer.received(len(data))
 
-    assert first is not None
-    assert framer.next() == first
+    assert isinstance(first, memoryview)
     framer.rest()
-    assert bytes(first) == b"first bytes"
+    assert first == first_bytes
     assert framer.pending
     framer.done()
+    framer.done()
     second = framer.next()
-    assert second is not None
-    assert bytes(second) == b"later bytes"
-    framer.drop()
+    assert second == later_bytes
+    framer.rest()
+    assert framer.held == SMALL
+    framer.done()
     assert framer.held == 0
     framer.drop()
     assert pool.kept == SMALL
+
+
+@pytest.mark.parametrize("size", [LEAST, SHORT])
+def test_a_short_frame_needs_its_buffer_no_more(size: int) -> None:
+    pool = buffers()
+    framer = Framer(pool, MOST)
+    data = framed(b"1" * size) + framed(b"2" * size)
+    room = framer.room()
+    room[: len(data)] = data
+    first = framer.received(len(data))
+    assert framer.held == SMALL  # for the frame behind it
+    second = framer.next()
+    assert (framer.held, framer.pending, pool.kept) == (0, False, SMALL)
+
+    room[: len(data)] = bytes(len(data))
+    assert (first, second) == (b"1" * size, b"2" * size)
+    framer.done()
+    framer.rest()
+    assert pool.kept == SMALL
+
+
+def test_a_short_frame_behind_a_large_one_takes_a_small_buffer_for_what_comes_next() -> None:
+    framer = Framer(buffers(), MOST)
+    feed(framer, framed(bytes(500_000)))
+    room = framer.room()
+    room[: 4 + LEAST] = framed(bytes(LEAST))
+    assert framer.received(4 + LEAST) == bytes(LEAST)
+
+    assert len(framer.room()) == SMALL
 
 
 def test_only_so_many_buffers_are_kept() -> None:
@@ -153,4 +186,4 @@ def test_only_so_many_buffers_are_kept() -> None:
         pool.give(view)
 
     assert pool.kept == 2 * SMALL + LARGE
-    assert pool.take(5) is views[1]
+    assert pool.take(5) is views[3]

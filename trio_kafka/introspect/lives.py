@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trio_kafka.introspect.stamps import Stamps
 
 KEPT_S: Final = 3600.0
-OFTEN: Final = 1023  # requests between two looks for slow ones that are too old, less one; a mask
+OFTEN: Final = 1024  # requests between two looks for slow ones that are too old
 
 
 class Lives:

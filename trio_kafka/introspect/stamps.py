@@ -19,6 +19,7 @@ HOPS: Final = ("queue", "local", "remote", "throttle", "response_queue", "send",
 
 
 LIVES: Final = 16  # requests of each API that are kept, where nothing else is said
+TOGETHER: Final = 32  # requests of an API that are counted at a time, at most
 
 
 @define(eq=False)
@@ -76,7 +77,11 @@ class Stamps:
 
 @define(eq=False)
 class Sums:
-    """Count, sums and maxima of the hops of one API, in seconds; and some lives of its requests."""
+    """Count, sums and maxima of the hops of one API, in seconds; and some lives of its requests.
+
+    Whoever reads them calls `settle` before: requests are counted some at a time, as one costs a
+    third of what it costs alone.
+    """
 
     lives: Lives = field(factory=lambda: Lives(LIVES))
     count: int = 0
@@ -94,51 +99,73 @@ class Sums:
     send_max: float = 0.0
     total: float = 0.0
     total_max: float = 0.0
+    _over: list[Stamps] = field(factory=list, init=False)  # not counted yet
 
     def add(self, stamps: Stamps, sent: float) -> None:
-        """Count one request whose answer is gone, and keep it for a while; hops that took no time
-        cost a comparison.
-        """
+        """One request whose answer is gone."""
         stamps.sent = sent
-        self.count += 1
-        received, begun, handled = stamps.received, stamps.begun, stamps.handled
-        answered, sending = stamps.answered, stamps.sending
-        if begun != received:
+        over = self._over
+        over.append(stamps)
+        if len(over) >= TOGETHER:
+            self.settle()
+
+    def settle(self) -> None:
+        """Count the requests that are over, and keep them for a while."""
+        over = self._over
+        if not over:
+            return
+        lives, count = self.lives, self.count
+        local = send = total = queue = response_queue = 0.0
+        local_max, send_max, total_max = self.local_max, self.send_max, self.total_max
+        queue_max, response_queue_max = self.queue_max, self.response_queue_max
+        for stamps in over:  # compared, as max() costs three times as much
+            received, begun, handled = stamps.received, stamps.begun, stamps.handled
+            answered, sending, sent = stamps.answered, stamps.sending, stamps.sent
             hop = begun - received
-            self.queue += hop
-            self.queue_max = max(self.queue_max, hop)
-        hop = handled - begun
-        self.local += hop
-        if hop > self.local_max:  # noqa: PLR1730 - max() costs three times as much
-            self.local_max = hop
-        if answered != handled:
-            hop = answered - handled
-            self.remote += hop
-            self.remote_max = max(self.remote_max, hop)
-        if sending != answered:
+            queue += hop
+            if hop > queue_max:  # noqa: PLR1730
+                queue_max = hop
+            hop = handled - begun
+            local += hop
+            if hop > local_max:  # noqa: PLR1730
+                local_max = hop
+            if answered != handled:
+                hop = answered - handled
+                self.remote += hop
+                self.remote_max = max(self.remote_max, hop)
             hop = sending - answered
-            self.response_queue += hop
-            self.response_queue_max = max(self.response_queue_max, hop)
-        hop = sent - sending
-        self.send += hop
-        if hop > self.send_max:  # noqa: PLR1730 - max() costs three times as much
-            self.send_max = hop
-        hop = sent - received
-        self.total += hop
-        if hop > self.total_max:  # noqa: PLR1730 - max() costs three times as much
-            self.total_max = hop
-        lives = self.lives
-        lives.latest.append(stamps)
-        if hop > lives.slow_above:
-            lives.note_slow(stamps, hop)
-        if not self.count & OFTEN:
-            lives.forget(sent)
-        if hop := stamps.throttled_s:
-            self.throttle += hop
-            self.throttle_max = max(self.throttle_max, hop)
+            response_queue += hop
+            if hop > response_queue_max:  # noqa: PLR1730
+                response_queue_max = hop
+            hop = sent - sending
+            send += hop
+            if hop > send_max:  # noqa: PLR1730
+                send_max = hop
+            hop = sent - received
+            total += hop
+            if hop > total_max:  # noqa: PLR1730
+                total_max = hop
+            if hop > lives.slow_above:
+                lives.note_slow(stamps, hop)
+            if hop := stamps.throttled_s:
+                self.throttle += hop
+                self.throttle_max = max(self.throttle_max, hop)
+        self.queue += queue
+        self.local += local
+        self.response_queue += response_queue
+        self.send += send
+        self.total += total
+        self.queue_max, self.response_queue_max = queue_max, response_queue_max
+        self.local_max, self.send_max, self.total_max = local_max, send_max, total_max
+        self.count = count + len(over)
+        lives.latest.extend(over)
+        if self.count // OFTEN > count // OFTEN:
+            lives.forget(over[-1].sent)
+        over.clear()
 
     def figures(self) -> Figures:
         """Sums and maxima in milliseconds, and the count."""
+        self.settle()
         figures: dict[str, int | float] = {"count": self.count}
         for hop in HOPS:
             figures[f"{hop}_ms"] = getattr(self, hop) * 1e3
@@ -160,15 +187,16 @@ class Times:
     elapsed: Callable[[], float] = field(kw_only=True)
     log: Callable[[Stamps], None] | None = field(default=None, init=False)  # see `follow`
     _followers: tuple[Callable[[Stamps], None], ...] = field(default=(), init=False)
-    known: dict[int, Sums] = field(factory=dict, init=False)  # by key of the API
+    known: dict[int, Sums] = field(factory=dict, init=False)  # by key of the API; not settled
     _named: dict[int, str] = field(factory=dict, init=False)
 
     def of(self, key: int) -> Sums:
-        """The sums of one API key; call it for known keys only, each is kept for good."""
+        """The sums of one API key, settled; call it for known keys only, each is kept for good."""
         sums = self.known.get(key)
         if sums is None:
             sums = self.known[key] = Sums(Lives(self._lives))
             self._node.add(self.name_of(key), "part", sums.figures)
+        sums.settle()
         return sums
 
     def follow(self, call: Callable[[Stamps], None]) -> None:
@@ -198,13 +226,19 @@ class Times:
         self._named[key] = name
         return name
 
+    def settled(self) -> Iterator[tuple[int, Sums]]:
+        """The sums of each API by its key, with every request that is over."""
+        for key, sums in tuple(self.known.items()):
+            sums.settle()
+            yield key, sums
+
     def latest(self) -> Iterator[Stamps]:
         """Of each API the latest requests, the newest first."""
-        for sums in tuple(self.known.values()):
+        for _, sums in self.settled():
             yield from reversed(tuple(sums.lives.latest))
 
     def slowest(self) -> Iterator[Stamps]:
         """Of each API the slowest requests of the last hour."""
-        for sums in tuple(self.known.values()):
+        for _, sums in self.settled():
             sums.lives.forget(self.elapsed())
             yield from sums.lives.slowest()

@@ -10,7 +10,7 @@ from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.security.principal import NOBODY
-from trio_kafka.wire.frame import Framer
+from trio_kafka.wire.frame import Frame, Framer
 from trio_kafka.wire.server import Segments, raw_client_id
 from trio_kafka.world.protocols import Socket
 
@@ -94,7 +94,7 @@ class Connection:
     def software(self, told: tuple[str, str]) -> None:
         self.origin.software = told
 
-    def client_id(self, frame: memoryview, length: int) -> str:
+    def client_id(self, frame: Frame, length: int) -> str:
         """The client id of a request: nearly always that of the request before.
 
         Raises ProtocolError if it is longer than the frame, UnicodeDecodeError if it is no text.

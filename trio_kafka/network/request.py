@@ -6,6 +6,7 @@ from attrs import define, field
 
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.model import key_of, version_of
+from trio_kafka.wire.frame import Frame
 from trio_kafka.wire.server import Segments
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ IN_STEPS: Final = "turns of the loop"
 class Request:
     """One frame whose head is read.
 
-    frame: a view, valid until the request is answered or gives it back; None afterwards.
+    frame: valid until the request is answered or gives it back; None afterwards.
     code: key and version as one number (`wire.server.code_of`).
     """
 
-    frame: memoryview | None
+    frame: Frame | None
     code: int
     correlation: int
     client_length: int  # of the client id in the frame; -1: null

@@ -54,10 +54,11 @@ class Sending:
             release(segments)
             return
         connection.framer.done()
-        if len(segments) != 1 or type(segments[0]) is not bytes or len(segments[0]) > SMALL:
+        if request.stamps.response_bytes > SMALL:
             connection.muted |= items.SENDING
-        if connection.answers:
-            connection.answers.append((request, segments))
+        answers = connection.answers
+        if answers:
+            answers.append((request, segments))
         else:
             connection.answers = [(request, segments)]
             self.waiting.append(connection)

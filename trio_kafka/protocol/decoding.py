@@ -18,7 +18,7 @@ from trio_kafka.protocol.primitives import NO_TAGS, UNPACKERS, Malformed
 from trio_kafka.protocol.schema import default_of, fields_of
 from trio_kafka.protocol.source import Neighbour, Source
 
-Sink = str  # a line with {} where the value goes, e.g. "v3 = {}" or "append4({})"
+Sink = str  # a line with {} where the value goes, e.g. "v3 = {}" or "v4.append({})"
 _SIZES: Final = dict(FIXED.values()) | {"B": 1}
 EMPTY_ELEMENTS: Final = (
     16  # items of no size in one array: no Kafka message has any, a stranger's may
@@ -188,19 +188,22 @@ class DecodeWriter:
             self.source.add(f"{target} = [*{unpackers}[{count}](buf, pos)]")
             self.source.add(f"pos += {size} * {count}")
         else:
-            append = self.source.variable("append")
+            # Cheaper than a range for the one or two items that most arrays have, and as cheap for
+            # many; and `append` is cheapest where it is looked up.
             self.source.add(f"{target} = []")
-            self.source.add(f"{append} = {target}.append")
-            with self.source.block(f"for _ in range({count}):"):
+            with self.source.block("while True:"):
                 if of.kind == "struct":
-                    self._struct(of.part, f"{append}({{}})")
+                    self._struct(of.part, f"{target}.append({{}})")
                 else:
                     item = self.source.variable("v")
                     self._value(of, item)
                     self._flush()
-                    self.source.add(f"{append}({item})")
+                    self.source.add(f"{target}.append({item})")
                 if self.stepwise:
                     self.source.add("yield")
+                self.source.add(f"{count} -= 1")
+                with self.source.block(f"if not {count}:"):
+                    self.source.add("break")
 
     def _struct_field(self, field: Field, target: str) -> None:
         if not self.source.null(field):

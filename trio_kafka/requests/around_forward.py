@@ -27,6 +27,7 @@ from trio_kafka.requests.parking import Place, Places
 from trio_kafka.requests.replies import Encoded
 from trio_kafka.requests.slices import LARGE, Lazily
 from trio_kafka.steps import whole
+from trio_kafka.wire.frame import Frame
 from trio_kafka.world.lending import pass_on
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Forwarding(Place):
 
     holds = False
     error: Exception | None = None  # what becomes of the request instead of an answer
-    frame: memoryview | None = None  # of the request, kept for the handler
+    frame: Frame | None = None  # of the request, kept for the handler
     is_inside = False  # of one with a deadline: in `forward`
     left_s: float | None = None  # of its deadline, if it has waited
     result: Any = None  # of `delayed`, for a task that is woken

@@ -24,7 +24,7 @@ from trio_kafka.requests.in_process import HERE, Group, InProcess, RefusedError
 from trio_kafka.requests.slices import coarse
 from trio_kafka.security.principal import Principal
 from trio_kafka.wire.client import ClientSide
-from trio_kafka.wire.frame import Framer
+from trio_kafka.wire.frame import Frame, Framer
 from trio_kafka.wire.server import HEAD, Segments
 from trio_kafka.world.protocols import RangeCutError, Socket
 
@@ -162,7 +162,7 @@ class Caller:
         )
         self.connection.principal = principal
 
-    def arrive(self, frame: memoryview) -> Request:
+    def arrive(self, frame: Frame) -> Request:
         """The request of a frame."""
         now, connection = self._elapsed(), self.connection
         code, correlation, length = HEAD(frame, 0)

@@ -16,6 +16,7 @@ from trio_kafka.requests.api import Api
 from trio_kafka.requests.error_answers import generic_error_answer
 from trio_kafka.requests.slices import coarse, encode_in_steps
 from trio_kafka.steps import Steps
+from trio_kafka.wire.frame import Frame
 from trio_kafka.wire.server import JOINED, Segments, answer, body_position, small_answer
 
 
@@ -48,13 +49,13 @@ class Route:
     version: int
     handler: Callable[..., Any]
     waits: bool
-    decode: Callable[[memoryview, int], tuple[Any, int]]
+    decode: Callable[[Frame, int], tuple[Any, int]]
     encode: Callable[[Any, Callable[[Any], object]], None]
     is_large: Callable[[Any], bool]
     flexible_request: bool
     flexible_response: bool
 
-    def read(self, frame: memoryview, client_length: int) -> Any:
+    def read(self, frame: Frame, client_length: int) -> Any:
         """The request. Bytes behind it are tolerated: librdkafka sends some. Raises
         ProtocolError.
         """
@@ -77,7 +78,7 @@ class Route:
         self.encode(response, parts.append)
         return answer(correlation, parts, flexible=self.flexible_response)
 
-    def read_in_steps(self, frame: memoryview, client_length: int) -> Steps[Any]:
+    def read_in_steps(self, frame: Frame, client_length: int) -> Steps[Any]:
         """As `read`, of a large frame."""
         position = body_position(frame, client_length, flexible=self.flexible_request)
         decode = decoder_in_steps(self.api.request, self.version)

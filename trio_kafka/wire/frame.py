@@ -2,13 +2,15 @@
 
 A connection owns a buffer only while it holds bytes. A frame is a view into the buffer, valid until
 `done()`: one request of a connection is in hand at a time, so nothing is received behind it and
-nothing is copied. Views of a frame must not outlive `done()`: the pool gives the bytes to others. A
-buffer larger than those kept comes from the allocator,
-whose pages cost when they are written: a frame that is only promised costs what was sent of it.
+nothing is copied. Views of a frame must not outlive `done()`: the pool gives the bytes to others.
+Only a short frame is copied: that costs less than to keep the buffer for it, and bytes of its own
+are read faster than a view. A buffer larger than those kept comes from the allocator, whose pages
+cost when they are written: a frame that is only promised costs what was sent of it.
 Source: Kafka's wire format: int32 size, then as many bytes.
 """
 
 import struct
+from collections import deque
 from collections.abc import Callable
 from typing import Final
 
@@ -19,6 +21,8 @@ from trio_kafka.errors import ProtocolError
 SMALL: Final = 64 << 10
 LARGE: Final = 1 << 20
 LEAST: Final = 10  # key, version, correlation id and the length of the client id
+SHORT: Final = 1 << 10  # bytes of a frame that is copied out of its buffer
+Frame = memoryview | bytearray
 _SIZE: Final = struct.Struct(">i").unpack_from
 
 
@@ -34,8 +38,12 @@ class Buffers:
     small: int = 256  # how many are kept at most
     large: int = 16
     fresh: int = 0  # allocations so far
-    kept_small: list[memoryview] = field(factory=list, init=False)
+    kept_small: deque[memoryview] = field(init=False)
     _kept_large: list[memoryview] = field(factory=list, init=False)
+
+    @kept_small.default
+    def _none_yet(self) -> deque[memoryview]:
+        return deque(maxlen=self.small)
 
     def take(self, size: int) -> memoryview:
         """A view of at least `size` bytes, with anything in it."""
@@ -53,7 +61,7 @@ class Buffers:
     def give(self, view: memoryview) -> None:
         """Give back what `take` gave."""
         size = len(view)
-        if size == SMALL and len(self.kept_small) < self.small:
+        if size == SMALL:
             self.kept_small.append(view)
         elif size == LARGE and len(self._kept_large) < self.large:
             self._kept_large.append(view)
@@ -106,14 +114,15 @@ class Framer:
             view, start, end = target, 0, end - start
         return view[end : start + need] if need > SMALL else view[end:]
 
-    def next(self) -> memoryview | None:
-        """The next frame without its size, or None: it is not whole. It stays until `done`.
+    def next(self) -> Frame | None:
+        """The next frame without its size, or None: it is not whole. Each is given once; it stays
+        until `done`, which comes before one asks for another.
 
         Raises FrameSizeError for a size below that of the smallest head or above the largest frame.
         """
         return self.received(0)
 
-    def received(self, n: int) -> memoryview | None:
+    def received(self, n: int) -> Frame | None:
         """`n` bytes were put into `room()`: as `next`."""
         view = self.buffer
         start = self._start + 4
@@ -126,8 +135,16 @@ class Framer:
             raise FrameSizeError(f"frame of {size} bytes: want {LEAST} to {self._largest}")
         if have < size:
             return None
-        self._frame = size + 4
-        return view[start : start + size]
+        if size > SHORT:
+            self._frame = size + 4
+            return view[start : start + size]
+        self._guess = SMALL
+        if have > size:
+            self._start = start + size
+            return bytearray(view[start : start + size])
+        frame = bytearray(view[start:end])
+        self._give()
+        return frame
 
     def done(self) -> None:
         """The frame in hand is not needed any more. Idempotent."""
@@ -135,21 +152,23 @@ class Framer:
         if frame:
             self._guess = SMALL if frame <= SMALL else min(frame, LARGE)
             self._frame = 0
-        start = self._start = self._start + frame
-        view = self.buffer
-        if start != self._end or view is None:
-            return
-        self.buffer = None
-        self._start = self._end = 0
-        if len(view) == SMALL and len(self._small) < self._buffers.small:
-            self._small.append(view)
-        else:
-            self._buffers.give(view)
+            self._start += frame
+            self.rest()
 
     def rest(self) -> None:
         """Give the buffer back if it is empty."""
-        if not self._frame:
-            self.done()
+        if self._start == self._end and not self._frame:
+            self._give()
+
+    def _give(self) -> None:
+        view, self.buffer = self.buffer, None
+        self._start = self._end = 0
+        if view is None:
+            return
+        if len(view) == SMALL:
+            self._small.append(view)
+        else:
+            self._buffers.give(view)
 
     def drop(self) -> None:
         """Forget all bytes, the frame in hand too. Idempotent."""

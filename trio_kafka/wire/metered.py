@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from trio_kafka.wire.frame import LEAST, SMALL, Buffers, Framer, FrameSizeError
+from trio_kafka.wire.frame import LEAST, SMALL, Buffers, Frame, Framer, FrameSizeError
 from trio_kafka.wire.memory import MemoryPool
 
 _SIZE: Final = struct.Struct(">i").unpack_from
@@ -56,7 +56,7 @@ class MeteredFramer(Framer):
             body = self.buffer = self._take()
         return body[self._end : self._size]
 
-    def received(self, n: int) -> memoryview | None:
+    def received(self, n: int) -> Frame | None:
         if self._got == _HEAD:
             self._end += n
         elif n:

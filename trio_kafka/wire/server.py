@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from trio_kafka.errors import ProtocolError
+from trio_kafka.wire.frame import Frame
 
 # Key and version as one number: it is what routes are looked up by.
 HEAD: Final = struct.Struct(">Iih").unpack_from
@@ -21,7 +22,7 @@ _VIEWS: Final = (memoryview, bytearray)  # made once: `a | b` is made anew each 
 Segments = Sequence[Any]  # bytes-like, or anything with len() that the socket knows how to send
 
 
-def raw_client_id(frame: memoryview, length: int) -> bytes | None:
+def raw_client_id(frame: Frame, length: int) -> bytes | None:
     """The client id as sent; None where it is null. Raises ProtocolError if the frame is
     shorter.
     """
@@ -32,7 +33,7 @@ def raw_client_id(frame: memoryview, length: int) -> bytes | None:
     return bytes(frame[10 : 10 + length])
 
 
-def body_position(frame: memoryview, length: int, *, flexible: bool) -> int:
+def body_position(frame: Frame, length: int, *, flexible: bool) -> int:
     """Where the body begins, behind a client id of `length` bytes (-1: null) and maybe tagged
     fields.
 
@@ -53,7 +54,7 @@ def body_position(frame: memoryview, length: int, *, flexible: bool) -> int:
     return position
 
 
-def _unsigned(frame: memoryview, position: int) -> tuple[int, int]:
+def _unsigned(frame: Frame, position: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 35, 7):
         if position >= len(frame):
