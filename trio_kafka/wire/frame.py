@@ -75,16 +75,27 @@ class Buffers:
 class Framer:
     """One connection's bytes on their way in; `largest` is the largest frame that is read.
 
-    buffer: what the bytes are in, None where there are none. Small buffers change hands here and
-    not in `Buffers`: a small request takes one and gives it back.
+    buffer: what the bytes are in, None where there are none. Bytes are received into the small
+    buffer that is used next: it is taken when some of them stay in it.
     """
 
-    __slots__ = ("_buffers", "_end", "_frame", "_guess", "_largest", "_small", "_start", "buffer")
+    __slots__ = (
+        "_buffers",
+        "_end",
+        "_frame",
+        "_guess",
+        "_largest",
+        "_short",
+        "_small",
+        "_start",
+        "buffer",
+    )
 
     def __init__(self, buffers: Buffers, largest: int) -> None:
         self._buffers = buffers
         self._small = buffers.kept_small
         self._largest = largest
+        self._short = min(SHORT, largest)
         self.buffer: memoryview | None = None
         self._start = self._end = self._frame = 0
         # A peer that sent a large frame will probably send another of that size.
@@ -94,16 +105,17 @@ class Framer:
         """Where to receive the next bytes; never empty. A large frame is received up to its end and
         no further.
 
-        Call `next` before: it refuses a size that is never read.
+        Call `next` before, which refuses a size that is never read; and `received` with what came
+        before anybody else asks for room.
         """
-        view, start, end = self.buffer, self._start, self._end
+        view = self.buffer
         if view is None:
             guess = self._guess
             if guess == SMALL and self._small:  # nearly always
-                view = self.buffer = self._small.pop()
-                return view
+                return self._small[-1]
             view = self.buffer = self._buffers.take(guess)
             return view if guess == SMALL else view[:guess]
+        start, end = self._start, self._end
         need = 4 + _SIZE(view, start)[0] if end - start >= 4 else 4
         if start + need > len(view):
             target = view if need <= len(view) else self._buffers.take(need)
@@ -125,10 +137,18 @@ class Framer:
     def received(self, n: int) -> Frame | None:
         """`n` bytes were put into `room()`: as `next`."""
         view = self.buffer
+        if view is None:
+            if not n:
+                return None
+            view = self._small[-1]
+            (size,) = _SIZE(view, 0)
+            if size + 4 == n and LEAST <= size <= self._short:  # nearly always
+                return bytearray(view[4:n])
+            self.buffer = self._small.pop()
         start = self._start + 4
         end = self._end = self._end + n
         have = end - start
-        if view is None or have < 0:
+        if have < 0:
             return None
         (size,) = _SIZE(view, start - 4)
         if not LEAST <= size <= self._largest:
@@ -139,11 +159,9 @@ class Framer:
             self._frame = size + 4
             return view[start : start + size]
         self._guess = SMALL
-        if have > size:
-            self._start = start + size
-            return bytearray(view[start : start + size])
-        frame = bytearray(view[start:end])
-        self._give()
+        self._start = start + size
+        frame = bytearray(view[start : start + size])
+        self.rest()
         return frame
 
     def done(self) -> None:
