@@ -22,7 +22,8 @@ THAW_S: Final = 60.0  # between two looks at everything, at least
 THAW_OBJECT_S: Final = 0.0001  # and for each object: a hundred times what the look takes
 SPARE: Final = 10_000
 SPARE_SHARE: Final = 0.25
-LOOKS: Final = (700, 10, 1)  # as in `gc.set_threshold`: the oldest at some 16,000 new objects
+# As in `gc.set_threshold`: one look at each generation in turn, the oldest at 15,000 new objects.
+LOOKS: Final = (5000, 0, 0)
 _OLDEST: Final = 2
 
 
