@@ -1,10 +1,11 @@
 """Measures brokers side by side: `make bench`, or `python -m tests.benchmarks --help`.
 
 Both brokers run; a row is measured on one and the other in turn, after runs that do not count
-(a JVM compiles what is hot). A figure is the best of its runs. CPU is that of the server process
-and its descendants. The last column says how many times worse the first broker is than the last:
-1 is equal, below 1 is better. Beside it stands what a figure is held to: `must` and `aim`, as many
-times the other broker's or in the figure's unit. The exit status is 0 whatever they say, and 1 with
+(a JVM compiles what is hot, for a minute and more: they go on while a server still takes less each
+time). A figure is the best of its runs. CPU is that of the server process and its descendants. The
+last column says how many times worse the first broker is than the last: 1 is equal, below 1 is
+better. Beside it stands what a figure is held to: `must` and `aim`, as many times the other
+broker's or in the figure's unit. The exit status is 0 whatever they say, and 1 with
 --check where a `must` was missed or could not be judged.
 """
 
@@ -12,10 +13,12 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
 from attrs import asdict
 
@@ -31,6 +34,8 @@ from tests.benchmarks.rows.registry import (
     chosen_rows,
 )
 
+WARM_UP_S: Final = 60.0  # of a row, beyond the runs that it begins with
+STILL: Final = 0.95  # of what it took at best before: less is better
 Result = Mapping[str, Figure] | str
 
 
@@ -50,7 +55,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
         help=f"{' or '.join(COMMANDS)}, started here, or one that runs; repeat it",
     )
     parser.add_argument("--repetitions", type=int, default=3, help="that count (%(default)s)")
-    parser.add_argument("--warm-ups", type=int, default=2, help="that do not (%(default)s)")
+    parser.add_argument("--warm-ups", type=int, default=2, help="at least, 0: none (%(default)s)")
     parser.add_argument("--seconds", type=float, default=2.0, help="of a run (%(default)s)")
     parser.add_argument("--limit-mb", type=int, default=200, help="of a run (%(default)s)")
     parser.add_argument("--directory", type=Path, help="for data (the system's temporary one)")
@@ -114,26 +119,55 @@ def judge(row: Row, brokers: list[str], results: Mapping[str, Result]) -> list[V
 
 
 def measure(
-    row: Measure, targets: list[Target], warm_ups: int, repetitions: int
+    row: Measure,
+    targets: list[Target],
+    warm_ups: int,
+    repetitions: int,
+    elapsed: Callable[[], float] = time.monotonic,
 ) -> dict[str, Result]:
-    """The best figures of each broker, or why there are none; the others go on."""
-    runs: dict[str, list[Figures]] = {target.broker.name: [] for target in targets}
+    """The best figures of each broker, or why there are none; the others go on.
+
+    warm_ups: at least; more while a broker still gets better, as long as there is time for them.
+    """
     reasons: dict[str, str] = {}
-    for repetition in range(-warm_ups, repetitions):
+    warm = _run(row, targets, warm_ups, reasons)
+    end = elapsed() + WARM_UP_S
+    while warm_ups and elapsed() < end and any(map(_gets_better, warm.values())):
+        for name, figures in _run(row, targets, 1, reasons).items():
+            warm[name] += figures
+    runs = _run(row, targets, repetitions, reasons)
+    return {name: reasons.get(name) or best(figures) for name, figures in runs.items()}
+
+
+def _run(
+    row: Measure, targets: list[Target], times: int, reasons: dict[str, str]
+) -> dict[str, list[Figures]]:
+    """What each broker gives, in turn; `reasons` gets why one does not, which is asked no more."""
+    runs: dict[str, list[Figures]] = {target.broker.name: [] for target in targets}
+    for _ in range(times):
         for target in targets:
             name = target.broker.name
             if name in reasons:
                 continue
             try:
-                figures = row(target)
+                runs[name].append(row(target))
             except NotApplicableError as reason:
                 reasons[name] = f"not measured: {reason}"
             except Exception as error:
                 reasons[name] = f"failed: {type(error).__name__}: {error}"
-            else:
-                if repetition >= 0:
-                    runs[name].append(figures)
-    return {name: reasons.get(name) or best(figures) for name, figures in runs.items()}
+    return runs
+
+
+def _gets_better(runs: list[Figures]) -> bool:
+    """Whether a server has taken clearly less in the last run than in all before it."""
+    if len(runs) < 2:
+        return False
+    *before, last = runs
+    return any(
+        figure.value < STILL * min(one[name].value for one in before)
+        for name, figure in last.items()
+        if name.endswith("server CPU")
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 import socket
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,31 @@ def test_brokers_take_turns_and_warm_ups_do_not_count() -> None:
 
     assert asked == ["a", "b"] * 3
     assert results == {"a": {"CPU": Figure(3, "µs")}, "b": {"CPU": Figure(4, "µs")}}
+
+
+@pytest.mark.parametrize(
+    ("takes", "seconds", "asked"),
+    [
+        ([9, 9, 5], 0, 3),  # it does not get better
+        ([9, 5, 3, 2.9, 2], 0, 5),  # it does, twice
+        ([9, 5, 3, 1], 61, 3),  # and there is no time
+    ],
+)
+def test_brokers_are_warmed_while_one_gets_better(
+    takes: list[float], seconds: float, asked: int
+) -> None:
+    costs = iter(takes)
+    now = count(step=seconds)
+
+    def run(_where: Target) -> dict[str, Figure]:
+        return {"produce, server CPU": Figure(next(costs), "µs"), "client CPU": Figure(1, "µs")}
+
+    results = measure(run, [target("a")], warm_ups=2, repetitions=1, elapsed=lambda: next(now))
+
+    assert len(takes) - len(list(costs)) == asked
+    found = results["a"]
+    assert not isinstance(found, str)
+    assert found["produce, server CPU"].value == takes[asked - 1]
 
 
 def test_a_broker_that_fails_is_not_asked_again_and_the_other_goes_on() -> None:
