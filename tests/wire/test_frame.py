@@ -89,6 +89,22 @@ def test_a_size_that_is_never_read_is_refused_as_soon_as_it_is_known(size: int) 
         framer.next()
 
 
+@pytest.mark.parametrize("size", [LEAST - 1, 101, SHORT])
+def test_a_short_frame_that_is_whole_is_held_to_the_limits_too(size: int) -> None:
+    pool = buffers()
+    pool.give(pool.take(SMALL))  # nearly always there is one
+    framer = Framer(pool, 100)
+    framer.room()[: 4 + size] = framed(bytes(size))
+    with pytest.raises(FrameSizeError, match=f"{size} bytes: want {LEAST} to 100"):
+        framer.received(4 + size)
+
+    framer = Framer(pool, 100)
+    pool.give(pool.take(SMALL))
+    framer.room()[:104] = framed(bytes(100))
+    assert framer.received(104) == bytes(100)
+    assert framer.held == 0
+
+
 def test_a_promise_takes_a_buffer_of_its_size_only_when_it_is_heard() -> None:
     taken = []
 
