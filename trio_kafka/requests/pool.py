@@ -139,18 +139,11 @@ class HandlerGroup:
             return True
         if route.waits:
             return False
-        frame = request.frame
-        if frame is None:
-            return True
-        if len(frame) > LARGE:
+        if request.frame is not None and len(request.frame) > LARGE:
             self._in_steps(request, self._serve_large(request, route))
             return True
-        try:
-            length = request.client_length
-            request.client_id = request.connection.client_id(frame, length)
-            message = route.read(frame, length)
-        except (ProtocolError, UnicodeDecodeError) as error:
-            request.refuse(items.UNDECODABLE, str(error))
+        message = self._read(request, route)
+        if message is None:
             return True
         try:
             answer = route.handler(message, Context(request, self._parts))
@@ -193,7 +186,7 @@ class HandlerGroup:
 
     async def _perform_async(self, request: Request, route: Route) -> None:
         request.waits_for = None
-        message = await self.all_of(self._read(request, route))
+        message = await self.all_of(self._read_large(request, route))
         if message is None:
             return
         with trio.CancelScope() as scope:
@@ -215,6 +208,19 @@ class HandlerGroup:
                 parking.leave()
         if scope.cancelled_caught:
             request.respond(None)  # its peer left
+
+    def _read(self, request: Request, route: Route) -> Any:
+        """The message; None if its connection had to be closed."""
+        frame = request.frame
+        if frame is None:
+            return None
+        try:
+            length = request.client_length
+            request.client_id = request.connection.client_id(frame, length)
+            return route.read(frame, length)
+        except (ProtocolError, UnicodeDecodeError) as error:
+            request.refuse(items.UNDECODABLE, str(error))
+            return None
 
     # --- in steps
 
@@ -243,7 +249,7 @@ class HandlerGroup:
 
     def _serve_large(self, request: Request, route: Route) -> Steps[None]:
         """As `perform`, from the first byte to the answer."""
-        message = yield from self._read(request, route)
+        message = yield from self._read_large(request, route)
         if message is None:
             return
         try:
@@ -253,19 +259,14 @@ class HandlerGroup:
         else:
             yield from self._finish(request, route, message, answer)
 
-    def _read(self, request: Request, route: Route) -> Steps[Any]:
-        """The message, in steps where the frame is large; None if its connection had to be
-        closed.
-        """
-        frame = request.frame
-        if frame is None:
-            return None
+    def _read_large(self, request: Request, route: Route) -> Steps[Any]:
+        """As `_read`, in steps where the frame is large."""
+        if request.frame is None or len(request.frame) <= LARGE:
+            return self._read(request, route)
         try:
             length = request.client_length
-            request.client_id = request.connection.client_id(frame, length)
-            if len(frame) <= LARGE:
-                return route.read(frame, length)
-            return (yield from route.read_in_steps(frame, length))
+            request.client_id = request.connection.client_id(request.frame, length)
+            return (yield from route.read_in_steps(request.frame, length))
         except (ProtocolError, UnicodeDecodeError) as error:
             request.refuse(items.UNDECODABLE, str(error))
             return None

@@ -79,23 +79,12 @@ class Framer:
     buffer that is used next: it is taken when some of them stay in it.
     """
 
-    __slots__ = (
-        "_buffers",
-        "_end",
-        "_frame",
-        "_guess",
-        "_largest",
-        "_short",
-        "_small",
-        "_start",
-        "buffer",
-    )
+    __slots__ = ("_buffers", "_end", "_frame", "_guess", "_largest", "_small", "_start", "buffer")
 
     def __init__(self, buffers: Buffers, largest: int) -> None:
         self._buffers = buffers
         self._small = buffers.kept_small
         self._largest = largest
-        self._short = min(SHORT, largest)
         self.buffer: memoryview | None = None
         self._start = self._end = self._frame = 0
         # A peer that sent a large frame will probably send another of that size.
@@ -142,7 +131,8 @@ class Framer:
                 return None
             view = self._small[-1]
             (size,) = _SIZE(view, 0)
-            if size + 4 == n and LEAST <= size <= self._short:  # nearly always
+            if size + 4 == n and LEAST <= size <= SHORT and size <= self._largest:
+                # Nearly always: one frame, and no byte more.
                 return bytearray(view[4:n])
             self.buffer = self._small.pop()
         start = self._start + 4
@@ -181,11 +171,7 @@ class Framer:
     def _give(self) -> None:
         view, self.buffer = self.buffer, None
         self._start = self._end = 0
-        if view is None:
-            return
-        if len(view) == SMALL:
-            self._small.append(view)
-        else:
+        if view is not None:
             self._buffers.give(view)
 
     def drop(self) -> None:
