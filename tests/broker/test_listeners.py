@@ -20,6 +20,7 @@ def test_listeners_are_those_of_the_settings_in_their_order() -> None:
                 "socket.listen.backlog.size": "9",
                 "socket.send.buffer.bytes": "-1",
                 "socket.receive.buffer.bytes": "4096",
+                "trio.socket.buffer.max.bytes": "8192",
                 "connections.max.idle.ms": "1500",
                 "num.network.threads": "5",
                 "listener.name.two.num.network.threads": "2",
@@ -32,7 +33,7 @@ def test_listeners_are_those_of_the_settings_in_their_order() -> None:
     assert one.security_protocol == "PLAINTEXT"
     assert (one.processors, two.processors) == (5, 2)
     assert (one.largest_frame, one.idle_s, one.backlog) == (1000, 1.5, 9)
-    assert (one.send_buffer, one.receive_buffer) == (None, 4096)
+    assert (one.send_buffer, one.receive_buffer, one.largest_buffer) == (None, 4096, 8192)
 
 
 def test_idle_connections_may_stay_for_ever() -> None:

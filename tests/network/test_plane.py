@@ -123,7 +123,7 @@ async def test_a_file_goes_out_by_real_sockets_also_when_it_is_deleted_meanwhile
         lease = file.lease(request.position + request.size)
         return ReadResponse(FileRange(lease, request.position, request.size))  # type: ignore[arg-type]
 
-    settings = ListenerSettings(processors=1, send_buffer=32768)
+    settings = ListenerSettings(processors=1, send_buffer=32768, largest_buffer=0)
     async with asked_plane(world, [read], listener=settings) as (plane, client):
         await client.send(request_frame(ReadRequest(256, len(data) - 256), 0))
         await until(lambda: any(one.out is not None for one in plane.connections))

@@ -1,7 +1,7 @@
 """What becomes of bytes, answers and peers at a processor; on the simulated world."""
 
 import struct
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import trio
@@ -37,6 +37,9 @@ from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import Universe
 from trio_kafka.world.simulated.socket import MemorySocket
 from trio_kafka.world.world import World
+
+# An answer of a file is more than the socket takes at once.
+TIGHT: Final = ListenerSettings(processors=1, largest_buffer=0)
 
 
 async def test_pipelined_requests_are_answered_in_order(autojump_clock: MockClock) -> None:
@@ -205,7 +208,7 @@ async def test_a_slow_reader_of_a_deleted_file_gets_the_old_bytes(
 ) -> None:
     world = simulated_world()
     files = Files(world, 1 << 20)
-    async with asked_plane(world, [files.handler()]) as (_, client):
+    async with asked_plane(world, [files.handler()], listener=TIGHT) as (_, client):
         await client.send(request_frame(ReadRequest(0, 1_000_000), 0))
         await trio.sleep(1)
         directory = world.directory("/data")
@@ -222,7 +225,7 @@ async def test_a_truncation_under_an_answer_resets_the_connection(
 ) -> None:
     world = simulated_world()
     files = Files(world, 1 << 20)
-    async with asked_plane(world, [files.handler()]) as (plane, client):
+    async with asked_plane(world, [files.handler()], listener=TIGHT) as (plane, client):
         await client.send(request_frame(ReadRequest(0, 1_000_000), 0))
         await trio.sleep(1)
         files.file.truncate(500_000)
@@ -250,7 +253,7 @@ async def test_leases_end_however_the_answer_ends(autojump_clock: MockClock, how
     def read(request: ReadRequest, context: Context) -> ReadResponse:
         return ReadResponse(Told(file.lease(1 << 20), 0, 1 << 20))  # type: ignore[arg-type]
 
-    async with running_plane(world, [read]) as plane:
+    async with running_plane(world, [read], listener=TIGHT) as plane:
         client = await connect(world.network, plane.endpoint)
         await client.send(request_frame(ReadRequest(0, 1), 0))
         await trio.sleep(1)

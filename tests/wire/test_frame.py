@@ -203,3 +203,15 @@ def test_only_so_many_buffers_are_kept() -> None:
 
     assert pool.kept == 2 * SMALL + LARGE
     assert pool.take(5) is views[3]
+
+
+def test_what_is_missing_of_a_frame_is_known_with_its_size() -> None:
+    framer = Framer(buffers(), 1 << 20)
+    data, seen = framed(bytes(2000)), [framer.missing]
+    for portion in (data[:3], data[3:104], data[104:2003]):
+        room = framer.room()
+        room[: len(portion)] = portion
+        assert framer.received(len(portion)) is None
+        seen.append(framer.missing)
+
+    assert seen == [0, 0, 1900, 1]

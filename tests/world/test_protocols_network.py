@@ -344,6 +344,32 @@ async def test_small_buffers_of_a_listener_are_inherited_and_bound_what_is_under
     assert fill(small) * 2 < fill(usual)
 
 
+async def test_a_socket_makes_room_to_send(worlds, clock):
+    small, _ = await worlds.pair(send_buffer=4096, receive_buffer=4096)
+    before = fill(small)
+
+    small.make_room(sending=1 << 20)
+
+    assert before + fill(small) >= 1 << 20
+
+
+async def test_a_socket_makes_room_to_receive(worlds, clock):
+    usual = {"send_buffer": 1 << 16, "receive_buffer": 1 << 16}
+    listener = await worlds.listener(**usual, largest_buffer=1 << 20)
+    far = await worlds.connect(listener, **usual)
+    near = await worlds.accept(listener)
+    before = fill(far)
+
+    near.make_room(receiving=1 << 20)
+    await worlds.receive(near, before)
+    sent = []
+    for _ in range(8):  # a window opens as it is used
+        sent.append(fill(far))
+        await worlds.receive(near, sent[-1])
+
+    assert max(sent) > 2 * before
+
+
 async def test_a_name_has_addresses_each_once_and_an_address_is_its_own(worlds, clock):
     found = await worlds.here.network.addresses(worlds.host)
 

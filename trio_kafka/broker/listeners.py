@@ -63,6 +63,7 @@ def _settings(config: BrokerConfig, listener: NamedEndpoint, processors: int) ->
         backlog=config.socket_listen_backlog_size,
         send_buffer=_size(config.socket_send_buffer_bytes),
         receive_buffer=_size(config.socket_receive_buffer_bytes),
+        largest_buffer=config.trio_socket_buffer_max_bytes,
     )
 
 

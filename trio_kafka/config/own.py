@@ -56,6 +56,11 @@ class OwnSettings:
         low=0,
         high=1000,
     )
+    trio_socket_buffer_max_bytes: int = int32(
+        2097152,
+        "What SO_SNDBUF and SO_RCVBUF grow to where a connection moves more at once; 0: nothing.",
+        low=0,
+    )
     trio_watchdog_ms: int = int32(
         500,
         "How long one pass of the loop may last before who blocks it is named; 0: nobody watches.",

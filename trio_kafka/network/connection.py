@@ -44,8 +44,10 @@ class Connection:
         "progress",
         "queued",
         "readable",
+        "receive_buffer",
         "request",
         "requests",
+        "send_buffer",
         "slot",
         "socket",
     )
@@ -75,6 +77,9 @@ class Connection:
         self.slot: Slot | None = None  # its place among the connections
         self.node: Node
         listener = processor.listener
+        # Bytes that were asked of the system for its buffers; None: it chooses itself.
+        self.send_buffer = listener.send_buffer
+        self.receive_buffer = listener.receive_buffer
         self.origin = Origin(self.peer, socket.local, listener.name, listener.security_protocol, 0)
         self.principal = NOBODY
         self.charged: Stamps | None = None  # of the request that was last held against a quota
@@ -106,6 +111,20 @@ class Connection:
             self._client_raw = raw
         return self._client_id
 
+    def make_room_to_send(self, size: int) -> None:
+        """So much of files is to be sent: a wait and a wake for each piece cost more than it."""
+        buffer, largest = self.send_buffer, self.processor.listener.largest_buffer
+        if buffer is not None and buffer < min(size, largest):
+            self.socket.make_room(sending=largest)
+            self.send_buffer = largest
+
+    def make_room_to_receive(self, size: int) -> None:
+        """So much of a frame is to come: what the socket cannot hold its peer waits with."""
+        buffer, largest = self.receive_buffer, self.processor.listener.largest_buffer
+        if buffer is not None and buffer < min(size, largest):
+            self.socket.make_room(receiving=largest)
+            self.receive_buffer = largest
+
     def figures(self) -> Figures:
         software = self.software
         return {
@@ -115,6 +134,8 @@ class Connection:
             "requests": self.requests,
             "muted": self.muted,
             "buffer": self.framer.held,
+            "send_buffer": self.send_buffer,
+            "receive_buffer": self.receive_buffer,
             "unsent": 0 if self.out is None else self.out.left,
             "progress": self.progress,
         }

@@ -46,6 +46,7 @@ async def bind_listener(network: Network, settings: ListenerSettings) -> BoundLi
             settings.backlog,
             send_buffer=settings.send_buffer,
             receive_buffer=settings.receive_buffer,
+            largest_buffer=settings.largest_buffer,
         )
     except OSError as error:
         named = f"{settings.name}://{Endpoint(settings.host, settings.port)}"

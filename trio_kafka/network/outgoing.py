@@ -94,6 +94,11 @@ class Outgoing:
         """Bytes that the socket has not taken."""
         return sum(map(len, self._segments))
 
+    @property
+    def left_of_files(self) -> int:
+        """Bytes of files among them: they take no memory while they are with the socket."""
+        return sum(len(one) for one in self._segments if isinstance(one, FileRange))
+
     def _take_bytes(self, n: int) -> None:
         self.taken += n
         segment = self._segments[0]

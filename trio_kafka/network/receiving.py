@@ -109,6 +109,7 @@ class Receiving:
         They nearly always have come while these were received: to find that out here costs half of
         a round through all that is ready.
         """
+        connection.make_room_to_receive(connection.framer.missing)
         connection.queued = True  # what comes is for whoever receives here
         if self._is_over():
             connection.readable = True

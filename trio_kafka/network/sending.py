@@ -129,6 +129,8 @@ class Sending:
         before = out.taken
         self.bulky = True
         try:
+            if not before:
+                connection.make_room_to_send(out.left_of_files)
             progress = out.flush(connection.socket, hasty=self.hasty)
         except RangeCutError as error:
             self._close(connection, items.TRUNCATED, str(error), reset=True)

@@ -15,6 +15,7 @@ class ListenerSettings:
     backlog: socket.listen.backlog.size.
     send_buffer, receive_buffer: socket.send.buffer.bytes, socket.receive.buffer.bytes; None is the
         system's choice (-1 in Kafka's settings).
+    largest_buffer: trio.socket.buffer.max.bytes.
     new_connections: how many accepted ones may wait for a processor.
     """
 
@@ -28,4 +29,5 @@ class ListenerSettings:
     backlog: int = 50
     send_buffer: int | None = 100 << 10
     receive_buffer: int | None = 100 << 10
+    largest_buffer: int = 2 << 20
     new_connections: int = 20

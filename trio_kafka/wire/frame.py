@@ -185,6 +185,12 @@ class Framer:
         return self._end > self._start
 
     @property
+    def missing(self) -> int:
+        """Bytes of the frame that has begun which are not here; 0 where its size is not known."""
+        view, start, have = self.buffer, self._start, self._end - self._start
+        return 0 if view is None or have < 4 else 4 + int(_SIZE(view, start)[0]) - have
+
+    @property
     def held(self) -> int:
         """Bytes of buffer that this connection owns now."""
         return 0 if self.buffer is None else len(self.buffer)

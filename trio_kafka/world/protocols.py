@@ -74,6 +74,11 @@ class Socket(Protocol):
         and written again.
         """
 
+    def make_room(self, *, sending: int = 0, receiving: int = 0) -> None:
+        """Let the buffers hold so many bytes, as far as the system allows; 0 leaves one as it is.
+        What a listener's sockets may receive is bounded by its `largest_buffer`.
+        """
+
     def shutdown_write(self) -> None: ...
     def close(self) -> None:
         """Idempotent. A reset if bytes are unread: shut down and read to the end first.
@@ -150,6 +155,7 @@ class Network(Protocol):
     """Where sockets come from. Names are resolved in a thread, addresses at once; IPv4 and IPv6.
 
     `send_buffer`, `receive_buffer`: bytes, None: the system's; accepted sockets inherit them.
+    `largest_buffer`: what `Socket.make_room` may ask for; 0: nothing beyond them.
     """
 
     async def host_name(self) -> str:
@@ -167,6 +173,7 @@ class Network(Protocol):
         *,
         send_buffer: int | None = None,
         receive_buffer: int | None = None,
+        largest_buffer: int = 0,
     ) -> Listener:
         """Bind and listen; "", "0.0.0.0" and "::" are all interfaces of both families.
 

@@ -132,3 +132,23 @@ async def test_accept_passes_on_that_there_are_no_descriptors_left_and_the_conne
         near = await listener.accept()
     for thing in (near, far, listener):
         thing.close()
+
+
+@pytest.mark.parametrize(("largest", "scaled"), [(0, False), (1 << 20, True)])
+async def test_a_connection_begins_small_and_its_window_may_grow(network, largest, scaled):
+    """How far a window is scaled is said once, when a connection begins (RFC 7323)."""
+    listener = await network.listen("127.0.0.1", 0, receive_buffer=8192, largest_buffer=largest)
+    far = await network.connect("127.0.0.1", listener.address.port)
+    near = await listener.accept()
+    of_near = near._sock
+    begins = of_near.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+    scale = of_near.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 7)[6] >> 4
+    near.make_room(sending=40_000, receiving=50_000)
+
+    assert begins == 2 * 8192
+    assert (0xFFFF << scale >= 1 << 20) is scaled
+    assert of_near.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 2 * 40_000
+    assert of_near.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 2 * 50_000
+    assert of_near.getsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP) == 2 * 50_000
+    for thing in (near, far, listener):
+        thing.close()

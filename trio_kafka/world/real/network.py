@@ -18,10 +18,14 @@ _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - all interf
 
 
 class RealListener:
-    """See `protocols.Listener`. Takes `sock` over; it must listen."""
+    """See `protocols.Listener`. Takes `sock` over; it must listen.
 
-    def __init__(self, sock: socket.socket) -> None:
+    receive_buffer: of accepted sockets, where it is not the listener's own.
+    """
+
+    def __init__(self, sock: socket.socket, receive_buffer: int | None = None) -> None:
         self._sock = sock
+        self._receive_buffer = receive_buffer
         self.key = sock.fileno()
         self.address = endpoint(sock.getsockname())
 
@@ -36,6 +40,7 @@ class RealListener:
     def accept_nowait(self) -> RealSocket:
         sock, address = self._sock.accept()
         try:
+            _set_buffers(sock, None, self._receive_buffer)
             return RealSocket(sock, endpoint(address))
         except BaseException:
             sock.close()
@@ -72,6 +77,7 @@ class RealNetwork:
         *,
         send_buffer: int | None = None,
         receive_buffer: int | None = None,
+        largest_buffer: int = 0,
     ) -> RealListener:
         if host in _EVERYWHERE:
             await trio.lowlevel.checkpoint()
@@ -87,10 +93,14 @@ class RealNetwork:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
                 sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
-            _set_buffers(sock, send_buffer, receive_buffer)
+            own = receive_buffer
+            if own is not None and largest_buffer > own:
+                # A connection's window never grows beyond what its listener could receive.
+                own = largest_buffer
+            _set_buffers(sock, send_buffer, own)
             sock.bind(address)
             sock.listen(backlog)
-            return RealListener(sock)
+            return RealListener(sock, None if own == receive_buffer else receive_buffer)
         except BaseException:
             sock.close()
             raise

@@ -50,6 +50,14 @@ class RealSocket:
             raise RangeCutError
         return sent
 
+    def make_room(self, *, sending: int = 0, receiving: int = 0) -> None:
+        if sending:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sending)
+        if receiving:
+            # The kernel doubles what it is told, but bounds the window by what it was told first.
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receiving)
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, 2 * receiving)
+
     def shutdown_write(self) -> None:
         self._sock.shutdown(socket.SHUT_WR)
 

@@ -116,7 +116,9 @@ class SimulatedNetwork:
         *,
         send_buffer: int | None = None,
         receive_buffer: int | None = None,
+        largest_buffer: int = 0,
     ) -> MemoryListener:
+        del largest_buffer  # here every buffer may grow
         await trio.lowlevel.checkpoint()
         self._world.call("listen", f"{host}:{port}")
         host = "" if host in _EVERYWHERE else host
@@ -199,8 +201,8 @@ class SimulatedNetwork:
         send_room = half if send_buffer is None else send_buffer
         receive_room = half if receive_buffer is None else receive_buffer
         local = Endpoint(self._world.name, self._free_port())
-        near = MemorySocket(self._world, local, peer, receive_room + listener.send_room)
-        far = MemorySocket(listener.world, peer, local, listener.receive_room + send_room)
+        near = MemorySocket(self._world, local, peer, send_room, receive_room)
+        far = MemorySocket(listener.world, peer, local, listener.send_room, listener.receive_room)
         near.other, far.other = far, near
         listener.put(far)
         return near

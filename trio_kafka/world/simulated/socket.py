@@ -35,7 +35,12 @@ class MemorySocket:
     """See `protocols.Socket`."""
 
     def __init__(
-        self, world: "SimulatedWorld", local: Endpoint, peer: Endpoint, receive_room: int
+        self,
+        world: "SimulatedWorld",
+        local: Endpoint,
+        peer: Endpoint,
+        send_buffer: int,
+        receive_buffer: int,
     ) -> None:
         self.world = world
         self.local = local
@@ -43,7 +48,8 @@ class MemorySocket:
         self.key = world.take_key()
         self.other: MemorySocket
         self.selector: MemorySelector | None = None
-        self._receive_room = receive_room  # bytes, of the direction that ends here
+        self.send_buffer = send_buffer
+        self.receive_buffer = receive_buffer
         self._target = str(peer)
         self._changed = trio.lowlevel.ParkingLot()
         self._unread = bytearray()
@@ -71,7 +77,18 @@ class MemorySocket:
 
     def room(self) -> int:
         """Bytes that the peer may still send."""
-        return self._receive_room - len(self._unread) - self.under_way - len(self.other.held)
+        taken = len(self._unread) + self.under_way + len(self.other.held)
+        return self._receive_room - taken
+
+    @property
+    def _receive_room(self) -> int:
+        """Bytes of the direction that ends here."""
+        return self.receive_buffer + self.other.send_buffer
+
+    def make_room(self, *, sending: int = 0, receiving: int = 0) -> None:
+        self._call("make_room", (sending, receiving))
+        self.send_buffer = sending or self.send_buffer
+        self.receive_buffer = receiving or self.receive_buffer
 
     def check_open(self) -> None:
         if self.closed:
