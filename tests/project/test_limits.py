@@ -151,6 +151,7 @@ NO_LIMITS: Final = {
         "socket.listen.backlog.size",
         "socket.receive.buffer.bytes",
         "socket.send.buffer.bytes",
+        "trio.socket.buffer.max.bytes",
     },
     "the bytes of one read": {"offsets.load.buffer.size"},
     "which codec, or its level": {
