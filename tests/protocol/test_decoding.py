@@ -226,3 +226,40 @@ def test_compact_arrays_are_read_at_every_size_of_their_length(length: int) -> N
 
 def test_bytes_behind_the_message_are_left_alone() -> None:
     assert decoder(Everything, 0)(PLAIN + b"more")[1] == len(PLAIN)
+
+
+@data(versions="0", flexible="0+")
+class Lengths:
+    text: str | None = string(nullable="0+")
+    content: bytes | None = bytes_(nullable="0+")
+    last: int = int8()
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "read"),
+    [
+        pytest.param("00", "00", (None, None), id="null"),
+        pytest.param("8000", "808000", (None, None), id="null in more bytes than it takes"),
+        pytest.param("01", "01", ("", b""), id="empty"),
+        pytest.param("8100", "818000", ("", b""), id="empty in more bytes than it takes"),
+        pytest.param("03 6869", "02 07", ("hi", b"\x07"), id="short"),
+        pytest.param("8380 00 6869", "8200 07", ("hi", b"\x07"), id="short with a long length"),
+        pytest.param("7f" + "61" * 126, "7f" + "01" * 126, ("a" * 126, b"\1" * 126), id="126"),
+        pytest.param("8001" + "61" * 127, "8001" + "01" * 127, ("a" * 127, b"\1" * 127), id="127"),
+        pytest.param(
+            "818001" + "61" * 16384,
+            "818001" + "01" * 16384,
+            ("a" * 16384, b"\1" * 16384),
+            id="2^14",
+        ),
+    ],
+)
+def test_compact_lengths_of_any_number_of_bytes(
+    text: str, content: str, read: tuple[str | None, bytes | None]
+) -> None:
+    sent = bytes.fromhex(text + content + "05 00")
+
+    assert decoder(Lengths, 0)(sent) == (Lengths(*read, 5), len(sent))
+    for size in range(0, len(sent), len(sent) // 64 + 1):
+        with pytest.raises(DecodeError):
+            decoder(Lengths, 0)(sent[:size])

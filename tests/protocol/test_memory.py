@@ -44,6 +44,23 @@ def rigid_and_flexible(cls: type[Any]) -> set[int]:
     return {last, max(first, min(last, message.flexible[0] - 1))}
 
 
+def peak_of(decode: Any, lies: list[memoryview]) -> int:
+    """Bytes that are allocated at most while these are read."""
+    gc.disable()  # whatever other tests have left must not be looked at now
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for data in lies:
+            try:
+                decode(data)
+            except DecodeError:
+                continue
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", classes(), ids=lambda cls: cls.__name__)
 def test_a_lie_at_any_place_of_a_message_costs_no_memory(cls: type[Any]) -> None:
@@ -55,18 +72,7 @@ def test_a_lie_at_any_place_of_a_message_costs_no_memory(cls: type[Any]) -> None
             for at in range(0, len(honest), len(honest) // PLACES + 1)
             for lie in LIES
         ]
-        gc.disable()  # whatever other tests have left must not be looked at now
-        tracemalloc.start()
-        try:
-            before = tracemalloc.get_traced_memory()[0]
-            for data in lies:
-                try:
-                    decode(data)
-                except DecodeError:
-                    continue
-            peak = tracemalloc.get_traced_memory()[1] - before
-        finally:
-            tracemalloc.stop()
-            gc.enable()
+        bound = MESSAGE + BYTE * len(honest)
 
-        assert peak < MESSAGE + BYTE * len(honest), (version, len(honest))
+        # Threads of the runner allocate too, now and then: what a lie costs it costs each time.
+        assert any(peak_of(decode, lies) < bound for _ in range(3)), (version, len(honest))

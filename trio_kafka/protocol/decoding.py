@@ -94,8 +94,8 @@ class DecodeWriter:
         else:
             self._bytes(field, target)
 
-    def _flush(self) -> None:
-        """Unpack the neighbours that wait."""
+    def _flush(self, less: int = 0) -> None:
+        """Unpack the neighbours that wait. less: bytes of them that `pos` does not pass yet."""
         if not self.run:
             return
         codes = "".join(item.code for item in self.run)
@@ -103,32 +103,28 @@ class DecodeWriter:
         path = " or ".join(dict.fromkeys(item.path for item in self.run))
         if codes == "B":
             self.source.add(f"{targets} = buf[pos]", path)
-            self.source.add("pos += 1", path)
+            size = 1
         else:
             unpack = self.source.packing(codes, "unpack_from")
             size = sum(_SIZES[item.code] for item in self.run)
             self.source.add(f"{targets}, = {unpack}(buf, pos)", path)
-            self.source.add(f"pos += {size}", path)
+        if size > less:
+            self.source.add(f"pos += {size - less}", path)
         self.run.clear()
-
-    def _length(self, field: Field) -> str:
-        """Read a length, a compact one as it is written: plus one."""
-        size = self.source.variable("n")
-        self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
-        self._flush()
-        if self.source.compact(field):
-            self._long(size, "long_string" if field.kind == "string" else "long")
-        return size
 
     def _long(self, size: str, slow: str) -> None:
         """The rest of a varint whose first byte is in `size`: two bytes inline, more by a call."""
         with self.source.block(f"if {size} > 127:"):
-            self.source.add("more = buf[pos]")
-            with self.source.block("if more < 128:"):
-                self.source.add(f"{size} = {size} & 127 | more << 7")
-                self.source.add("pos += 1")
-            with self.source.block("else:"):
-                self.source.add(f"{size}, pos = {slow}(buf, pos, {size})")
+            self._long_from(size, slow)
+
+    def _long_from(self, size: str, slow: str) -> None:
+        """The same, where it is known that there is a rest."""
+        self.source.add("more = buf[pos]")
+        with self.source.block("if more < 128:"):
+            self.source.add(f"{size} = {size} & 127 | more << 7")
+            self.source.add("pos += 1")
+        with self.source.block("else:"):
+            self.source.add(f"{size}, pos = {slow}(buf, pos, {size})")
 
     def _null(self, field: Field, target: str) -> None:
         if self.source.null(field):
@@ -143,26 +139,49 @@ class DecodeWriter:
                 self.source.add("raise Malformed('a negative length')")
 
     def _bytes(self, field: Field, target: str) -> None:
-        compact = self.source.compact(field)
-        size = self._length(field)
-        taken = {
-            "string": "str(buf[pos:stop], 'utf-8')",
-            "bytes": "bytes(buf[pos:stop])",
-            "records": "view[pos:stop]",
-        }[field.kind]
-        with self.source.block(f"if {size}:" if compact else f"if {size} >= 0:"):
-            self.source.add(f"stop = pos + {size}{' - 1' if compact else ''}")
-            with self.source.block("if stop > end:"):
-                self.source.add("raise Malformed('longer than what is left')")
-            self.source.add(f"{target} = {taken}")
-            self.source.add("pos = stop")
-        with self.source.block("else:" if compact else f"elif {size} == -1:"):
+        size = self.source.variable("n")
+        self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
+        if not self.source.compact(field):
+            self._flush()
+            with self.source.block(f"if {size} >= 0:"):
+                self.source.add("start = pos")
+                self._taken(field, size, target)
+            with self.source.block(f"elif {size} == -1:"):
+                self._null(field, target)
+            self._negative(field)
+            return
+        # One more than the length: that much behind its last byte, where `pos` is, the value ends.
+        self._flush(less=1)
+        with self.source.block(f"if {size} > 127:"):
+            self.source.add("pos += 1")
+            self._long_from(size, "long_string" if field.kind == "string" else "long")
+            self.source.add("pos -= 1")
+        with self.source.block(f"if {size}:"):
+            self.source.add("start = pos + 1")
+            self._taken(field, size, target)
+        with self.source.block("else:"):
+            if self.source.null(field):
+                self.source.add("pos += 1")
             self._null(field, target)
-        self._negative(field)
+
+    def _taken(self, field: Field, size: str, target: str) -> None:
+        """What lies between `start` and as many bytes behind `pos`, which is its end then."""
+        self.source.add(f"pos += {size}")
+        with self.source.block("if pos > end:"):
+            self.source.add("raise Malformed('longer than what is left')")
+        taken = {
+            "string": "str(buf[start:pos], 'utf-8')",
+            "bytes": "bytes(buf[start:pos])",
+            "records": "view[start:pos]",
+        }[field.kind]
+        self.source.add(f"{target} = {taken}")
 
     def _array(self, field: Field, target: str) -> None:
-        count = self._length(field)
+        count = self.source.variable("n")
+        self.run.append(Neighbour(self.source.lengths(field), count, self.source.path))
+        self._flush()
         if self.source.compact(field):
+            self._long(count, "long")
             self.source.add(f"{count} -= 1")
         least = self.source.smallest(field.item)
         with self.source.block(f"if {count} > 0:"):

@@ -17,6 +17,7 @@ from attrs import field as attribute
 from trio_kafka.protocol import primitives
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.primitives import (
+    BYTES,
     COMPACT_NAMES,
     PACKERS,
     PLAIN_NAMES,
@@ -44,6 +45,7 @@ class EncodeWriter:
         """The whole body."""
         self.source.names |= {
             "Malformed": Malformed,
+            "BYTES": BYTES,
             "COMPACT_NAMES": COMPACT_NAMES,
             "PLAIN_NAMES": PLAIN_NAMES,
             "uvarint": primitives.uvarint,
@@ -116,8 +118,8 @@ class EncodeWriter:
         shared = self.source.constant(default, f"{field.name}_default_")
         return f"({value} is {shared} or {told})"
 
-    def _flush(self) -> None:
-        """Pack the neighbours that wait."""
+    def _flush(self, behind: str = "") -> None:
+        """Pack the neighbours that wait. behind: an expression of bytes that go with them."""
         if not self.run:
             return
         codes = "".join(item.code for item in self.run)
@@ -127,14 +129,14 @@ class EncodeWriter:
         else:
             pack = self.source.packing(codes, "pack")
             values = ", ".join(item.expression for item in self.run)
-            self.source.add(f"{self.write_name}({pack}({values}))", path)
+            self.source.add(f"{self.write_name}({pack}({values}){behind})", path)
         self.run.clear()
 
-    def _with(self, *more: Neighbour) -> None:
+    def _with(self, *more: Neighbour, behind: str = "") -> None:
         """Pack what waits together with `more`, and let the same still wait for another branch."""
         kept = list(self.run)
         self.run += more
-        self._flush()
+        self._flush(behind)
         self.run = kept
 
     def _value(self, field: Field, value: str) -> None:
@@ -165,12 +167,28 @@ class EncodeWriter:
             self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
             self._flush()
             return
-        slow = "string_length" if field.kind == "string" else "uvarint"
         with self.source.block(f"if {size} < 128:"):
             self._with(Neighbour("B", size, self.source.path))
         with self.source.block("else:"):
             self._flush()
-            self.source.add(f"{self.write_name}({slow}({size}))")
+            self.source.add(f"{self.write_name}(uvarint({size}))")
+        self.run.clear()
+
+    def _length_and_text(self, field: Field, size: str, text: str) -> None:
+        """Write both with what waits: a piece costs more than to copy a short text into another."""
+        if not self.source.compact(field):
+            self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
+            self._flush(f" + {text}")
+            return
+        with self.source.block(f"if {size} < 128:"):
+            if self.run:
+                self._with(Neighbour("B", size, self.source.path), behind=f" + {text}")
+            else:
+                self.source.add(f"{self.write_name}(BYTES[{size}] + {text})")
+        with self.source.block("else:"):
+            self._flush()
+            self.source.add(f"{self.write_name}(string_length({size}))")
+            self.source.add(f"{self.write_name}({text})")
         self.run.clear()
 
     def _string(self, field: Field, value: str) -> None:
@@ -197,9 +215,7 @@ class EncodeWriter:
                 self._encoded(text, text, size, compact=compact)
         else:
             self._encoded(value, text, size, compact=compact)
-        self._length(field, size)
-        with self.source.block(f"if {text}:"):
-            self.source.add(f"{self.write_name}({text})")
+        self._length_and_text(field, size, text)
 
     def _encoded(self, value: str, text: str, size: str, *, compact: bool) -> None:
         self.source.add(f"{text} = {value}.encode()")

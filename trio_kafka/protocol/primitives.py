@@ -12,6 +12,7 @@ from typing import Any, Final
 Buffer = bytes | bytearray | memoryview
 
 LONGEST_STRING: Final = 32767
+BYTES: Final = tuple(bytes((byte,)) for byte in range(128))  # varints of one byte
 _SMALL: Final = 64  # arrays of numbers up to this length keep their Struct
 _ROWS: Final = 512  # shapes of rows that keep their Struct
 _NAMES: Final = 4096  # names that are kept encoded
