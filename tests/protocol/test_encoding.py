@@ -239,3 +239,14 @@ def test_a_row_that_stands_behind_other_values_is_written_behind_them() -> None:
         encoded = to_bytes(message, version)
         assert encoded.startswith(bytes.fromhex("00000001 00000002"))
         assert decoder(Around, version)(encoded) == (message, len(encoded))
+
+
+@data(versions="0-1", flexible="1+")
+class Named:
+    number: int = int16()
+    name: str = string()
+
+
+@pytest.mark.parametrize(("version", "sent"), [(0, "0007 0002 6869"), (1, "0007 03 6869 00")])
+def test_a_text_goes_with_its_length_and_what_stands_before_it(version: int, sent: str) -> None:
+    assert to_bytes(Named(7, "hi"), version) == bytes.fromhex(sent)
