@@ -113,17 +113,20 @@ class Connection:
 
     def make_room_to_send(self, size: int) -> None:
         """So much of files is to be sent: a wait and a wake for each piece cost more than it."""
-        buffer, largest = self.send_buffer, self.processor.listener.largest_buffer
-        if buffer is not None and buffer < min(size, largest):
-            self.socket.make_room(sending=largest)
-            self.send_buffer = largest
+        if larger := self._larger(self.send_buffer, size):
+            self.socket.make_room(sending=larger)
+            self.send_buffer = larger
 
     def make_room_to_receive(self, size: int) -> None:
         """So much of a frame is to come: what the socket cannot hold its peer waits with."""
-        buffer, largest = self.receive_buffer, self.processor.listener.largest_buffer
-        if buffer is not None and buffer < min(size, largest):
-            self.socket.make_room(receiving=largest)
-            self.receive_buffer = largest
+        if larger := self._larger(self.receive_buffer, size):
+            self.socket.make_room(receiving=larger)
+            self.receive_buffer = larger
+
+    def _larger(self, buffer: int | None, size: int) -> int:
+        """What a buffer of so many bytes grows to for `size` of them; 0: it stays."""
+        largest = self.processor.listener.largest_buffer
+        return largest if buffer is not None and buffer < min(size, largest) else 0
 
     def figures(self) -> Figures:
         software = self.software

@@ -112,6 +112,13 @@ class DecodeWriter:
             self.source.add(f"pos += {size - less}", path)
         self.run.clear()
 
+    def _length(self, field: Field, less: int = 0) -> str:
+        """Read a length, or the first byte of a compact one, which says one more; see `_flush`."""
+        size = self.source.variable("n")
+        self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
+        self._flush(less)
+        return size
+
     def _long(self, size: str, slow: str) -> None:
         """The rest of a varint whose first byte is in `size`: two bytes inline, more by a call."""
         with self.source.block(f"if {size} > 127:"):
@@ -139,10 +146,9 @@ class DecodeWriter:
                 self.source.add("raise Malformed('a negative length')")
 
     def _bytes(self, field: Field, target: str) -> None:
-        size = self.source.variable("n")
-        self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
-        if not self.source.compact(field):
-            self._flush()
+        compact = self.source.compact(field)
+        size = self._length(field, less=int(compact))
+        if not compact:
             with self.source.block(f"if {size} >= 0:"):
                 self.source.add("start = pos")
                 self._taken(field, size, target)
@@ -151,7 +157,6 @@ class DecodeWriter:
             self._negative(field)
             return
         # One more than the length: that much behind its last byte, where `pos` is, the value ends.
-        self._flush(less=1)
         with self.source.block(f"if {size} > 127:"):
             self.source.add("pos += 1")
             self._long_from(size, "long_string" if field.kind == "string" else "long")
@@ -177,9 +182,7 @@ class DecodeWriter:
         self.source.add(f"{target} = {taken}")
 
     def _array(self, field: Field, target: str) -> None:
-        count = self.source.variable("n")
-        self.run.append(Neighbour(self.source.lengths(field), count, self.source.path))
-        self._flush()
+        count = self._length(field)
         if self.source.compact(field):
             self._long(count, "long")
             self.source.add(f"{count} -= 1")
