@@ -50,6 +50,18 @@ def test_an_option_may_come_before_the_file_and_hold_any_characters(served, tmp_
     assert format_if_empty is False
 
 
+def test_files_may_stand_on_both_sides_of_an_option(served, tmp_path):
+    one, other = tmp_path / "one.properties", tmp_path / "other.properties"
+    one.write_text("num.partitions=2\n")
+    other.write_text("num.io.threads=3\n")
+
+    main(["start", str(one), "-c", "broker.rack=a", str(other), "-c", "node.id=7"])
+
+    ((config, _),) = served
+    assert (config.num_partitions, config.num_io_threads) == (2, 3)
+    assert (config.broker_rack, config.node_id) == ("a", 7)
+
+
 def test_without_arguments_the_broker_is_embedded(served):
     main(["start"])
 

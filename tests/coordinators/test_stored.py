@@ -4,10 +4,10 @@ import pytest
 
 from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.stored import (
-    GROUP_RECORDS,
     UnknownTypeError,
     decode_record,
     encode_record,
+    group_records,
 )
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.groups.classic import (
@@ -48,7 +48,7 @@ def test_a_tombstone_has_no_value() -> None:
 
 
 def test_every_type_of_kafka_is_known() -> None:
-    assert sorted(GROUP_RECORDS) == [*range(9), *range(10, 18), *range(19, 24)]
+    assert sorted(group_records()) == [*range(9), *range(10, 18), *range(19, 24)]
 
 
 def test_an_unknown_type_is_told_from_a_broken_record() -> None:

@@ -1,67 +1,102 @@
 """The command `trio-kafka`: one file per command, imported when it runs.
 
 Nothing is imported here but what finds the command, so that `start` pays only for what it needs.
+A command's file has `declare`, which tells a parser its arguments, and the function that gets them
+by name and returns an exit status; the function's docstring is the command's help.
 """
 
+import gc
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from cyclopts import App
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, Final
 
 __all__ = ["main"]
 
 # Name, where its function is, and its line in the list of commands, which imports none of them.
 # Commands of a group come under its name.
-_COMMANDS: Final = (
-    ("start", "trio_kafka.cli.start:start", "Run a broker until it is told to stop."),
-    ("format", "trio_kafka.cli.format:format_storage", "Give data directories their identity."),
-    ("tree", "trio_kafka.cli.tree:tree", "Show what runs and what waits in a broker."),
-    ("top", "trio_kafka.cli.top:top", "Show what a broker does, again and again."),
-    ("requests", "trio_kafka.cli.requests:requests", "Show requests in hand, latest or slowest."),
-    ("config explain", "trio_kafka.cli.config.explain:explain", "Say what settings mean."),
-    ("config lint", "trio_kafka.cli.config.lint:lint_files", "Say what is wrong with settings."),
-    ("config diff", "trio_kafka.cli.config.diff:diff", "Say which settings differ."),
-    ("plugin list", "trio_kafka.cli.plugin.list:list_plugins", "Show the plugins of a broker."),
-    ("plugin new", "trio_kafka.cli.plugin.new:new", "Write a package with a plugin."),
-    ("plugin check", "trio_kafka.cli.plugin.check:check", "Check what is installed."),
-    ("plugin reload", "trio_kafka.cli.plugin.reload:reload", "Reload a plugin of a broker."),
-    ("version", "trio_kafka.cli.version:version", "Print the version."),
-)
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "start": ("trio_kafka.cli.start:start", "Run a broker until it is told to stop."),
+    "format": ("trio_kafka.cli.format:format_storage", "Give data directories their identity."),
+    "tree": ("trio_kafka.cli.tree:tree", "Show what runs and what waits in a broker."),
+    "top": ("trio_kafka.cli.top:top", "Show what a broker does, again and again."),
+    "requests": ("trio_kafka.cli.requests:requests", "Show requests in hand, latest or slowest."),
+    "config explain": ("trio_kafka.cli.config.explain:explain", "Say what settings mean."),
+    "config lint": ("trio_kafka.cli.config.lint:lint_files", "Say what is wrong with settings."),
+    "config diff": ("trio_kafka.cli.config.diff:diff", "Say which settings differ."),
+    "plugin list": ("trio_kafka.cli.plugin.list:list_plugins", "Show the plugins of a broker."),
+    "plugin new": ("trio_kafka.cli.plugin.new:new", "Write a package with a plugin."),
+    "plugin check": ("trio_kafka.cli.plugin.check:check", "Check what is installed."),
+    "plugin reload": ("trio_kafka.cli.plugin.reload:reload", "Reload a plugin of a broker."),
+    "version": ("trio_kafka.cli.version:version", "Print the version."),
+}
 _GROUPS: Final = {
     "config": "What settings mean, what is wrong with them, how they differ.",
     "plugin": "What plugins do in a broker, what is installed, and a new one to begin with.",
 }
 
+_PROGRAM: Final = "trio-kafka"
+# As in `gc.set_threshold`. What imports make stays: to look at it again with each generation is a
+# tenth of a start. The youngest are looked at, as each class of attrs leaves one that is garbage.
+_LOOKS: Final = (5000, 1000, 1000)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command of `arguments` (the process's own, if None) and return its exit status."""
-    status = _app()(
-        sys.argv[1:] if arguments is None else list(arguments),
-        result_action="return_int_as_exit_code_else_zero",
-    )
-    return int(status)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["--version"]:
+        given[0] = "version"
+    with _what_is_imported_stays():
+        try:
+            run, values = _found(given)
+        except SystemExit as told:  # by a parser, which has printed help or what is wrong
+            return int(told.code or 0)
+        return run(**values)
 
 
-def _app() -> "App":
-    from cyclopts import App  # noqa: PLC0415 - importing this package must stay cheap
+def _found(given: Sequence[str]) -> tuple[Callable[..., int], Mapping[str, Any]]:
+    """The function of a command, and its arguments. Raises SystemExit."""
+    for words in (1, 2):
+        name = " ".join(given[:words])
+        if name in COMMANDS:
+            module, _, function = COMMANDS[name][0].partition(":")
+            file = import_module(module)
+            run: Callable[..., int] = getattr(file, function)
+            parser = _parser(f"{_PROGRAM} {name}", run.__doc__)
+            file.declare(parser)
+            # Files and options may stand in any order.
+            return run, vars(parser.parse_intermixed_args(given[words:]))
+    listing = _listing()
+    listing.parse_args(given or ["--help"])
+    return listing.error("want a command first")
 
-    app = App(
-        name="trio-kafka",
-        help="A Kafka broker as one tree of structured concurrency.",
-        version=_version,
-        help_format="plaintext",
-    )
-    for name, path, line in _COMMANDS:
+
+def _listing() -> ArgumentParser:
+    """Knows the commands' names, and prints them."""
+    top = _parser(_PROGRAM, "A Kafka broker as one tree of structured concurrency.")
+    top.add_argument("--version", action="store_true", help="print the version and exit")
+    named = {"": top.add_subparsers(required=True, metavar="COMMAND")}
+    for name, (_, line) in COMMANDS.items():
         group, _, command = name.rpartition(" ")
-        if group and group not in app:
-            app.command(App(name=group, help=_GROUPS[group], version_flags=()))
-        (app[group] if group else app).command(path, name=command, help=line)
-    return app
+        if group not in named:
+            about = _GROUPS[group]
+            inner = named[""].add_parser(group, help=about, description=about)
+            named[group] = inner.add_subparsers(required=True, metavar="COMMAND")
+        named[group].add_parser(command, help=line)
+    return top
 
 
-def _version() -> str:
-    from trio_kafka.cli.version import text  # noqa: PLC0415 - as above
+def _parser(name: str, description: str | None) -> ArgumentParser:
+    return ArgumentParser(name, description=description, allow_abbrev=False)
 
-    return text()
+
+@contextmanager
+def _what_is_imported_stays() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(*_LOOKS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -6,6 +6,7 @@ A broker is asked whether it knows a question before it is asked.
 import socket
 import sys
 import time
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -24,6 +25,28 @@ Ask = Callable[[object], Any]
 
 class AskError(Exception):
     """There is no answer to be had; the message is one line for the user."""
+
+
+def declare_broker(parser: ArgumentParser, timeout_s: float = 5.0) -> None:
+    """The arguments `bootstrap` and `timeout`."""
+    parser.add_argument(
+        "--bootstrap",
+        required=True,
+        metavar="HOST:PORT",
+        help="the address of the broker, any listener of it",
+    )
+    declare_timeout(parser, timeout_s)
+
+
+def declare_timeout(parser: ArgumentParser, timeout_s: float = 5.0) -> None:
+    """The argument `timeout`."""
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=timeout_s,
+        metavar="SECONDS",
+        help="until it gives up (%(default)g)",
+    )
 
 
 def parse_address(text: str) -> Endpoint:

@@ -1,28 +1,31 @@
 """`trio-kafka format`: give empty data directories their identity."""
 
-from typing import Annotated
-
-from cyclopts import Parameter
+from argparse import ArgumentParser
+from collections.abc import Sequence
 
 from trio_kafka.cli.logs import log_warnings, logging_as
-from trio_kafka.cli.settings import REFUSED, Files, Options, read_settings
+from trio_kafka.cli.settings import REFUSED, declare_files, declare_options, read_settings
+
+
+def declare(parser: ArgumentParser) -> None:
+    declare_files(parser)
+    declare_options(parser)
+    parser.add_argument(
+        "--cluster-id",
+        metavar="ID",
+        help="the cluster that the directories belong to; a new one if it is not given",
+    )
+    parser.add_argument(
+        "--ignore-formatted",
+        action="store_true",
+        help="leave directories that have an identity as they are, instead of refusing them",
+    )
 
 
 def format_storage(
-    *files: Files,
-    config: Options = None,
-    cluster_id: str | None = None,
-    ignore_formatted: Annotated[bool, Parameter(negative="")] = False,
+    *, files: Sequence[str], config: Sequence[str], cluster_id: str | None, ignore_formatted: bool
 ) -> int:
-    """Give the data directories of a broker their identity, before its first start.
-
-    Parameters
-    ----------
-    cluster_id
-        The cluster that the directories belong to; a new one if it is not given.
-    ignore_formatted
-        Leave directories that have an identity as they are, instead of refusing them.
-    """
+    """Give the data directories of a broker their identity, before its first start."""
     loaded = read_settings(files, config)
     if loaded is None:
         return REFUSED

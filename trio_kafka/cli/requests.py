@@ -1,12 +1,11 @@
 """`trio-kafka requests`: the requests that a broker has in hand, or had."""
 
 import json
+from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Final, Literal
+from typing import Final
 
-from cyclopts import Parameter
-
-from trio_kafka.cli.ask import AskError, answer_to, give_up, name_of, parse_address
+from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, name_of, parse_address
 from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10010_describe_requests import (
@@ -24,35 +23,43 @@ MORE: Final = "There are more requests: ask for less with --api or --client."
 KINDS: Final = {"in-hand": IN_HAND, "latest": LATEST, "slowest": SLOWEST}
 
 
-def requests(
-    which: Literal["in-hand", "latest", "slowest"] = "in-hand",
-    *,
-    bootstrap: str,
-    api: Sequence[str] = (),
-    client: str | None = None,
-    most: int = -1,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    timeout: float = 5.0,
-) -> int:
-    """Show the requests that a broker has in hand, or of each API the latest or the slowest.
+def declare(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "which",
+        nargs="?",
+        default="in-hand",
+        choices=list(KINDS),
+        help="in-hand: where they are and what they wait for; latest; slowest: of the last hour",
+    )
+    declare_broker(parser)
+    parser.add_argument(
+        "--api",
+        action="append",
+        default=[],
+        help="only of this API: its name as in the table, or its key; may be repeated",
+    )
+    parser.add_argument("--client", metavar="ID", help="only of this client id")
+    parser.add_argument(
+        "--most", type=int, default=-1, metavar="NUMBER", help="no more than so many"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help='print one JSON object; times are microseconds, -1 is "not yet"',
+    )
 
-    Parameters
-    ----------
-    which
-        in-hand: where they are and what they wait for; latest; slowest: of the last hour.
-    bootstrap
-        HOST:PORT of the broker, any listener of it.
-    api
-        Only of these APIs: names as in the table, or keys.
-    client
-        Only of this client id.
-    most
-        No more than so many.
-    json
-        Print one JSON object; times are microseconds, -1 is "not yet".
-    timeout
-        Seconds until it gives up.
-    """
+
+def requests(
+    *,
+    which: str,
+    bootstrap: str,
+    api: Sequence[str],
+    client: str | None,
+    most: int,
+    json: bool,
+    timeout: float,
+) -> int:
+    """Show the requests that a broker has in hand, or of each API the latest or the slowest."""
     try:
         answer = read_requests(
             parse_address(bootstrap), which, client=client, most=most, timeout_s=timeout

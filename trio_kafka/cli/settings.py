@@ -4,10 +4,9 @@ TOML files, the environment, properties files, `-c` options: each goes over thos
 """
 
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Final
-
-from cyclopts import Parameter
+from typing import Final
 
 from trio_kafka.cli.outside import Machine
 from trio_kafka.config.environment import environment
@@ -19,26 +18,32 @@ from trio_kafka.config.setting import ConfigError
 REFUSED: Final = 2
 _TOML: Final = ".toml"
 
-Files = Annotated[
-    str,
-    Parameter(
-        name="FILE",
-        help="A properties file, like Kafka's server.properties, or a .toml file. Environment"
-        " variables KAFKA_… go over .toml files, properties files over both.",
-    ),
-]
-Options = Annotated[
-    list[str] | None,
-    Parameter(
-        name=("-c", "--config"),
-        negative="",
-        help="NAME=VALUE: one setting; goes over all files. May be repeated.",
-    ),
-]
+
+def declare_files(parser: ArgumentParser) -> None:
+    """The argument `files`."""
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a properties file, like Kafka's server.properties, or a .toml file; environment"
+        " variables KAFKA_… go over .toml files, properties files over both",
+    )
+
+
+def declare_options(parser: ArgumentParser) -> None:
+    """The argument `config`."""
+    parser.add_argument(
+        "-c",
+        "--config",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="one setting, which goes over all files; may be repeated",
+    )
 
 
 def read_settings(
-    files: Sequence[str], arguments: Sequence[str] | None, below: Layer | None = None
+    files: Sequence[str], arguments: Sequence[str], below: Layer | None = None
 ) -> Loaded | None:
     """The configuration of files, environment and `-c`; None if it is refused, which was printed.
 
@@ -53,7 +58,7 @@ def read_settings(
 
 def loaded(
     files: Sequence[str],
-    arguments: Sequence[str] | None,
+    arguments: Sequence[str],
     machine: Machine,
     below: Layer | None = None,
 ) -> Loaded:
@@ -65,13 +70,13 @@ def loaded(
 
 
 def in_order(
-    files: Iterable[tuple[str, Layer]], variables: Layer, arguments: Sequence[str] | None
+    files: Iterable[tuple[str, Layer]], variables: Layer, arguments: Sequence[str]
 ) -> list[Layer]:
     """The layers of named files, environment and `-c`, each over those before it."""
     named = list(files)
     tables = [layer for file, layer in named if file.endswith(_TOML)]
     properties = [layer for file, layer in named if not file.endswith(_TOML)]
-    return [*tables, variables, *properties, options(arguments or ())]
+    return [*tables, variables, *properties, options(arguments)]
 
 
 def read_file(file: str) -> list[tuple[str, Given]]:

@@ -1,30 +1,35 @@
 """`trio-kafka start`: run a broker until it is told to stop."""
 
-from typing import Annotated
-
-from cyclopts import Parameter
+from argparse import ArgumentParser
+from collections.abc import Sequence
 
 from trio_kafka.cli.logs import log_warnings, logging_as
-from trio_kafka.cli.settings import REFUSED, Files, Options, read_settings
+from trio_kafka.cli.settings import REFUSED, declare_files, declare_options, read_settings
+
+
+def declare(parser: ArgumentParser) -> None:
+    declare_files(parser)
+    declare_options(parser)
+    parser.add_argument(
+        "--embedded",
+        action="store_true",
+        help="a broker to try: data in ./data, formatted if it is empty; at 127.0.0.1:9092, or at"
+        " a free port if that one is taken; prints its address when it serves; settings go over"
+        " this",
+    )
+    parser.add_argument(
+        "--format-if-empty",
+        action="store_true",
+        help="format data directories that are empty, instead of refusing to start",
+    )
 
 
 def start(
-    *files: Files,
-    config: Options = None,
-    embedded: Annotated[bool, Parameter(negative="")] = False,
-    format_if_empty: Annotated[bool, Parameter(negative="")] = False,
+    *, files: Sequence[str], config: Sequence[str], embedded: bool, format_if_empty: bool
 ) -> int:
     """Run a broker until it is told to stop (SIGTERM or SIGINT).
 
     Without process.roles in its settings it is a node on its own: broker and controller in one.
-
-    Parameters
-    ----------
-    embedded
-        A broker to try: data in ./data, formatted if it is empty; at 127.0.0.1:9092, or at a free
-        port if that one is taken; prints its address when it serves. Settings go over this.
-    format_if_empty
-        Format data directories that are empty, instead of refusing to start.
     """
     # Imports wait until they are needed: a refusal is quick, and a broker pays for what it uses.
     below = None

@@ -6,12 +6,13 @@ them. The first look has nothing before it: it shows what has been since the sta
 
 import sys
 import time
+from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from attrs import frozen
 
-from trio_kafka.cli.ask import AskError, give_up, parse_address
+from trio_kafka.cli.ask import AskError, declare_broker, give_up, parse_address
 from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.cli.tree import read_tree, value_of
 from trio_kafka.model import Endpoint
@@ -44,20 +45,26 @@ class Look:
     nodes: Mapping[tuple[str, ...], Node]
 
 
-def top(*, bootstrap: str, interval: float = 2.0, times: int = 0, timeout: float = 5.0) -> int:
-    """Show what a broker does: the loop, requests by API, what waits where.
+def declare(parser: ArgumentParser) -> None:
+    declare_broker(parser)
+    parser.add_argument(
+        "--interval",
+        type=float,
+        default=2.0,
+        metavar="SECONDS",
+        help="between two looks (%(default)g)",
+    )
+    parser.add_argument(
+        "--times",
+        type=int,
+        default=0,
+        metavar="NUMBER",
+        help="end after so many looks; 0, which is the default: when you press Ctrl-C",
+    )
 
-    Parameters
-    ----------
-    bootstrap
-        HOST:PORT of the broker, any listener of it.
-    interval
-        Seconds between two looks.
-    times
-        End after so many; 0: when you press Ctrl-C.
-    timeout
-        Seconds until it gives up.
-    """
+
+def top(*, bootstrap: str, interval: float, times: int, timeout: float) -> int:
+    """Show what a broker does: the loop, requests by API, what waits where."""
     shown = 0
     before: Look | None = None
     try:

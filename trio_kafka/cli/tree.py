@@ -5,12 +5,11 @@ more than text is shown escaped.
 """
 
 import json
+from argparse import ArgumentParser
 from collections.abc import Iterator
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from cyclopts import Parameter
-
-from trio_kafka.cli.ask import AskError, answer_to, give_up, parse_address
+from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
 from trio_kafka.cli.columns import printable
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10001_describe_tree import (
@@ -27,29 +26,28 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
 MORE: Final = "There are more nodes: ask for less with --path or --depth."
 
 
-def tree(
-    *,
-    bootstrap: str,
-    path: str | None = None,
-    depth: int = -1,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    timeout: float = 5.0,
-) -> int:
-    """Show what runs and what waits in a broker, as a tree with figures that are read now.
+def declare(parser: ArgumentParser) -> None:
+    declare_broker(parser)
+    parser.add_argument(
+        "--path",
+        help="only this node and what is below: the names from the root down, joined by slashes",
+    )
+    parser.add_argument(
+        "--depth",
+        type=int,
+        default=-1,
+        metavar="LEVELS",
+        help="so many levels below that node; -1 is all",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object: a node is its name, kind, figures and children",
+    )
 
-    Parameters
-    ----------
-    bootstrap
-        HOST:PORT of the broker, any listener of it.
-    path
-        Only this node and what is below: the names from the root down, joined by slashes.
-    depth
-        So many levels below that node; -1 is all.
-    json
-        Print one JSON object: a node is its name, kind, figures and children.
-    timeout
-        Seconds until it gives up.
-    """
+
+def tree(*, bootstrap: str, path: str | None, depth: int, json: bool, timeout: float) -> int:
+    """Show what runs and what waits in a broker, as a tree with figures that are read now."""
     try:
         answer = read_tree(parse_address(bootstrap), path=path, depth=depth, timeout_s=timeout)
     except AskError as error:

@@ -15,7 +15,7 @@ from trio_kafka.protocol.compiler import decoder, encoder
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.primitives import Buffer
 from trio_kafka.protocol.schema import message_of
-from trio_kafka.protocol.stored.groups import classic, consumer, share, streams
+from trio_kafka.protocol.stored.groups import classic, consumer
 
 # What a key or value begins with, and what writes the rest of it.
 Encoder: TypeAlias = tuple[bytes, Callable[[Any, Callable[[Any], object]], None]]
@@ -44,7 +44,19 @@ def _types(*modules: ModuleType) -> dict[int, tuple[type[Any], type[Any]]]:
 
 
 # Classes of key and value by the record's type, in `__consumer_offsets`.
-GROUP_RECORDS: Final = _types(classic, consumer, share, streams)
+_SERVED: Final = _types(classic, consumer)
+
+
+@cache
+def group_records() -> Mapping[int, tuple[type[Any], type[Any]]]:
+    """Classes of key and value by the record's type: all that Kafka has in `__consumer_offsets`.
+
+    Those of groups that are not served here are imported when the first one is met: 37 classes
+    that no other start needs.
+    """
+    from trio_kafka.protocol.stored.groups import share, streams  # noqa: PLC0415 - as above
+
+    return {**_SERVED, **_types(share, streams)}
 
 
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
@@ -72,9 +84,10 @@ def decode_record(key: Buffer, value: Buffer | None) -> CoordinatorRecord:
     if len(key) < _INT16.size:
         raise DecodeError(f"a record's key of {len(key)} bytes: want 2 for its type")
     number = _INT16.unpack_from(key)[0]
-    if number not in GROUP_RECORDS:
+    classes = _SERVED.get(number) or group_records().get(number)
+    if classes is None:
         raise UnknownTypeError(f"a record of unknown type {number}")
-    key_class, value_class = GROUP_RECORDS[number]
+    key_class, value_class = classes
     decoded, _ = decoder(key_class, 0)(key, _INT16.size)
     if value is None:
         return CoordinatorRecord(decoded)

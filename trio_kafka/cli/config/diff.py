@@ -1,11 +1,10 @@
 """`trio-kafka config diff`: which settings differ between files, defaults and a running broker."""
 
 import sys
-from typing import Annotated, Final
+from argparse import ArgumentParser
+from typing import Final
 
-from cyclopts import Parameter
-
-from trio_kafka.cli.ask import AskError, asking, name_of, parse_address
+from trio_kafka.cli.ask import AskError, asking, declare_timeout, name_of, parse_address
 from trio_kafka.cli.columns import printable
 from trio_kafka.cli.outside import Machine
 from trio_kafka.cli.settings import REFUSED, read_file
@@ -30,27 +29,27 @@ _SOURCES: Final = {
 }
 
 
+def declare(parser: ArgumentParser) -> None:
+    parser.add_argument("one", metavar="A", help="a properties or .toml file")
+    parser.add_argument("other", nargs="?", metavar="B", help="another; without it: defaults")
+    parser.add_argument(
+        "--bootstrap", metavar="HOST:PORT", help="a running broker, to compare A with"
+    )
+    parser.add_argument(
+        "--broker",
+        type=int,
+        metavar="ID",
+        help="the id of that broker, where a cluster has several",
+    )
+    declare_timeout(parser)
+
+
 def diff(
-    one: Annotated[str, Parameter(name="A", help="A properties or .toml file.")],
-    other: Annotated[str | None, Parameter(name="B", help="Another; without it: defaults.")] = None,
-    /,
-    *,
-    bootstrap: str | None = None,
-    broker: int | None = None,
-    timeout: float = 5.0,
+    *, one: str, other: str | None, bootstrap: str | None, broker: int | None, timeout: float
 ) -> int:
     """Say which settings differ, with where each value is from. The environment is left out.
 
     Ends with status 1 if any differ, and with 2 if there is nothing to compare.
-
-    Parameters
-    ----------
-    bootstrap
-        HOST:PORT of a running broker, to compare A with.
-    broker
-        The id of that broker, where a cluster has several.
-    timeout
-        Seconds until a broker is given up.
     """
     if other is not None and bootstrap is not None:
         print("trio-kafka: want B or --bootstrap, not both", file=sys.stderr)

@@ -1,12 +1,11 @@
 """`trio-kafka config explain`: what a setting means, what it is now, what becomes of it here."""
 
 import sys
-from collections.abc import Iterable
-from typing import Annotated, Final
+from argparse import ArgumentParser
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from cyclopts import Parameter
-
-from trio_kafka.cli.settings import REFUSED, Options, read_settings
+from trio_kafka.cli.settings import REFUSED, declare_options, read_settings
 from trio_kafka.config.catalogue import is_of_plugin, setting_of, unknown
 from trio_kafka.config.dynamic import Layers
 from trio_kafka.config.explain import explain_broker, explain_of_plugin, explain_topic
@@ -17,19 +16,21 @@ _INDENT: Final = "  "
 _WIDTH: Final = 9
 
 
-def explain(
-    *names: Annotated[str, Parameter(name="NAME", help="A setting of brokers or topics.")],
-    config: Options = None,
-    file: Annotated[list[str] | None, Parameter(name=("-f", "--file"), negative="")] = None,
-) -> int:
-    """Say what settings mean: type, default, bounds, value and where it is from.
+def declare(parser: ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a setting of brokers or topics")
+    declare_options(parser)
+    parser.add_argument(
+        "-f",
+        "--file",
+        action="append",
+        default=[],
+        help="a properties or .toml file whose values are told; may be repeated",
+    )
 
-    Parameters
-    ----------
-    file
-        A properties or .toml file whose values are told. May be repeated.
-    """
-    loaded = read_settings(file or (), config)
+
+def explain(*, names: Sequence[str], config: Sequence[str], file: Sequence[str]) -> int:
+    """Say what settings mean: type, default, bounds, value and where it is from."""
+    loaded = read_settings(file, config)
     if loaded is None:
         return REFUSED
     layers = Layers(config=loaded.config)

@@ -1,29 +1,30 @@
 """`trio-kafka config lint`: all that is wrong with a configuration, and what is merely odd."""
 
-from typing import Annotated
-
-from cyclopts import Parameter
+from argparse import ArgumentParser
+from collections.abc import Sequence
 
 from trio_kafka.cli.outside import Machine
-from trio_kafka.cli.settings import REFUSED, Files, Options, in_order, read_file
+from trio_kafka.cli.settings import REFUSED, declare_files, declare_options, in_order, read_file
 from trio_kafka.config.environment import environment
 from trio_kafka.config.lint import Finding, Level, lint, repeated
 from trio_kafka.config.setting import ConfigError
 
 
-def lint_files(
-    *files: Files,
-    config: Options = None,
-    env: Annotated[bool, Parameter(negative="--no-env")] = True,
-) -> int:
+def declare(parser: ArgumentParser) -> None:
+    declare_files(parser)
+    declare_options(parser)
+    parser.add_argument(
+        "--no-env",
+        dest="env",
+        action="store_false",
+        help="leave out the environment's variables KAFKA_…, which `start` takes into account",
+    )
+
+
+def lint_files(*, files: Sequence[str], config: Sequence[str], env: bool) -> int:
     """Say what is wrong with the configuration that `start` would have, and what is odd.
 
     Ends with status 2 if a broker would not start with it. Nothing is started.
-
-    Parameters
-    ----------
-    env
-        Take the environment's variables KAFKA_… into account, as `start` does.
     """
     machine = Machine()
     findings: list[Finding] = []

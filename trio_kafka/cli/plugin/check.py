@@ -1,15 +1,21 @@
 """`trio-kafka plugin check`: whether the installed plugins could be started with these settings."""
 
+from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 
 from trio_kafka.cli.columns import printable
-from trio_kafka.cli.settings import REFUSED, Files, Options, read_settings
+from trio_kafka.cli.settings import REFUSED, declare_files, declare_options, read_settings
 from trio_kafka.hosting.examine import Examined, examine
 
 PROBLEMS = 1
 
 
-def check(*files: Files, config: Options = None) -> int:
+def declare(parser: ArgumentParser) -> None:
+    declare_files(parser)
+    declare_options(parser)
+
+
+def check(*, files: Sequence[str], config: Sequence[str]) -> int:
     """Import the installed plugins and check their settings; nothing is started.
 
     Ends with status 1 if a plugin cannot be imported, or has settings that are wrong.

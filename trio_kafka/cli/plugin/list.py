@@ -1,13 +1,12 @@
 """`trio-kafka plugin list`: those of a running broker: state, error, what they give."""
 
 import json as json_
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final
+from typing import Final
 
-from cyclopts import Parameter
-
-from trio_kafka.cli.ask import AskError, answer_to, give_up, parse_address
+from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
 from trio_kafka.cli.columns import LEFT, RIGHT, columns, printable
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10002_list_plugins import (
@@ -23,25 +22,14 @@ _HEAD: Final = ("NAME", "STATE", "SINCE", "GENERATION", "FAILURES", "POLICY", "W
 _SIDES: Final = (LEFT, LEFT, LEFT, RIGHT, RIGHT, LEFT, LEFT)
 
 
-def list_plugins(
-    name: Annotated[str | None, Parameter(help="Only this one.")] = None,
-    /,
-    *,
-    bootstrap: str,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    timeout: float = 5.0,
-) -> int:
-    """Show the plugins of a running broker, in the order in which they start.
+def declare(parser: ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="only this one")
+    declare_broker(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON array")
 
-    Parameters
-    ----------
-    bootstrap
-        HOST:PORT of the broker, any listener of it.
-    json
-        Print one JSON array.
-    timeout
-        Seconds until it gives up.
-    """
+
+def list_plugins(*, name: str | None, bootstrap: str, json: bool, timeout: float) -> int:
+    """Show the plugins of a running broker, in the order in which they start."""
     try:
         plugins = read_plugins(parse_address(bootstrap), name, timeout)
     except AskError as error:

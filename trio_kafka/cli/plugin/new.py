@@ -3,10 +3,9 @@
 import os
 import re
 import sys
-from typing import Annotated, Final
+from argparse import ArgumentParser
+from typing import Final
 from zlib import crc32
-
-from cyclopts import Parameter
 
 from trio_kafka.cli.plugin.template import FILES
 
@@ -16,22 +15,23 @@ _FIRST_KEY: Final = 10100  # of plugins; those below are Kafka's and the broker'
 _KEYS: Final = 20000
 
 
-def new(
-    name: Annotated[str, Parameter(help="Of the plugin and its package: a-z, 0-9, _ and -.")],
-    /,
-    *,
-    directory: str | None = None,
-    key: int | None = None,
-) -> int:
-    """Write an installable package with a plugin: an API, settings, a README, and tests.
+def declare(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "name", metavar="NAME", help="of the plugin and its package: a-z, 0-9, _ and -"
+    )
+    parser.add_argument(
+        "--directory",
+        help="where it goes; a new directory of the plugin's name if it is not given",
+    )
+    parser.add_argument(
+        "--key",
+        type=int,
+        help="of its API, 10100 to 32767; one that is made of the name if it is not given",
+    )
 
-    Parameters
-    ----------
-    directory
-        Where it goes; a new directory of the plugin's name if it is not given.
-    key
-        The key of its API, 10100 to 32767; one that is made of the name if it is not given.
-    """
+
+def new(*, name: str, directory: str | None, key: int | None) -> int:
+    """Write an installable package with a plugin: an API, settings, a README, and tests."""
     if not _NAME.fullmatch(name):
         print(f"trio-kafka: {name!r}: want a-z, 0-9, _ and -, a letter first", file=sys.stderr)
         return FAILED

@@ -1,10 +1,9 @@
 """`trio-kafka plugin reload`: let a plugin of a running broker be what its package is now."""
 
-from typing import Annotated, Final
+from argparse import ArgumentParser
+from typing import Final
 
-from cyclopts import Parameter
-
-from trio_kafka.cli.ask import AskError, answer_to, give_up, parse_address
+from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
 from trio_kafka.cli.plugin.list import UNKNOWN
 from trio_kafka.protocol.messages.k10003_reload_plugin import (
     ReloadPluginRequest,
@@ -14,24 +13,16 @@ from trio_kafka.protocol.messages.k10003_reload_plugin import (
 _LONG_S: Final = 60.0
 
 
-def reload(
-    name: Annotated[str, Parameter(help="The plugin.")],
-    /,
-    *,
-    bootstrap: str,
-    timeout: float = _LONG_S,
-) -> int:
+def declare(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the plugin")
+    declare_broker(parser, _LONG_S)
+
+
+def reload(*, name: str, bootstrap: str, timeout: float) -> int:
     """Import a plugin afresh in a running broker, and let it take the place of the old one.
 
     Connections stay, and what is in hand is finished by the old one. If the new one does not
     become ready the old one goes on, and this ends with status 1.
-
-    Parameters
-    ----------
-    bootstrap
-        HOST:PORT of the broker, any listener of it.
-    timeout
-        Seconds until it gives up waiting; the reload goes on.
     """
     try:
         address, wanted = parse_address(bootstrap), ReloadPluginRequest(name)
