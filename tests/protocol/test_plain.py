@@ -10,10 +10,11 @@ from trio_kafka.protocol.messages.k00_produce import (
 )
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsResponse
-from trio_kafka.protocol.plain import from_data, read_uuid, show_uuid, to_camel, to_data
+from trio_kafka.protocol.plain import from_data, to_data
 from trio_kafka.protocol.schema import data, float64, string
 from trio_kafka.protocol.stored.metadata.brokers import BrokerRegistrationChangeRecord
 from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
+from trio_kafka.protocol.texts import read_uuid, show_uuid, to_camel
 
 ONE = bytes(15) + b"\x01"
 PRODUCE = ProduceRequest(

@@ -18,6 +18,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from trio_kafka.protocol.compiler import encoder
 from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of, message_of
+from trio_kafka.protocol.texts import read_uuid, show_uuid, to_camel
 from trio_kafka.protocol.versions import covers
 
 T = TypeVar("T")
@@ -46,25 +47,6 @@ def from_data(cls: type[T], data: Any, *, names: Names = "python") -> T:
         return _converter((names, None, False)).structure(data, cls)
     except BaseValidationError as error:
         raise ValueError("; ".join(transform_error(error))) from error
-
-
-def to_camel(name: str) -> str:
-    """Kafka's name of a field: `k_raft_version` is kRaftVersion."""
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
-
-
-def show_uuid(value: bytes) -> str:
-    """A uuid as Kafka writes it."""
-    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
-
-
-def read_uuid(text: Any) -> bytes:
-    """The 16 bytes of a uuid as Kafka writes it. Raises ValueError."""
-    value = base64.b64decode(f"{text}==", altchars=b"-_")
-    if len(value) != 16 or show_uuid(value) != text:
-        raise ValueError(f"{text!r} is no uuid: want 22 characters of base64url")
-    return value
 
 
 def _ignore(_: object) -> None:

@@ -15,8 +15,8 @@ from trio_kafka.config.catalogue import setting_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.protocol.fields import Field
-from trio_kafka.protocol.plain import show_uuid, to_camel
 from trio_kafka.protocol.schema import fields_of
+from trio_kafka.protocol.texts import show_uuid, to_camel
 from trio_kafka.protocol.versions import covers
 
 HIDDEN: Final = "[hidden]"

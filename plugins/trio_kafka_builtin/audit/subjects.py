@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import ZERO_TOPIC_ID, MetadataImage
-from trio_kafka.protocol.plain import show_uuid
+from trio_kafka.protocol.texts import show_uuid
 
 LONGEST: Final = 256  # characters of a name: Kafka's own are shorter
 MOST: Final = 100  # subjects of an event

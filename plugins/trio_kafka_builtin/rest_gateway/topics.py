@@ -13,7 +13,7 @@ from trio_kafka.protocol.messages.k19_create_topics import (
     CreateTopicsRequest,
 )
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
-from trio_kafka.protocol.plain import show_uuid
+from trio_kafka.protocol.texts import show_uuid
 from trio_kafka_builtin.rest_gateway.client import Client, refused, topic_of
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.protocol.declared import messages_of
+from tests.protocol.declared import instances
 from trio_kafka.protocol.errors import DecodeError, EncodeError
 from trio_kafka.protocol.stored.quorum_state import (
     QuorumStateData,
@@ -39,7 +39,7 @@ def test_what_the_files_say() -> None:
 
 @given(st.data(), st.sampled_from([0, 1]))
 def test_every_state_comes_back(draw: st.DataObject, version: int) -> None:
-    state = draw.draw(messages_of(QuorumStateData, version))
+    state = draw.draw(instances(QuorumStateData, version, flexible=False))
 
     assert read_quorum_state(write_quorum_state(state, version)) == state
 
@@ -57,6 +57,14 @@ def test_a_vote_for_a_directory_needs_version_1() -> None:
         "{}",
         '{"data_version":2}',
         '{"data_version":"0"}',
+        '{"data_version":true}',
+        '{"leaderId":true,"data_version":0}',
+        '{"clusterId":1,"data_version":0}',
+        '{"currentVoters":{},"data_version":0}',
+        '{"currentVoters":[1],"data_version":0}',
+        '{"currentVoters":[{"voterId":"1"}],"data_version":0}',
+        '{"currentVoters":[{"voterId":1,"more":1}],"data_version":0}',
+        '{"votedDirectoryId":"8g5J","data_version":1}',
         '{"leaderId":"1","data_version":0}',
         '{"leader":1,"data_version":0}',
         OF_VERSION_1[:-1],
