@@ -33,7 +33,7 @@ _FLUSH = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, repr=False)  # it knows secrets
 class BrokerConfig(GroupCoordinatorSettings):
     """Every setting that is described, with the value that is in force."""
 

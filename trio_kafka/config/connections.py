@@ -33,7 +33,7 @@ def _check_overrides(text: str) -> None:
     overrides_of(text)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
 class ConnectionSettings(OwnSettings):
     """What `BrokerConfig` has of limits."""
 

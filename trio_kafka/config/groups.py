@@ -9,7 +9,7 @@ from trio_kafka.config.setting import CLUSTER, int16, int32, int64, like, settin
 from trio_kafka.config.values import MAX_INT
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
 class GroupCoordinatorSettings(ConnectionSettings):
     """What `BrokerConfig` has of groups."""
 

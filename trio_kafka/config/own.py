@@ -6,7 +6,7 @@ from trio_kafka.config.setting import CLUSTER, int32, string, texts
 from trio_kafka.introspect.log import FORMATS, LEVELS
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
 class OwnSettings:
     """What `BrokerConfig` has beside Kafka's settings."""
 
