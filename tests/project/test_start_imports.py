@@ -14,18 +14,14 @@ CLI = {"trio_kafka"}
 BROKER = CLI | {
     "attr",
     "attrs",
-    "cattr",
-    "cattrs",
     "cramjam",
     "crc32c",
     "idna",
     "outcome",
     "sniffio",
     "sortedcontainers",
-    "structlog",
     "trio",
     "trio_kafka_apis",
-    "typing_extensions",
 }
 # Parts of the standard library that cost more than 10 ms or belong to something else.
 UNWANTED = {"asyncio", "doctest", "http.server", "pydoc", "sqlite3", "tkinter", "unittest", "xml"}
@@ -89,6 +85,14 @@ def test_a_start_imports_no_message_of_the_protocol() -> None:
     found = imported_with("trio_kafka.broker.main") | imported_with("trio_kafka_apis")
 
     assert [name for name in found if name.startswith("trio_kafka.protocol.messages.")] == []
+
+
+def test_a_start_imports_no_records_of_groups_that_are_not_served() -> None:
+    found = imported_with("trio_kafka.broker.main")
+
+    stored = "trio_kafka.protocol.stored.groups."
+    assert {f"{stored}classic", f"{stored}consumer"} <= found
+    assert {f"{stored}share", f"{stored}streams"} & found == set()
 
 
 def test_a_broker_that_serves_has_the_messages_of_the_requests_that_came() -> None:

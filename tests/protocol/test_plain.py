@@ -14,7 +14,6 @@ from trio_kafka.protocol.plain import from_data, to_data
 from trio_kafka.protocol.schema import data, float64, string
 from trio_kafka.protocol.stored.metadata.brokers import BrokerRegistrationChangeRecord
 from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
-from trio_kafka.protocol.texts import read_uuid, show_uuid, to_camel
 
 ONE = bytes(15) + b"\x01"
 PRODUCE = ProduceRequest(
@@ -113,19 +112,3 @@ def test_a_whole_number_may_stand_for_a_float() -> None:
     assert from_data(Quota, {"value": 5}) == Quota(5.0)
     with pytest.raises(ValueError, match="value"):
         from_data(Quota, {"value": "5"})
-
-
-def test_uuids_are_shown_as_kafka_shows_them() -> None:
-    assert show_uuid(ONE) == "AAAAAAAAAAAAAAAAAAAAAQ"
-    assert read_uuid("8g5JtBWGjpsuajDO9s-AFg") == bytes.fromhex("f20e49b415868e9b2e6a30cef6cf8016")
-    for text in ("", "AAAA", "AAAAAAAAAAAAAAAAAAAAAQ==", "AAAAAAAAAAAAAAAAAAAA+/", "é" * 22):
-        with pytest.raises(ValueError):
-            read_uuid(text)
-
-
-@pytest.mark.parametrize(
-    ("ours", "kafkas"),
-    [("acks", "acks"), ("enable2_pc", "enable2Pc"), ("k_raft_version", "kRaftVersion")],
-)
-def test_names_are_kafkas_in_snake_case(ours: str, kafkas: str) -> None:
-    assert to_camel(ours) == kafkas

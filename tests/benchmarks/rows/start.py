@@ -13,11 +13,13 @@ from tests.benchmarks.server import Server
 
 @row(
     "start",
+    times_other("first answer", must=0.2, aim=0.12),
     times_other("CPU to first answer", must=0.2, aim=0.12),
     at_most("RSS", must=70, aim=50),
 )
 @row(
     "start-without-http",
+    times_other("first answer", must=0.2, aim=0.12),
     times_other("CPU to first answer", must=0.2, aim=0.12),
     at_most("RSS", must=70, aim=50),
     settings=("plugin.http.listeners=",),  # Apache Kafka has none, and passes over it
