@@ -93,6 +93,7 @@ async def test_reloads_leave_a_bounded_number_of_objects(
     now, counts = 0.0, list[int]()
     async with served_broker(simulated_world(), plugins=None) as served:
         await greet(served)
+        gc.collect()  # what other tests have left
         with collector.long_lived_frozen(lambda: now) as watching:
             for _ in range(size(20, 100)):
                 await served.broker.plugins.reload("greeter")
