@@ -7,7 +7,7 @@ at 0. Times are milliseconds since 1970 in messages and files (`_ms`), seconds a
 
 from typing import Final, NewType
 
-from attrs import frozen
+from trio_kafka.attributes import frozen
 
 NodeId = NewType("NodeId", int)
 TopicId = NewType("TopicId", bytes)  # 16 bytes, as on the wire: uuid.UUID costs 0.7 µs to build

@@ -13,8 +13,9 @@ from itertools import count
 from typing import Any, Final, NoReturn, Protocol
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
-from attrs import frozen
+from trio_kafka.attributes import frozen
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.listening import Listening
 from trio_kafka.broker.site import Site

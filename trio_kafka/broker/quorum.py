@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.settings import controller_rules, metadata_log_config, metadata_retention
 from trio_kafka.broker.site import Site

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 
 _logger: Final = get_logger(__name__)

@@ -1,7 +1,8 @@
 """Where one broker is built: what every part of it is given."""
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.broker.tasks import Tasks
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.metrics import Counters

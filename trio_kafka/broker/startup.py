@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.connections import make_limits, start_limits
 from trio_kafka.broker.errors import StartError, storage_error

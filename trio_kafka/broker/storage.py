@@ -7,8 +7,7 @@ log. Source: KIP-631, KIP-858.
 
 from collections.abc import Iterable
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.formatting import format_storage
 from trio_kafka.config.broker import BrokerConfig

@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import trio
-from attrs import define, field
+from attrs import field
+
+from trio_kafka.attributes import define
 
 
 @define(eq=False)

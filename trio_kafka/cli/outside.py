@@ -3,7 +3,9 @@
 import os
 from collections.abc import Mapping
 
-from attrs import field, frozen
+from attrs import field
+
+from trio_kafka.attributes import frozen
 
 
 @frozen

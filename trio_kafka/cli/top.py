@@ -10,8 +10,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.cli.ask import AskError, declare_broker, give_up, parse_address
 from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.cli.tree import read_tree, value_of

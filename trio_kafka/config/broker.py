@@ -8,8 +8,9 @@ are those of Apache Kafka 4.4.0, and a test compares them. What has no default h
 
 from collections.abc import Mapping
 
-from attrs import NOTHING, field, frozen
+from attrs import NOTHING, field
 
+from trio_kafka.attributes import frozen
 from trio_kafka.config.endpoints import Listeners, resolve_listeners
 from trio_kafka.config.groups import GroupCoordinatorSettings
 from trio_kafka.config.properties import Given

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import every_setting, setting_of
 from trio_kafka.config.dynamic import Layers, value_of

@@ -7,8 +7,7 @@ A listener may have its own `max.connections` and `max.connection.creation.rate`
 import re
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.own import OwnSettings
 from trio_kafka.config.setting import CLUSTER, int32, int64, string
 from trio_kafka.config.values import MAX_INT

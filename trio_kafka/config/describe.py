@@ -7,8 +7,7 @@ that comes from `log.retention.hours` has no synonyms. Source: KIP-226; types ar
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import every_setting, setting_of
 from trio_kafka.config.dynamic import (
     Layers,

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, has_prefix, setting_of, unknown
 from trio_kafka.config.load import default_of, overlaid

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.model import Endpoint
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import every_setting, setting_of
 from trio_kafka.config.dynamic import Layers, value_of
 from trio_kafka.config.setting import (

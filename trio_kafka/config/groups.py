@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.connections import ConnectionSettings
 from trio_kafka.config.setting import CLUSTER, int16, int32, int64, like, settings_of, string, texts
 from trio_kafka.config.values import MAX_INT

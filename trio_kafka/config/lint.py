@@ -6,8 +6,7 @@ Names and values are looked at one by one; what contradicts each other only when
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, is_of_provider
 from trio_kafka.config.gone import DEPRECATED
 from trio_kafka.config.load import Layer, check_name, load, told

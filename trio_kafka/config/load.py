@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import (
     BROKER_SETTINGS,

@@ -1,7 +1,6 @@
 """Settings that Kafka does not have: they begin with `trio.`, but for one that it had until 3.9."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, int32, string, texts
 from trio_kafka.introspect.log import FORMATS, LEVELS
 

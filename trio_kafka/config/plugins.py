@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import Setting, boolean, int32, int64, settings_of, string
 
 POLICIES: Final = ("isolate", "restart", "fatal")

@@ -7,8 +7,7 @@ A name that is given twice has its last value, as in Kafka.
 from collections.abc import Iterator
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import ConfigError
 
 _SPACE: Final = " \t\f"

@@ -10,8 +10,9 @@ from functools import cache
 from typing import Any, Final
 
 import attrs
-from attrs import NOTHING, frozen
+from attrs import NOTHING
 
+from trio_kafka.attributes import frozen
 from trio_kafka.config.values import Kind, Value, parse, show
 
 _UNITS: Final = {

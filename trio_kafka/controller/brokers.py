@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Final
 
-from attrs import Factory, frozen
+from attrs import Factory
 
+from trio_kafka.attributes import frozen
 from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.leaders import arrive, leave
 from trio_kafka.controller.settings import ControllerSettings

@@ -11,8 +11,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Final, Protocol
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import ErrorCode, KafkaError

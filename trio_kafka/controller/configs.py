@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.policies import ConfigApproval, ConfigsToAlter, approved
 from trio_kafka.errors import ErrorCode, KafkaError

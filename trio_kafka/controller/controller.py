@@ -10,8 +10,8 @@ from math import inf
 from typing import NoReturn
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.controller import brokers, configs, features, producer_ids, quotas, topics
 from trio_kafka.controller.answers import Answers
 from trio_kafka.controller.configs import ConfigChange, Lists, Validator

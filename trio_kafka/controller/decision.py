@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.metadata.source import MetadataRecord
 
 T = TypeVar("T")

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.controller.configs import elr_safety_records
 from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.settings import ControllerSettings

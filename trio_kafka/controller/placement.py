@@ -9,8 +9,7 @@ Source: the rules of KRaft's striped placement; rack awareness of KIP-36.
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import NodeId
 

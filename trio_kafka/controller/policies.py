@@ -8,8 +8,9 @@ KIP-133; Apache Kafka 4.4.0 (deletions that AlterConfigs only implies are not sh
 
 from collections.abc import Callable, Mapping, Sequence
 
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.image import ResourceType

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.controller.brokers import check_epoch
 from trio_kafka.controller.decision import Decision
 from trio_kafka.errors import ErrorCode, KafkaError

@@ -8,8 +8,7 @@ from ipaddress import ip_address
 from math import inf, isnan
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.controller.decision import Decision
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity

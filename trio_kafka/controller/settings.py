@@ -1,6 +1,6 @@
 """The settings of brokers that decisions read: Kafka's names, Kafka's defaults."""
 
-from attrs import frozen
+from trio_kafka.attributes import frozen
 
 
 @frozen(kw_only=True)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-from attrs import Factory, frozen
+from attrs import Factory
 
+from trio_kafka.attributes import frozen
 from trio_kafka.controller.configs import Validator, config_records, new_topic_configs
 from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.placement import Choose, UsableBroker, place

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Final
 
 import trio
-from attrs import define
 
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import CancelTimer, SetTimer, TimerKey
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timer, Timers

@@ -6,7 +6,7 @@ it, up to a minute; who has gone well for twice the longest wait begins anew.
 
 from typing import Final
 
-from attrs import define
+from trio_kafka.attributes import define
 
 FIRST_S: Final = 0.1
 LONGEST_S: Final = 60.0

@@ -10,8 +10,9 @@ written before them, are committed.
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeAlias
 
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import KafkaError
 
 Ticket: TypeAlias = Hashable  # stands for one request that waits; opaque, answered exactly once

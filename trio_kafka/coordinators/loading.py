@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 import trio
-from attrs import define
 
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.stored import UnknownTypeError, decode_record
 from trio_kafka.errors import ErrorCode, KafkaError

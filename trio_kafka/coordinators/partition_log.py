@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Final, NoReturn, TypeAlias
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.open_batch import LARGEST_VARINTS, EncodedBatch, Pair
 from trio_kafka.coordinators.stored import encode_record

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.backoff import Backoff
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.gathering import ADAPTIVE

@@ -10,8 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import Effects, TimerKey
 from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.roles import Event, M, ShardLog

@@ -6,8 +6,8 @@ from math import inf
 from typing import Any, Final
 
 import trio
-from attrs import define
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.purgatory import Delayed, Purgatory
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.discovery import Origin

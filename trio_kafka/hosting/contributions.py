@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from math import inf
 from typing import Any, Literal
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from trio_kafka.attributes import define
 from trio_kafka.controller.policies import ConfigPolicy, TopicPolicy
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
 from trio_kafka.hosting.assignors import GuardedAssignor

@@ -6,8 +6,9 @@ from contextlib import AbstractAsyncContextManager
 from inspect import getdoc
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from attrs import Factory, frozen
+from attrs import Factory
 
+from trio_kafka.attributes import frozen
 from trio_kafka.config.plugins import HOST_SETTINGS, POLICIES
 from trio_kafka.config.setting import declared_settings
 

@@ -9,8 +9,9 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import field
 
+from trio_kafka.attributes import frozen
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.importing import Imported, import_generation
 

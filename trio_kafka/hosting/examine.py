@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.load import Layer
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.discovery import Origin, installed

@@ -6,8 +6,9 @@ thread, which nothing can end, and is undone when it ends by itself.
 """
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.discovery import Origin
 from trio_kafka.hosting.guard import PluginError

@@ -1,7 +1,8 @@
 """One plugin of a broker, through all of its generations, as the host keeps it."""
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.hosting.contributions import Contributions
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.discovery import Origin

@@ -20,7 +20,7 @@ from itertools import count
 from types import ModuleType
 from typing import Any, Final
 
-from attrs import define, frozen
+from trio_kafka.attributes import define, frozen
 
 _MARK: Final = "@"
 _DOT: Final = ":"  # in the name of a package that lies in a namespace

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.generation import Generation
 from trio_kafka.hosting.hosted import Hosted

@@ -7,7 +7,9 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, Final
 
-from attrs import define, field, frozen
+from attrs import field
+
+from trio_kafka.attributes import define, frozen
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Final
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.config.plugins import HostSettings
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.fresh_import import FreshImport

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from trio_kafka.attributes import frozen
 from trio_kafka.config.load import Layer, told
 from trio_kafka.config.plugins import HOST_SETTINGS, HostSettings
 from trio_kafka.config.setting import ConfigError, Setting, declared_settings

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from attrs import Factory, define, field
+from attrs import Factory, field
 
+from trio_kafka.attributes import define
 from trio_kafka.config.load import Layer
 from trio_kafka.hosting.mounts import Mounts
 from trio_kafka.introspect.families import MetricsReporter

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 import trio
-from attrs import define, frozen
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.introspect.tree import Figures, Node
 
 T = TypeVar("T")

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Protocol
 
-from attrs import Factory, define
+from attrs import Factory
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.metrics import Labels
 
 

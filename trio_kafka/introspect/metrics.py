@@ -6,8 +6,9 @@ sets, never from what a peer sends: each combination is kept for good.
 
 from collections.abc import Iterator
 
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.introspect.tree import Figures
 
 Labels = tuple[tuple[str, str], ...]

@@ -9,8 +9,9 @@ all). Throttling is not a hop of the answer but a pause after it. All readings c
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.lives import OFTEN, Lives
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint, key_of, version_of

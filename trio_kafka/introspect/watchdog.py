@@ -14,8 +14,9 @@ from types import FrameType
 from typing import Final, NoReturn, Protocol
 
 import trio
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.world.world import Sentry, World

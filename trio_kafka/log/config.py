@@ -5,7 +5,9 @@ Source: topic settings of Apache Kafka 4.4.0.
 
 from typing import Final, Literal
 
-from attrs import field, frozen
+from attrs import field
+
+from trio_kafka.attributes import frozen
 
 MAX_LONG: Final = (1 << 63) - 1
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Final
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import read_file

@@ -5,8 +5,7 @@ Source: KIP-631, KIP-858; the format of Kafka's file, version 1.
 
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.checkpoint import read_file, replace_file
 from trio_kafka.model import NodeId

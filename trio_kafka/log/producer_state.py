@@ -12,8 +12,9 @@ Source: KIP-98, KIP-185, KIP-360; Kafka's rules for sequences.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 
 NO_SEQUENCE: Final = -1

@@ -9,8 +9,7 @@ in the page cache only.
 from collections.abc import Collection
 from typing import Final
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import LEADER_EPOCHS, read_lines

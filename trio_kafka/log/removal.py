@@ -6,8 +6,9 @@ Source: file.delete.delay.ms.
 from collections.abc import Callable
 
 import trio
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.descriptors import names_in, sync_names
 from trio_kafka.log.directory import LogDirectory

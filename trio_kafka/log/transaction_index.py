@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.log.names import TRANSACTION_INDEX, offset_file
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import Steps, Want

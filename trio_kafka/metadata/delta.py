@@ -9,8 +9,9 @@ partitions changed, settings, brokers. A delta is used by one owner and is done 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from attrs import Factory, define, evolve
+from attrs import Factory, evolve
 
+from trio_kafka.attributes import define
 from trio_kafka.metadata.image import (
     BrokerRegistration,
     ConfigResource,

@@ -8,8 +8,7 @@ does not hide the rest. Source: KIP-226.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.dynamic import Layers
 from trio_kafka.config.setting import ConfigError

@@ -4,8 +4,7 @@ that client cannot reach.
 
 from collections.abc import Mapping
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.metadata.image import (
     LOST_DIRECTORY,
     MIGRATING_DIRECTORY,

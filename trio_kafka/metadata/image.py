@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final
 
-from attrs import Factory, frozen
+from attrs import Factory
 
+from trio_kafka.attributes import frozen
 from trio_kafka.metadata.overlay import OverlayMap
 from trio_kafka.model import NO_NODE, NodeId, TopicId, TopicPartition
 from trio_kafka.protocol.stored.metadata.security import (

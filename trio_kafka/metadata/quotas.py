@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Final, Protocol
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity
 

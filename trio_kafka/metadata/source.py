@@ -8,8 +8,7 @@ also those that only the source knows.
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.metadata.brokers import (
     BrokerRegistrationChangeRecord,

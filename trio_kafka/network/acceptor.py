@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from typing import Final, NoReturn
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.gate import Gate

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.stamps import Times
 from trio_kafka.network.channel import RequestChannel

@@ -4,7 +4,7 @@ closed.
 
 from typing import TYPE_CHECKING, Final
 
-from attrs import define
+from trio_kafka.attributes import define
 
 if TYPE_CHECKING:
     from trio_kafka.network.connection import Connection

@@ -8,8 +8,9 @@ while, and closes. Source: KIP-226; DataPlaneAcceptor of Apache Kafka 4.4.0, whi
 from typing import Final
 
 import trio
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.acceptor import Acceptor

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.model import key_of, version_of
 from trio_kafka.wire.frame import Frame

@@ -1,6 +1,6 @@
 """What a listener and its connections are told; names and defaults are Kafka's."""
 
-from attrs import frozen
+from trio_kafka.attributes import frozen
 
 
 @frozen(kw_only=True)

@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Callable
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.network import items
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection

@@ -9,9 +9,10 @@ each item of an array.
 
 from typing import Any, Final
 
-from attrs import Factory, define
+from attrs import Factory
 from attrs import field as attribute
 
+from trio_kafka.attributes import define
 from trio_kafka.protocol import primitives
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.primitives import NO_TAGS, UNPACKERS, Malformed

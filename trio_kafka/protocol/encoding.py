@@ -11,9 +11,10 @@ third argument.
 
 from typing import Any, Final
 
-from attrs import Factory, define
+from attrs import Factory
 from attrs import field as attribute
 
+from trio_kafka.attributes import define
 from trio_kafka.protocol import primitives
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.primitives import (

@@ -11,8 +11,7 @@ structs).
 from collections.abc import Callable
 from typing import Any, Final, Generic, Literal, TypeVar, cast
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.protocol.versions import ALWAYS, NEVER, Range, parse_versions
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeVar, dataclass_transform, get_args
 
 import attrs
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.protocol.fields import (
     ZERO_UUID,
     Field,

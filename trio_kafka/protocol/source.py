@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from struct import Struct
 from typing import Any, NamedTuple
 
-from attrs import Factory, define
+from attrs import Factory
 
+from trio_kafka.attributes import define
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.versions import covers

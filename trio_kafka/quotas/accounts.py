@@ -9,8 +9,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Final, Generic, TypeVar
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.quotas.average import Average
 from trio_kafka.quotas.limits import Entity, Limits, Payer

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.quotas.accounts import UNLIMITED, Account, Accounts
 from trio_kafka.quotas.rate import MOST_MS, Rate

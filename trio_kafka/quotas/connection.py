@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from ipaddress import IPv6Address
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.quotas.average import Average
 from trio_kafka.quotas.rate import Rate
 

@@ -8,8 +8,9 @@ KIP-599.
 
 from collections.abc import Callable
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.quotas.accounts import UNLIMITED, Account, Accounts

@@ -8,8 +8,9 @@ Source: KIP-595, KIP-630, KIP-631, KIP-853.
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from attrs import Factory, define
+from attrs import Factory
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import record_version
 from trio_kafka.metadata.source import MetadataRecord

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NoReturn
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig

@@ -13,8 +13,8 @@ from math import inf
 from typing import Final, NoReturn
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.dump import records_of

@@ -6,7 +6,9 @@ Source: KIP-101, KIP-595.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
-from attrs import Factory, define
+from attrs import Factory
+
+from trio_kafka.attributes import define
 
 
 @define

@@ -11,8 +11,9 @@ Source: metadata.max.retention.bytes, metadata.max.retention.ms; KIP-630.
 from typing import TYPE_CHECKING, Final
 
 import trio
-from attrs import Factory, define, frozen
+from attrs import Factory
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.retention import delete_before
 from trio_kafka.raft.snapshot import SnapshotId, read_timestamp, snapshots_in

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Final
 
 import trio
-from attrs import define, frozen
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.protocol.stored.control import (

@@ -8,8 +8,7 @@ follows from their names.
 from collections.abc import Iterable
 from typing import Final
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import replace_file

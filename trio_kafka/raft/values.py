@@ -8,8 +8,7 @@ Source: KIP-595 (the protocol), KIP-996 (pre-vote).
 
 from enum import StrEnum
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.model import NO_NODE, NodeId
 
 

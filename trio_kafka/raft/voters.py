@@ -6,8 +6,7 @@ directory ids.
 
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.control import (
     Endpoint,

@@ -8,9 +8,10 @@ Source: record format of KIP-98; tested on files that Kafka wrote.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 from crc32c import crc32c
 
+from trio_kafka.attributes import define
 from trio_kafka.records.compression import Codec, compress, decompress
 from trio_kafka.records.header import (
     CONTROL,

@@ -11,8 +11,7 @@ import struct
 from enum import IntEnum
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.records.header import corrupt
 

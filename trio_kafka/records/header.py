@@ -9,9 +9,9 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from attrs import define
 from crc32c import crc32c
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.compression import Codec
 from trio_kafka.world.protocols import Buffer

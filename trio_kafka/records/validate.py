@@ -10,9 +10,9 @@ INVALID_TIMESTAMP.
 
 from typing import Final
 
-from attrs import frozen
 from crc32c import crc32c
 
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import (

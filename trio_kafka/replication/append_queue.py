@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.records.header import BatchHeader

@@ -8,8 +8,7 @@ meantime is answered for at once. Source: the rules of Kafka's delayed produce.
 from collections.abc import Sequence
 from typing import Final
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.replication.append import ACKS_ALL

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Final
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import NodeId
 from trio_kafka.records.file_range import FileRange

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn, TypeVar
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node

@@ -7,8 +7,7 @@ KIP-1005 (-4, -5), KIP-1023 (-6).
 
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.log import Log
 from trio_kafka.log.queries import largest_timestamp, offset_for_timestamp

@@ -9,8 +9,9 @@ change.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from attrs import field, frozen
+from attrs import field
 
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.log import Log

@@ -10,8 +10,8 @@ from enum import IntEnum
 from typing import Final
 
 import trio
-from attrs import define, frozen
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.log import Log
 from trio_kafka.log.queries import locate

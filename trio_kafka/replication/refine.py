@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.batch import decode_records
 from trio_kafka.records.compression import Codec, compress, compress_lz4, decompress

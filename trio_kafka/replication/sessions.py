@@ -10,8 +10,9 @@ Pure: no I/O, no clock, no messages.
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.model import TopicId
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.read import PartitionRead, Wanted

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
 import trio
-from attrs import define
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.log import get_logger

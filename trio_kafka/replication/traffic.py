@@ -8,8 +8,9 @@ Source: BrokerTopicStats and BrokerTopicMetrics of Apache Kafka 4.4.0.
 from collections.abc import Iterator
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode
 from trio_kafka.steps import Steps
 

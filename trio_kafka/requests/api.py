@@ -10,8 +10,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.schema import message_of
 

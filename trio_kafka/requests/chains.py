@@ -7,8 +7,9 @@ takes, and gives what the handler gives. A route without interceptors is left as
 
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from trio_kafka.attributes import frozen
 from trio_kafka.requests.around import Around
 from trio_kafka.requests.errands import Errands
 from trio_kafka.requests.interceptors import Interception, Interceptors

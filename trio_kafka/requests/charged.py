@@ -11,8 +11,7 @@ from functools import wraps
 from struct import Struct
 from typing import Any, Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.schema import fields_of

@@ -10,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import counting_encoder
 from trio_kafka.requests.replies import Encoded, Route, facts_of

@@ -9,8 +9,8 @@ and stops the broker.
 from typing import Any, Final
 
 import trio
-from attrs import define
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import (
     ErrorCode,
     InvariantError,

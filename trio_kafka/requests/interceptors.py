@@ -17,8 +17,9 @@ from operator import attrgetter
 from typing import Any, Final, Literal, Protocol
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.protocol.schema import message_of

@@ -8,8 +8,9 @@ from collections.abc import Hashable
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from attrs import Factory, define
+from attrs import Factory
 
+from trio_kafka.attributes import define
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded

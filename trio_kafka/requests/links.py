@@ -11,8 +11,7 @@ from functools import partial
 from types import GeneratorType
 from typing import Any, Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Keeper, Purgatory
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.error_answers import wants_answer

@@ -4,13 +4,12 @@ One field a part: that is all there is to add. A part that a broker, or a test, 
 missing: touching it raises MissingPartError, which the client sees as UNKNOWN_SERVER_ERROR.
 """
 
-# ruff: noqa: RUF009 - `missing` makes a field with a factory, which ruff cannot know
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from attrs import Factory, define, field, frozen
+from attrs import Factory, field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller

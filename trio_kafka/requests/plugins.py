@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from attrs import frozen
+from trio_kafka.attributes import frozen
 
 
 @frozen(kw_only=True)

@@ -17,8 +17,9 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from trio_kafka.attributes import define
 from trio_kafka.requests.api import Api, Listing, api_of
 
 A = TypeVar("A", bound=Api | Listing)

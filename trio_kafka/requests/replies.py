@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import define, fields, frozen
+from attrs import fields
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode
 from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import decoder, decoder_in_steps, encoder

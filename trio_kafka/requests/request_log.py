@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.stamps import Stamps

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import code_of, key_of, version_of
 from trio_kafka.requests.api import Api

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.network.in_hand import Connected, requests_in_hand, stage_of, wait_of
 from trio_kafka.network.plane import Plane

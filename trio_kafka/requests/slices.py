@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from itertools import repeat
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.protocol.compiler import counting_encoder_in_steps, encoder_in_steps
 from trio_kafka.steps import Steps
 from trio_kafka.wire.server import joined

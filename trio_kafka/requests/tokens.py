@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Final
 
 import trio
-from attrs import frozen
 
+from trio_kafka.attributes import frozen
 from trio_kafka.introspect.tree import Figures, Node
 
 _NAMED: Final = 4  # of those who hold a token

@@ -13,8 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.requests.interceptors import Interception, Rounds
 from trio_kafka.requests.slices import Lazily
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from attrs import frozen
+from trio_kafka.attributes import frozen
 
 USER: Final = "User"
 

@@ -9,7 +9,9 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 import trio
-from attrs import define, field
+from attrs import field
+
+from trio_kafka.attributes import define
 
 Message = MutableMapping[str, Any]
 App = Callable[

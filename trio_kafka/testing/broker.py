@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import trio
-from attrs import define
 
+from trio_kafka.attributes import define
 from trio_kafka.broker import Broker, running_broker
 from trio_kafka.config.load import load, options
 from trio_kafka.hosting.declared import Plugin

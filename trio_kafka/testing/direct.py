@@ -9,8 +9,9 @@ network (`served_broker`).
 from typing import Any, cast
 
 import trio
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Node

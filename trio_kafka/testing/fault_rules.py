@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any, Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.requests.registry import Registry

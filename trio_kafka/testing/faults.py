@@ -15,8 +15,9 @@ from random import Random
 from typing import Any
 
 import trio
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
 from trio_kafka.protocol.schema import fields_of, message_of

@@ -1,6 +1,8 @@
 """Owners of interceptors, for tests of those who have interceptors."""
 
-from attrs import define, field
+from attrs import field
+
+from trio_kafka.attributes import define
 
 
 @define(eq=False)

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, Generic
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import (
     CoordinatorRecord,
     Effects,

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import trio
-from attrs import define
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint, NodeId

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from trio_kafka.attributes import frozen
 
 Address = tuple[str, int]
 # From (port, data directory, settings as NAME=VALUE) to what is executed.

@@ -11,8 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any, Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, ProtocolError
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.headers import (

@@ -14,8 +14,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ProtocolError
 
 SMALL: Final = 64 << 10

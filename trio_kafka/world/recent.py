@@ -8,7 +8,9 @@ on the careful side.
 from collections import deque
 from typing import Final
 
-from attrs import define, field
+from attrs import field
+
+from trio_kafka.attributes import define
 
 WINDOW: Final = 64 << 20
 GRAIN: Final = 1 << 20

@@ -55,7 +55,8 @@ _MODULE: Final = '''\
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from attrs import frozen
+
+from trio_kafka.attributes import frozen
 
 from trio_kafka.plugin import (
     Context,

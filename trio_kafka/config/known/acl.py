@@ -1,7 +1,6 @@
 """What Kafka's authorizer for ACLs will obey."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import boolean, string
 
 

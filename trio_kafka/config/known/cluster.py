@@ -1,7 +1,6 @@
 """What a cluster of several nodes will obey, and what stands alone."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import BROKER, boolean, int32, int64, texts
 
 

@@ -1,7 +1,6 @@
 """How Kafka's group coordinator shares its work among threads."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, boolean, int32
 
 

@@ -1,7 +1,6 @@
 """Settings that name Java classes, or where they are."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import BROKER, CLUSTER, java_class, string, texts
 
 

@@ -1,7 +1,6 @@
 """Settings of the Java runtime: of its security providers, its Kerberos, its metrics."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import BROKER, int32, string
 
 

@@ -1,7 +1,6 @@
 """What SASL's OAUTHBEARER mechanism will obey."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import boolean, int32, int64, password, string, texts
 
 

@@ -1,7 +1,6 @@
 """What metrics and telemetry of clients will obey."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import int32, int64, string
 
 

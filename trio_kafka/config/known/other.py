@@ -1,7 +1,6 @@
 """What stands alone: secrets, and settings for those who develop Kafka."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import boolean, int32, int64
 from trio_kafka.config.values import MAX_LONG
 

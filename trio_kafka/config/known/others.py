@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.known import Standing
 
 

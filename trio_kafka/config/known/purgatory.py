@@ -1,7 +1,6 @@
 """Settings of purgatories that are swept; here what is done leaves at once."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import int32
 
 

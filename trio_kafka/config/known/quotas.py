@@ -1,7 +1,6 @@
 """What quotas of replication will obey."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, int32, int64
 from trio_kafka.config.values import MAX_LONG
 

@@ -1,7 +1,6 @@
 """What tiered storage will obey."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, boolean, double, int32, int64, string
 from trio_kafka.config.values import MAX_LONG
 

@@ -1,7 +1,6 @@
 """What SASL and delegation tokens will obey."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import BROKER, double, int16, int32, int64, password, string, texts
 
 

@@ -3,8 +3,7 @@
 from functools import partial
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.groups import as_of_consumer_groups
 from trio_kafka.config.setting import CLUSTER, boolean, int32, int64, texts
 

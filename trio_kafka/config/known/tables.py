@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.known import Standing
 from trio_kafka.config.known.acl import AclSettings
 from trio_kafka.config.known.cleaner import CleanerSettings

@@ -1,7 +1,6 @@
 """What TLS listeners will obey."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import BROKER, boolean, password, string, texts
 
 

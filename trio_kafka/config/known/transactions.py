@@ -1,7 +1,6 @@
 """What transactions and their coordinator will obey."""
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, boolean, int32
 
 

@@ -7,8 +7,7 @@ of the group are raised. Source: KIP-211, KIP-447, KIP-516 (topic ids), KIP-848.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from attrs import define, frozen
-
+from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.groups.expiry import NO_EXPIRY
 from trio_kafka.coordinators.groups.group import Group

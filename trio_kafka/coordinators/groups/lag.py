@@ -6,8 +6,7 @@ As clients that read all but open transactions' records see it: up to the high w
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from attrs import frozen
-
+from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import KafkaError
 from trio_kafka.replication.manager import ReplicaManager

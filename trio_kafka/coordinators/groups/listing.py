@@ -3,8 +3,9 @@
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from attrs import field, frozen
+from attrs import field
 
+from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.steps import Steps

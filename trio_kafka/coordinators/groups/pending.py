@@ -8,8 +8,7 @@ is unstable. Source: KIP-98, KIP-447.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from trio_kafka.attributes import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.dynamic import Layers
 from trio_kafka.config.group import group_values

@@ -10,7 +10,9 @@ Directories and files have no order among each other.
 from random import Random
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import field
+
+from trio_kafka.attributes import define, frozen
 
 SECTOR: Final = 512
 

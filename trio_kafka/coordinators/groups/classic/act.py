@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
 from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member

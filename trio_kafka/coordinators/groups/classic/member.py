@@ -2,8 +2,7 @@
 
 from collections.abc import Container
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import Ticket
 from trio_kafka.coordinators.groups.classic.values import (
     DescribedMember,

@@ -5,8 +5,9 @@ None of them is changed; those that every request makes are not frozen: see `Coo
 
 from typing import NamedTuple
 
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode
 
 NO_MEMBER_ID = ""  # of one that has not joined yet, and of one that an administrator removes

@@ -8,8 +8,9 @@ Source: classicGroupJoinToConsumerGroup and its like, of Apache Kafka 4.4.0.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from attrs import define, evolve
+from attrs import evolve
 
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import CONSUMER
 from trio_kafka.coordinators.groups.classic.values import (

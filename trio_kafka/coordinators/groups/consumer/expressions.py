@@ -10,8 +10,9 @@ from enum import Enum
 from itertools import islice
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.act import REGEX, Act

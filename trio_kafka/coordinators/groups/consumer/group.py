@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.groups.consumer import checks, records
 from trio_kafka.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Partitions

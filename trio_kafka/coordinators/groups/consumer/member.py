@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
-from attrs import define, evolve, frozen
+from attrs import evolve
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.values import LEAVE_EPOCH, SAME, Heartbeat

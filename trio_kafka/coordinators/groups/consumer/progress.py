@@ -7,8 +7,7 @@ computed; the member goes on towards its own.
 from collections.abc import Sequence
 from typing import Final
 
-from attrs import define, frozen
-
+from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.groups.consumer import checks, records
 from trio_kafka.coordinators.groups.consumer.act import Act
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions

@@ -7,8 +7,7 @@ Source: CurrentAssignmentBuilder of Apache Kafka 4.4.0.
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.member import NOTHING, Member, MemberState, Owned
 from trio_kafka.coordinators.groups.consumer.values import OwnedTopic

@@ -7,8 +7,7 @@ compacted away. Source: GroupMetadataManager.replay of Apache Kafka 4.4.0.
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer.group import DELETED_EPOCH, ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.member import Member, Step

@@ -6,8 +6,9 @@ Source: ModernGroup, SubscriptionCount, ResolvedRegularExpression of Apache Kafk
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.groups.consumer.member import Member
 
 _NEVER: Final = -(1 << 63)

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from inspect import isgenerator
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.act import Act
 from trio_kafka.coordinators.groups.consumer.assignors.registry import BUILTIN

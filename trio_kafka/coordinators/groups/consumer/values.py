@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from attrs import define, frozen
-
+from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.model import TopicId
 

@@ -9,8 +9,9 @@ than balance is worth. Source: UniformHeterogeneousAssignmentBuilder.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.consumer.assignors.spec import GroupAssignment, GroupSpec
 from trio_kafka.model import TopicId
 from trio_kafka.steps import Steps

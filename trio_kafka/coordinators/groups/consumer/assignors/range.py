@@ -7,8 +7,7 @@ Members keep their place by instance id, or else by member id. Source: RangeAssi
 from collections.abc import Iterable
 from typing import Final
 
-from attrs import define
-
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     GroupAssignment,
     GroupSpec,

@@ -6,8 +6,9 @@ Source: ConsumerGroupPartitionAssignor, GroupSpec and SubscribedTopicDescriber (
 from collections.abc import Callable, Mapping, Set
 from typing import Final, Protocol, TypeAlias
 
-from attrs import field, frozen
+from attrs import field
 
+from trio_kafka.attributes import frozen
 from trio_kafka.model import TopicId
 from trio_kafka.steps import Steps
 

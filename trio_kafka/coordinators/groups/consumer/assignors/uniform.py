@@ -7,8 +7,9 @@ otherwise see `balance`. Source: UniformAssignor, UniformHomogeneousAssignmentBu
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.consumer.assignors.balance import assign_heterogeneous
 from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     GroupAssignment,

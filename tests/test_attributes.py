@@ -1,0 +1,89 @@
+"""What attrs shows of its classes, and what is shown here."""
+
+import re
+from typing import Any
+
+import attrs
+import pytest
+
+from tests.project.tree import ROOT, modules
+from trio_kafka import attributes
+
+
+def classes(module: Any) -> list[type[Any]]:
+    """The same classes, as a module makes them."""
+
+    @module.frozen
+    class Plain:
+        one: int
+        _two: str = "2"
+
+    @module.define(kw_only=True)
+    class Hiding:
+        one: int = 1
+        secret: str = attrs.field(default="x", repr=False)
+        short: str = attrs.field(default="long", repr=lambda value: value[:1])
+        unset: int = attrs.field(init=False)
+
+    @module.define
+    class Below(Plain):
+        three: Any = None
+
+    @module.frozen
+    class Own:
+        one: int = 1
+
+        def __repr__(self) -> str:
+            return "mine"
+
+    @module.frozen(repr=False)
+    class Nothing(Own):
+        two: int = 2
+
+    @module.define
+    class BrokenError(Exception):
+        code: int = 3
+
+    return [Plain, Hiding, Below, Own, Nothing, BrokenError]
+
+
+def shown(module: Any) -> list[str]:
+    plain, hiding, below, own, nothing, failure = classes(module)
+    cycle: list[Any] = []
+    cycle.append(below(1, three=cycle))
+    made = [plain(1), hiding(), cycle[0], own(), nothing(), failure()]
+    return [repr(one) for one in made]
+
+
+def test_all_is_shown_as_attrs_shows_it() -> None:
+    assert shown(attributes) == shown(attrs)
+
+
+def test_what_is_shown() -> None:
+    assert shown(attributes)[:2] == [
+        "Plain(one=1, _two='2')",
+        "Hiding(one=1, short=l, unset=NOTHING)",
+    ]
+
+
+def test_the_rest_is_of_attrs() -> None:
+    plain, *_ = classes(attributes)
+
+    assert plain(1) == plain(1) != plain(2)
+    assert hash(plain(1)) == hash(plain(1))
+    assert plain.__slots__
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        plain(1).one = 2
+
+
+def test_one_function_serves_all_classes() -> None:
+    plain, hiding, *_ = classes(attributes)
+
+    assert plain.__repr__ is hiding.__repr__ is attributes.show
+
+
+def test_the_broker_declares_its_classes_by_it() -> None:
+    other = re.compile(r"^from attrs import .*\b(?:define|frozen)\b", re.MULTILINE)
+    broker = [path for path in modules() if path.parts[0] == "trio_kafka"]
+
+    assert [path for path in broker if other.search((ROOT / path).read_text())] == []
