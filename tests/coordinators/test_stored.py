@@ -16,6 +16,7 @@ from trio_kafka.protocol.stored.groups.classic import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
+from trio_kafka.protocol.stored.groups.share import ShareGroupMetadataKey, ShareGroupMetadataValue
 
 
 def test_a_key_begins_with_its_type_and_a_value_with_its_version() -> None:
@@ -49,6 +50,12 @@ def test_a_tombstone_has_no_value() -> None:
 
 def test_every_type_of_kafka_is_known() -> None:
     assert sorted(group_records()) == [*range(9), *range(10, 18), *range(19, 24)]
+
+
+def test_records_of_groups_that_are_not_served_are_read() -> None:
+    record = CoordinatorRecord(ShareGroupMetadataKey("g"), ShareGroupMetadataValue(3, 7), 0)
+
+    assert decode_record(*encode_record(record)) == record
 
 
 def test_an_unknown_type_is_told_from_a_broken_record() -> None:
