@@ -25,11 +25,11 @@ else:
         return _made(attrs.frozen, cls, options)
 
 
-def _made(make: Callable[..., Any], cls: type | None, options: dict[str, Any]) -> Any:
+def _made(make: Callable[..., Any], cls: Any, options: dict[str, Any]) -> Any:
     if cls is None:
         return partial(_made, make, options=options)
     if options.get("repr", True) and "__repr__" not in cls.__dict__:
-        cls.__repr__ = show  # type: ignore[assignment, method-assign]  # attrs keeps what the class defines
+        cls.__repr__ = show  # attrs keeps what the class defines
     return make(cls, **options)
 
 

@@ -4,12 +4,11 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 
 from trio_kafka.cli.logs import log_warnings, logging_as
-from trio_kafka.cli.settings import REFUSED, declare_files, declare_options, read_settings
+from trio_kafka.cli.settings import REFUSED, declare_settings, read_settings
 
 
 def declare(parser: ArgumentParser) -> None:
-    declare_files(parser)
-    declare_options(parser)
+    declare_settings(parser)
     parser.add_argument(
         "--cluster-id",
         metavar="ID",

@@ -19,8 +19,8 @@ REFUSED: Final = 2
 _TOML: Final = ".toml"
 
 
-def declare_files(parser: ArgumentParser) -> None:
-    """The argument `files`."""
+def declare_settings(parser: ArgumentParser) -> None:
+    """The arguments `files` and `config`, which `read_settings` takes."""
     parser.add_argument(
         "files",
         nargs="*",
@@ -28,10 +28,11 @@ def declare_files(parser: ArgumentParser) -> None:
         help="a properties file, like Kafka's server.properties, or a .toml file; environment"
         " variables KAFKA_… go over .toml files, properties files over both",
     )
+    declare_options(parser)
 
 
 def declare_options(parser: ArgumentParser) -> None:
-    """The argument `config`."""
+    """The argument `config` alone."""
     parser.add_argument(
         "-c",
         "--config",

@@ -54,7 +54,7 @@ def group_records() -> Mapping[int, tuple[type[Any], type[Any]]]:
     Those of groups that are not served here are imported when the first one is met: 37 classes
     that no other start needs.
     """
-    from trio_kafka.protocol.stored.groups import share, streams  # noqa: PLC0415 - as above
+    from trio_kafka.protocol.stored.groups import share, streams  # noqa: PLC0415 - as the docstring says
 
     return {**_SERVED, **_types(share, streams)}
 

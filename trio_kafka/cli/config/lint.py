@@ -4,15 +4,14 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 
 from trio_kafka.cli.outside import Machine
-from trio_kafka.cli.settings import REFUSED, declare_files, declare_options, in_order, read_file
+from trio_kafka.cli.settings import REFUSED, declare_settings, in_order, read_file
 from trio_kafka.config.environment import environment
 from trio_kafka.config.lint import Finding, Level, lint, repeated
 from trio_kafka.config.setting import ConfigError
 
 
 def declare(parser: ArgumentParser) -> None:
-    declare_files(parser)
-    declare_options(parser)
+    declare_settings(parser)
     parser.add_argument(
         "--no-env",
         dest="env",

@@ -4,15 +4,14 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 
 from trio_kafka.cli.columns import printable
-from trio_kafka.cli.settings import REFUSED, declare_files, declare_options, read_settings
+from trio_kafka.cli.settings import REFUSED, declare_settings, read_settings
 from trio_kafka.hosting.examine import Examined, examine
 
 PROBLEMS = 1
 
 
 def declare(parser: ArgumentParser) -> None:
-    declare_files(parser)
-    declare_options(parser)
+    declare_settings(parser)
 
 
 def check(*, files: Sequence[str], config: Sequence[str]) -> int:
