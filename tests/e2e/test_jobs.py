@@ -6,6 +6,7 @@ apart, see `turns`.
 """
 
 import functools
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ import trio
 from attrs import define, field
 
 from tests.e2e.turns import Turns, blame, held_by_nobody, watching
+from trio_kafka.broker.collector import long_lived_frozen
 from trio_kafka.coordinators.groups.commits import Commit, PartitionOffset, TopicOffsets
 from trio_kafka.coordinators.groups.expiry import expire
 from trio_kafka.log.sync import sync
@@ -87,7 +89,7 @@ async def beside_an_echo(
 
     may_wait: for the disk, as nobody is served yet by what starts.
     """
-    with watching(ECHO) as turns:
+    with long_lived_frozen(time.perf_counter), watching(ECHO) as turns:
         async with trio.open_nursery() as nursery:
             echo = Echo(turns)
             nursery.start_soon(echo.ask, broker, name=ECHO)
@@ -276,6 +278,21 @@ async def test_a_load_of_committed_offsets_holds_nobody_up(tmp_path: Path, size:
             await broker.serve_groups("g")
 
         assert groups.shard_of("g").machine.offsets.count == count
+
+
+@pytest.mark.parametrize("kind", ["classic", "consumer"])
+@held_by_nobody
+async def test_rebalances_hold_nobody_up(tmp_path: Path, size: Size, kind: str) -> None:
+    """100 members over 1,000 partitions."""
+    more = {"group_initial_rebalance_delay_ms": "500"}  # in which all members join
+    async with a_broker(tmp_path, offsets_topic_num_partitions="1", **more) as broker:
+        await broker.create_topic("t", 1000)
+        await broker.serve_groups("g")
+        at = broker.broker.endpoint
+        given = [kind, at.host, str(at.port), "t", "1000", "100", str(size(50, 500))]
+
+        async with beside_an_echo(f"rebalances, {kind}", broker):
+            await trio.run_process([sys.executable, "-m", "tests.e2e.rebalances", *given])
 
 
 @held_by_nobody

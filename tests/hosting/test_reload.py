@@ -88,7 +88,7 @@ async def test_reloads_leave_a_bounded_number_of_objects(
     size: Callable[[int, int], int],
 ) -> None:
     """Each generation is cyclic garbage that was frozen while it lived."""
-    monkeypatch.setattr(collector, "SPARE", 1000)
+    monkeypatch.setattr(collector, "SPARE", 500)
     monkeypatch.setattr(collector, "SPARE_SHARE", 0.0)
     now, counts = 0.0, list[int]()
     async with served_broker(simulated_world(), plugins=None) as served:
