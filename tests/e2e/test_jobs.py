@@ -284,8 +284,12 @@ async def test_a_load_of_committed_offsets_holds_nobody_up(tmp_path: Path, size:
 @held_by_nobody
 async def test_rebalances_hold_nobody_up(tmp_path: Path, size: Size, kind: str) -> None:
     """100 members over 1,000 partitions."""
-    more = {"group_initial_rebalance_delay_ms": "500"}  # in which all members join
-    async with a_broker(tmp_path, offsets_topic_num_partitions="1", **more) as broker:
+    more = {
+        "offsets_topic_num_partitions": "1",
+        "group_initial_rebalance_delay_ms": "500",  # in which all members join
+        "group_consumer_assignment_interval_ms": "0",  # or there is one rebalance a second
+    }
+    async with a_broker(tmp_path, **more) as broker:
         await broker.create_topic("t", 1000)
         await broker.serve_groups("g")
         at = broker.broker.endpoint
