@@ -9,10 +9,11 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.configs import BROKER, SET, alter
-from tests.apis.kit import batch, produce
+from tests.apis.kit import batch, produce, produce_request
 from tests.network.echoing import waiting
 from trio_kafka.broker.shutdown import PLANES
 from trio_kafka.plugin import Context, api
+from trio_kafka.protocol.messages.k00_produce import ProduceResponse
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
@@ -24,6 +25,7 @@ from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitReques
 from trio_kafka.testing.scripted_client import connect, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.protocols import PIECE
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.world import World
 
@@ -179,6 +181,37 @@ async def test_it_is_let_in_between_two_requests_of_the_data_plane(tmp_path: Pat
 
     assert sorted(order) == ["control", "first", "second"]
     assert order.index("control") == order.index("first") + 1
+
+
+async def test_it_is_let_in_between_the_pieces_of_a_large_produce(tmp_path: Path) -> None:
+    """Over real sockets; also to write where the large one goes, and behind that."""
+    world, seen = RealWorld(SkippingClock()), list[tuple[int, int]]()
+    async with (
+        controlled(world, {"log.dirs": str(tmp_path)}) as served,
+        served.connect("CONTROL") as control,
+        served.connect() as client,
+    ):
+        await served.create_topic("t")
+        await control.ask(ApiVersionsRequest("t", "1"), 3)
+        log = served.broker.replicas.partition("t", 0).local_log()
+        (processor,) = served.broker.planes[1].processors
+        between = log.pace.between
+        assert between is not None
+
+        def noted() -> None:
+            if not seen:
+                small = produce_request("t", (0, batch(b"small")))
+                control.socket.send(request_frame(small, 9))
+            before = processor.figures()["served"]
+            between()
+            seen.append((processor.figures()["served"] - before, log.end_offset))
+
+        log.pace.between = noted
+        assert (await produce(client, "t", batch(bytes(3 * PIECE)))).base_offset == 0
+        answer = (await control.receive_answer(ProduceResponse, 9))[1]
+
+    assert seen == [(1, 0), (0, 0), (0, 0)]
+    assert answer.responses[0].partition_responses[0].base_offset == 1
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 import trio
 
-from trio_kafka.world.protocols import RangeCutError
+from trio_kafka.world.protocols import PIECE, RangeCutError
 
 
 async def test_appends_go_to_the_end_and_are_read_back(worlds, clock):
@@ -310,6 +310,50 @@ async def test_a_slow_append_takes_buffers_of_all_kinds(worlds, clock):
     buffer = bytearray(10)
     assert file.size == 5
     assert bytes(buffer[: file.try_read(0, buffer)]) == b"12345"
+
+
+LARGE = b"".join(number.to_bytes(4, "big") for number in range(PIECE // 2))  # two pieces
+
+
+@pytest.mark.parametrize(
+    ("size", "times"), [(0, 0), (1, 0), (PIECE, 0), (PIECE + 1, 1), (2 * PIECE, 1)]
+)
+async def test_the_size_grows_when_all_pieces_are_written(worlds, clock, size: int, times: int):
+    file, sizes = worlds.create("a", b"123"), []
+
+    assert file.append_in_pieces(memoryview(LARGE)[:size], lambda: sizes.append(file.size)) == 3
+
+    assert sizes == [3] * times
+    assert file.size == 3 + size
+    buffer = bytearray(2 * PIECE + 10)
+    assert await file.read(3, buffer) == size
+    assert buffer[:size] == LARGE[:size]
+    assert file.append([b"4"]) == 3 + size
+
+
+async def test_what_raises_between_pieces_leaves_nothing(worlds, clock):
+    file = worlds.create("a", b"123")
+
+    def between() -> None:
+        raise KeyError("of others")
+
+    with pytest.raises(KeyError, match="of others"):
+        file.append_in_pieces(LARGE, between)
+
+    assert file.size == 3
+    assert worlds.root.open("a").size == 3
+    assert file.append([b"4"]) == 3
+
+
+async def test_a_file_that_is_closed_between_pieces_takes_no_more(worlds, clock):
+    file = worlds.create("a", b"123")
+
+    with pytest.raises(OSError, match=r"[Bb]ad file|closed") as caught:
+        file.append_in_pieces(LARGE, file.close)
+
+    assert caught.value.errno == errno.EBADF
+    with pytest.raises(OSError, match=r"[Bb]ad file|closed"):
+        file.append_in_pieces(LARGE, lambda: None)
 
 
 async def test_names_are_the_same_by_a_thread(worlds, clock):

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import trio
 
-from trio_kafka.errors import InvariantError
 from trio_kafka.log.append import Appended
 from trio_kafka.log.log import Log
 from trio_kafka.log.pace import LONG_IN_THREAD_S
@@ -44,15 +43,9 @@ async def append_slow(
         ended = elapsed()
         if ended - began > LONG_IN_THREAD_S:
             log.pace.took_long(began, ended)
-        if log.failed or log.closed:
-            log.refuse()
-        segment.append(records, headers, log.config.index_interval_bytes, start)
     except OSError as error:
         log.fail(error)
-    size = len(records)
-    if segment.size - start != size:
-        raise InvariantError(f"{log.partition}: {size} bytes grew the file otherwise")
-    log.wrote(segment, records, headers)
+    log.take_over(segment, records, headers, start)
     return appended
 
 

@@ -39,8 +39,8 @@ class Log:
     pace: whether the directory is slow. failed: the error that took the log offline.
     wants_sync: called when a segment was sealed or `flush.messages` is reached: let `sync` run
     soon.
-    busy: segments are being cut, or a thread appends: nobody else may append. deleting: segments
-        are being removed now; cuts: how often they were cut or removed.
+    busy: segments are being cut, or an append is not whole yet: nobody else may append.
+    deleting: segments are being removed now; cuts: how often they were cut or removed.
     lower_checkpoints: awaited with logs of one directory, before they are cut and before the first
         sync of new ones: no checkpoint may say more than is true from then on.
     """
@@ -264,16 +264,40 @@ class Log:
         began = elapsed()
         if self.failed or self.closed or self.busy:
             self.refuse()
-        segment = self.segments.active
         try:
-            if segment.should_roll(self.config, self.rolling.jitter_ms, now_ms, records, headers):
-                segment = self._begin_segment(headers[0].base_offset, now_ms)
+            segment = self.segment_for(records, headers, now_ms)
             segment.append(records, headers, self.config.index_interval_bytes)
         except OSError as error:
             self.fail(error)
         ended = elapsed()
         if ended - began > LONG_APPEND_S:
             pace.held_up(began, ended)
+        self.wrote(segment, records, headers)
+
+    def segment_for(
+        self, records: memoryview, headers: Sequence[BatchHeader], now_ms: int
+    ) -> Segment:
+        """Where these batches go: a new segment, if one is to begin. OSError."""
+        active = self.segments.active
+        if active.should_roll(self.config, self.rolling.jitter_ms, now_ms, records, headers):
+            return self._begin_segment(headers[0].base_offset, now_ms)
+        return active
+
+    def take_over(
+        self, segment: Segment, records: memoryview, headers: Sequence[BatchHeader], start: int
+    ) -> None:
+        """What was written at `start` by other means is appended now, unless the log was closed or
+        has failed meanwhile. KafkaError, LogDirError.
+        """
+        if self.failed or self.closed:
+            self.refuse()
+        try:
+            segment.append(records, headers, self.config.index_interval_bytes, start)
+        except OSError as error:
+            self.fail(error)
+        size = len(records)
+        if segment.size - start != size:
+            raise InvariantError(f"{self.partition}: {size} bytes grew the file otherwise")
         self.wrote(segment, records, headers)
 
     def wrote(self, segment: Segment, records: memoryview, headers: Sequence[BatchHeader]) -> None:

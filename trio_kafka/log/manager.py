@@ -63,6 +63,11 @@ class LogManager:
         self._node.add("open-files", "file", self.files.figures)
         self._nodes: dict[TopicPartition, Node] = {}
 
+    def let_in(self, between: Callable[[], None]) -> None:
+        """Have this called between the pieces of clients' large appends, of all that is open."""
+        for directory in self.directories:
+            directory.pace.between = between
+
     def figures(self) -> Figures:
         """For the tree."""
         return {

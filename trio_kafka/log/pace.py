@@ -24,7 +24,8 @@ class Pace:
         None: whatever takes long has waited.
     suspect: call `watch` before the next append.
     calm: not slow, and no append waits for a thread: nobody need look further. queues: how many
-    partitions have appends that wait.
+    partitions have appends that wait. between: called between the pieces of a large append; None:
+    such an append is one piece.
     """
 
     __slots__ = (
@@ -32,6 +33,7 @@ class Pace:
         "_waited",
         "_waits",
         "_watched",
+        "between",
         "calm",
         "elapsed",
         "long_appends",
@@ -50,6 +52,7 @@ class Pace:
         self._waited: int | None = None  # how often, before the append that is watched
         self._watched = float("-inf")
         self._suspect_until = float("-inf")
+        self.between: Callable[[], None] | None = None
         self.calm = True
         self.queues = 0
         self.long_appends = 0

@@ -127,6 +127,10 @@ class Plane:
         """Let another plane in between the items of this one, whatever is left of its turn."""
         self._shared.turn.let_in = other.let_in
 
+    def between(self) -> None:
+        """Let the other plane in, if there is one: one item has come to a place for that."""
+        self._shared.turn.between()
+
     def let_in(self) -> bool:
         """Serve what has come, in the time of another plane; whether anything had."""
         came = False

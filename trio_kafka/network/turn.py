@@ -140,9 +140,13 @@ class Turn(trio.abc.Instrument):
 
     def go_on(self) -> float:
         """Let the other plane in; then when to do that again, at the latest the end of the part."""
+        self.between()
+        return min(self._part_ends, self.elapsed() + SLICE_S)
+
+    def between(self) -> None:
+        """Let the other plane in, if there is one, also between two pieces of an item."""
         if self.let_in is not None and self.let_in():
             self.shared = self.time
-        return min(self._part_ends, self.elapsed() + SLICE_S)
 
     def figures(self) -> Figures:
         """busy_s: of all passes. wake_ms: from the return of I/O to the turns of tasks, summed over

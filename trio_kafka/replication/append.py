@@ -1,14 +1,18 @@
 """A leader's append to one partition, for clients and for the broker itself.
 
 Never waits: what is appended stays, whatever becomes of the request. Where the directory is slow
-the batch is queued, see `slow_appends`. Whoever answers for it asks `delayed.acknowledged` next:
-followers, or this broker's disk, may have to have it first.
+the batch is queued, see `slow_appends`. A client's large batch is written in pieces where another
+plane is to be let in; the broker's own is not: who writes one is in the middle of an event. Whoever
+answers for it asks `delayed.acknowledged` next: followers, or this broker's disk, may have to have
+it first.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
+from trio_kafka.log.append_in_pieces import append_in_pieces
 from trio_kafka.log.log import Log
 from trio_kafka.metadata.names import is_internal
 from trio_kafka.records.header import (
@@ -22,6 +26,7 @@ from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import NO_EPOCH, Partition
 from trio_kafka.replication.refine import Refinement, refinement
+from trio_kafka.world.protocols import PIECE
 
 ACKS_ALL: Final = -1
 
@@ -62,7 +67,9 @@ def append(
         work = refinement(settings, header, now_ms)
         if work is not None:
             return _append_refined(partition, log, batch, header, work, acks=acks)
-    return _append(partition, log, batch, headers, now_ms=now_ms, acks=acks)
+    return _append(
+        partition, log, batch, headers, now_ms=now_ms, acks=acks, between=log.pace.between
+    )
 
 
 def _append_refined(
@@ -85,7 +92,9 @@ def _append_refined(
             return queued
         refined = work.whole(batch, header, work.settings.decompressed_limit)
     batch, header = refined
-    return _append(partition, log, batch, [header], now_ms=work.now_ms, acks=acks)
+    return _append(
+        partition, log, batch, [header], now_ms=work.now_ms, acks=acks, between=log.pace.between
+    )
 
 
 def append_own(
@@ -124,13 +133,18 @@ def _append(
     *,
     now_ms: int,
     acks: int,
+    between: Callable[[], None] | None = None,
 ) -> Appended | Queued:
-    if not log.pace.calm:
+    if log.busy or not log.pace.calm:
         queued = partition.join_queue(partition, records, headers, acks == ACKS_ALL, None)
         if queued is not None:
             return queued
+    epoch = partition.leader_epoch
     try:
-        appended = log.append_as_leader(records, headers, partition.leader_epoch, now_ms)
+        if between is None or len(records) <= PIECE:
+            appended = log.append_as_leader(records, headers, epoch, now_ms)
+        else:
+            appended = append_in_pieces(log, records, headers, epoch, between)
     except LogDirError as error:
         raise partition.storage_error(error) from error
     traffic = partition.traffic

@@ -1,10 +1,10 @@
 """Appends that take their time: a queue for each partition, written by a task in a thread's time.
 
-A queue begins with an append to a directory that is slow, or with a large batch that is not stored
-unseen (`refine`), and ends when it is empty; until then every append to its partition joins it,
-whatever the directory does, so that their order stays. The bytes of all queues are bounded: an
-append that finds no room is refused with REQUEST_TIMED_OUT, which clients retry without looking for
-another leader.
+A queue begins with an append to a directory that is slow or to a log that is busy, or with a large
+batch that is not stored unseen (`refine`), and ends when it is empty; until then every append to
+its partition joins it, whatever the directory does, so that their order stays. The bytes of all
+queues are bounded: an append that finds no room is refused with REQUEST_TIMED_OUT, which clients
+retry without looking for another leader.
 """
 
 from collections.abc import Callable, Sequence
@@ -68,18 +68,19 @@ class SlowAppends:
         needs_all: bool,
         work: Refinement | None = None,
     ) -> Queued | None:
-        """Queue a checked append; None: nothing waits and the directory is fast, append at once.
+        """Queue a checked append; None: nothing waits, the log is not busy and the directory is
+        fast, append at once.
 
         records: copied. work: to be done to them first, which takes long. Raises KafkaError: as
         `Partition.local_log`, REQUEST_TIMED_OUT without room.
         """
         writing = self._queues.get(partition)
         if writing is None:
-            pace = partition.local_log().pace
-            if self._nursery is None or not (pace.slow or work):
-                pace.calm_down()
+            log = partition.local_log()
+            if self._nursery is None or not (log.pace.slow or work or log.busy):
+                log.pace.calm_down()
                 return None
-            writing = self._begin(self._nursery, partition, pace)
+            writing = self._begin(self._nursery, partition, log.pace)
         queue, size = writing.queue, len(records)
         if not queue.has_room(size) or (len(queue) and self._bytes + size > MOST_BYTES):
             self._refused += 1

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, NoReturn
 
-from trio_kafka.world.protocols import Buffer, RangeCutError
+from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
 from trio_kafka.world.real.volume import Volume
 from trio_kafka.world.recent import RecentBytes
 
@@ -96,11 +96,11 @@ class RealFile:
         while written < len(data):
             written += os.pwrite(self._fd, data[written:], position + written)
 
-    def _take_back(self, size: int, error: OSError) -> None:
+    def _take_back(self, size: int, error: BaseException) -> None:
         try:
             os.ftruncate(self._fd, size)
-        except OSError:
-            self._break(error)
+        except OSError as failed:
+            self._break(error if isinstance(error, OSError) else failed)
 
     def _append_noted(self, recent: RecentBytes, buffers: Sequence[Buffer]) -> int:
         position = self._append(buffers)
@@ -200,6 +200,23 @@ class RealFile:
         if lease.cut:
             raise RangeCutError(f"the file was cut below {lease.end}")
         return bytes(buffer[:found])
+
+    def append_in_pieces(self, data: Buffer, between: Callable[[], None]) -> int:
+        """See `File.append_in_pieces`."""
+        self._check()
+        whole, position = memoryview(data), self.size
+        try:
+            for begin in range(0, len(whole), PIECE):
+                if begin:
+                    between()
+                self._write_rest(whole[begin : begin + PIECE], position + begin, 0)
+        except BaseException as error:
+            self._take_back(position, error)
+            raise
+        self.size = position + len(whole)
+        if self._recent:
+            self._recent.wrote(position, len(whole))
+        return position
 
     async def append_slow(self, buffers: Sequence[Buffer]) -> int:
         """The size grows in the loop, with whatever the caller knows of it."""

@@ -2,12 +2,12 @@
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import trio
 
-from trio_kafka.world.protocols import Buffer, RangeCutError
+from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
 from trio_kafka.world.recent import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
 
@@ -178,6 +178,14 @@ class SimulatedFile:
         if self._node.cold is not None and position <= self._node.cold:
             self._node.cold = max(self._node.cold, position + found)
         return found
+
+    def append_in_pieces(self, data: Buffer, between: Callable[[], None]) -> int:
+        content = bytes(data)
+        self._call("append", content)
+        for _ in range(PIECE, len(content), PIECE):
+            between()
+        self._check()
+        return self._append(content)
 
     async def append_slow(self, buffers: Sequence[Buffer]) -> int:
         self._check()

@@ -1,0 +1,82 @@
+"""Clients' large appends where another plane is let in between their pieces."""
+
+from collections.abc import Callable
+
+from tests.replication.kit import batch, new_partition
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.append import Appended
+from trio_kafka.model import TopicPartition
+from trio_kafka.replication.append import append, append_own
+from trio_kafka.replication.append_queue import Queued
+from trio_kafka.replication.slow_appends import SlowAppends
+from trio_kafka.world.protocols import PIECE
+
+
+class Between:
+    """A partition whose directory lets others in between the pieces of large appends."""
+
+    def __init__(self, world) -> None:
+        self.appends = SlowAppends(world, Node("broker", "broker"))
+        self.partition, self.marks = new_partition(world)
+        self.partition.join_queue = self.appends.join
+        self.partition.log.pace.between = self._between
+        self.calls: list[Callable[[], object]] = []
+        self.found: list[object] = []
+
+    def _between(self) -> None:
+        if self.calls:
+            self.found.append(self.calls.pop()())
+        else:
+            self.found.append(None)
+
+    def append(self, size: int) -> Appended | Queued:
+        return append(self.partition, batch(size=size), acks=1)
+
+
+async def test_others_are_let_in_between_the_pieces_of_a_large_append(world) -> None:
+    here = Between(world)
+
+    assert here.append(2 * PIECE).first_offset == 0
+    assert here.found == [None, None]
+
+    assert here.append(PIECE - 200).first_offset == 1
+    assert here.found == [None, None]
+
+
+async def test_the_brokers_own_append_is_one_piece(world) -> None:
+    """Whoever writes it is in the middle of an event."""
+    here = Between(world)
+
+    append_own(here.partition, batch(size=2 * PIECE), acks=-1, leader_epoch=0)
+
+    assert here.found == []
+
+
+async def test_who_comes_between_and_appends_to_the_same_log_has_the_next_turn(
+    world, nursery, autojump_clock
+) -> None:
+    here = Between(world)
+    await nursery.start(here.appends.run)
+    here.calls.append(lambda: here.append(10))
+    here.calls.append(lambda: append_own(here.partition, batch(), acks=1, leader_epoch=0))
+
+    assert here.append(2 * PIECE).first_offset == 0
+
+    own, other = here.found
+    assert own.result is other.result is None
+    after = here.append(10)
+    assert after.result is None  # behind those that wait
+    await here.appends.wait_empty()
+    assert [one.result.first_offset for one in (own, other, after)] == [1, 2, 3]
+    assert here.append(10).first_offset == 4
+
+
+async def test_who_comes_between_and_appends_to_another_log_is_not_kept(world) -> None:
+    here = Between(world)
+    other, _ = new_partition(world, at=TopicPartition("other", 0))
+    other.log.pace.between = here.partition.log.pace.between
+    here.calls.append(lambda: append(other, batch(size=3 * PIECE), acks=1))
+
+    assert here.append(2 * PIECE).first_offset == 0
+
+    assert [getattr(one, "first_offset", None) for one in here.found] == [None] * 3 + [0, None]
