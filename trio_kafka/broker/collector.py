@@ -42,7 +42,11 @@ class Collector:
         """Called by the collector before and after each of its looks."""
         if phase == "start":
             return
-        if info["generation"] == _OLDEST if not self._least else info["collected"] <= FEW:
+        if self._least:
+            is_old = info["collected"] <= FEW
+        else:  # nothing is before everything has been looked at
+            is_old = info["generation"] == _OLDEST
+        if is_old:
             self.freeze()
 
     def freeze(self) -> None:
