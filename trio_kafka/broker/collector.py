@@ -42,10 +42,8 @@ class Collector:
         """Called by the collector before and after each of its looks."""
         if phase == "start":
             return
-        if self._least:
-            is_old = info["collected"] <= FEW
-        else:  # nothing is before everything has been looked at
-            is_old = info["generation"] == _OLDEST
+        # Thawed objects wait for the look at everything, the oldest among them.
+        is_old = info["collected"] <= FEW if self._least else info["generation"] == _OLDEST
         if is_old:
             self.freeze()
 
