@@ -289,6 +289,9 @@ class ConsumerMembers:
         return {number - self.first: answer for number, answer in answers.items()}
 
 
+KINDS: Final = {"classic": ClassicMembers, "consumer": ConsumerMembers}
+
+
 def _check(what: str, code: int) -> None:
     if code:
         raise ValueError(f"{what}: {ErrorCode(code).name}")

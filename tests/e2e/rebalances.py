@@ -7,9 +7,7 @@ the interpreter of a broker that is watched.
 import sys
 from collections.abc import Sequence
 
-from tests.benchmarks.members import ClassicMembers, ConsumerMembers, crowd, wait_for_coordinators
-
-KINDS = {"classic": ClassicMembers, "consumer": ConsumerMembers}
+from tests.benchmarks.members import KINDS, crowd, wait_for_coordinators
 
 
 def main(arguments: Sequence[str]) -> None:

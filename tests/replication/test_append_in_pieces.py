@@ -17,7 +17,7 @@ class Between:
 
     def __init__(self, world) -> None:
         self.appends = SlowAppends(world, Node("broker", "broker"))
-        self.partition, self.marks = new_partition(world)
+        self.partition, _ = new_partition(world)
         self.partition.join_queue = self.appends.join
         self.partition.log.pace.between = self._between
         self.calls: list[Callable[[], object]] = []

@@ -10,6 +10,7 @@ from tests.benchmarks.connection import keep_asking
 from tests.benchmarks.figures import Figure, Figures
 from tests.benchmarks.members import (
     COMMIT_VERSION,
+    KINDS,
     ClassicMembers,
     ConsumerMembers,
     commit_request,
@@ -23,7 +24,6 @@ from tests.benchmarks.tree import figures_of, rows_of
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from trio_kafka.testing.scripted_client import request_frame
 
-Members: Final = {"classic": ClassicMembers, "consumer": ConsumerMembers}
 COORDINATOR: Final = "group-coordinator"  # in the tree
 CREATE_VERSION: Final = 7
 _LOADED_S: Final = 60
@@ -48,7 +48,7 @@ _LOADED_S: Final = 60
 def rebalance(target: Target, kind: str, members: int, partitions: int) -> Figures:
     """A group that is there rebalances as often as there is time for."""
     with target.topic(partitions) as topic, crowd(target.broker.address, members) as them:
-        group = Members[kind](them, topic, partitions, members)
+        group = KINDS[kind](them, topic, partitions, members)
         wait_for_coordinators(them, [group_name(kind)], topic)
         _wait_for(group, topic)
         group.form()
@@ -95,8 +95,7 @@ def heartbeats(
         crowd(target.broker.address, groups * members) as them,
     ):
         made = [
-            Members[kind](them, topic, members, members, number * members)
-            for number in range(groups)
+            KINDS[kind](them, topic, members, members, number * members) for number in range(groups)
         ]
         for group in made:
             _wait_for(group, topic)

@@ -210,13 +210,10 @@ class RealFile:
                 if begin:
                     between()
                 self._write_rest(whole[begin : begin + PIECE], position + begin, 0)
-        except BaseException as error:
+        except BaseException as error:  # `between` is others': whatever it raises, half is nothing
             self._take_back(position, error)
             raise
-        self.size = position + len(whole)
-        if self._recent:
-            self._recent.wrote(position, len(whole))
-        return position
+        return self._grown(position, len(whole))
 
     async def append_slow(self, buffers: Sequence[Buffer]) -> int:
         """The size grows in the loop, with whatever the caller knows of it."""
@@ -228,6 +225,9 @@ class RealFile:
             raise
         finally:
             lease.release()
+        return self._grown(position, size)
+
+    def _grown(self, position: int, size: int) -> int:
         self.size = position + size
         if self._recent:
             self._recent.wrote(position, size)
