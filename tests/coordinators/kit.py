@@ -30,7 +30,8 @@ class Words:
     def replay(self, record: CoordinatorRecord) -> None:
         self.words.append(record.key)
 
-    def loaded(self, now_ms: int) -> Effects:
+    def loaded(self, now_ms: int) -> Steps[Effects]:
+        yield
         return self.begin(now_ms)
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects:
@@ -138,6 +139,12 @@ class Stage:
             linger_ms=linger_ms,
         )
 
+    def activate(self, read: int | None = None) -> None:
+        """Once all is replayed, `read` last, until it serves."""
+        self.shard.activate(read)
+        drain(self)
+        self.works.clear()
+
     def unload(self) -> None:
         """As whoever holds the shards does."""
         self.shard.unload()
@@ -176,7 +183,7 @@ def read(machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
 
 def staged(linger_ms: int) -> Stage:
     stage = Stage(linger_ms=linger_ms)
-    stage.shard.activate()
+    stage.activate()
     return stage
 
 

@@ -81,7 +81,7 @@ async def drive(
     stage.log.room, stage.log.knows = room, knows
     if any(act.committed is not None for act in acts):
         stage.log.end = 0
-    stage.shard.activate()
+    stage.activate()
     tickets = []
 
     async def work() -> None:

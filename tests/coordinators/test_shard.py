@@ -7,7 +7,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.coordinators.kit import Stage, Words, read, write
+from tests.coordinators.kit import Stage, Words, drain, read, write
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
 from trio_kafka.coordinators.roles import Event
 from trio_kafka.coordinators.state import State
@@ -19,7 +19,7 @@ from trio_kafka.steps import Steps
 @pytest.fixture
 async def stage() -> Stage:
     made = Stage()
-    made.shard.activate()
+    made.activate()
     return made
 
 
@@ -27,7 +27,7 @@ async def test_what_was_loaded_is_not_told_before_it_is_committed() -> None:
     stage = Stage()
     stage.log.end = 0
     stage.machine.words.append("a")
-    stage.shard.activate(1)
+    stage.activate(1)
 
     assert isinstance(stage.submit(read), Delayed)
     stage.commit(1)
@@ -45,12 +45,35 @@ async def test_what_was_loaded_and_is_lost_at_once_is_loaded_again() -> None:
     stage = Stage()
     stage.machine.begin = loaded
     stage.log.lost = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
-    stage.shard.activate(1)
+    stage.activate(1)
 
     assert begun == []
     assert stage.failures == [stage.shard]
     assert stage.shard.state is State.UNLOADED
     assert stage.log.changed is None
+
+
+async def test_who_asks_while_the_machine_begins_waits_for_it() -> None:
+    stage = Stage()
+    stage.machine.begin = lambda _now_ms: Effects(records=[CoordinatorRecord("begun")])
+    stage.shard.activate()
+
+    assert isinstance(stage.submit(read), Delayed)
+    drain(stage)
+
+    assert stage.told == [["begun"]]
+
+
+async def test_unloaded_while_the_machine_begins_nothing_comes_of_it() -> None:
+    stage = Stage()
+    stage.machine.begin = lambda _now_ms: Effects(records=[CoordinatorRecord("begun")])
+    stage.shard.activate()
+    stage.submit(read)
+    stage.unload()
+    drain(stage)
+
+    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+    assert stage.log.records == []
 
 
 async def test_an_error_of_the_machine_is_the_answer(stage: Stage) -> None:
@@ -124,7 +147,7 @@ async def test_a_timer_that_is_set_or_cancelled_before_its_turn_is_not_due(
     steps.
     """
     stage = Stage()
-    stage.shard.activate()
+    stage.activate()
 
     def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
         yield
@@ -155,7 +178,7 @@ async def test_a_timer_that_is_put_off_is_due_later_and_one_that_is_cancelled_ne
     autojump_clock: MockClock,
 ) -> None:
     stage = Stage()
-    stage.shard.activate()
+    stage.activate()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stage.timers.run)
 
@@ -189,7 +212,7 @@ async def test_who_waits_too_long_is_told_so_and_what_was_written_stays(
     autojump_clock: MockClock,
 ) -> None:
     stage = Stage()
-    stage.shard.activate()
+    stage.activate()
     stage.log.end = 0
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stage.timers.run)
@@ -261,7 +284,7 @@ def in_steps(pauses: int) -> Event[Words]:
 async def test_the_steps_of_a_request_are_taken_at_once_while_they_are_few() -> None:
     times = count(0, 0.0001)
     stage = Stage(lambda: next(times))
-    stage.shard.activate()
+    stage.activate()
 
     assert stage.submit(in_steps(5)) == "done"
     assert not stage.shard.busy
@@ -280,7 +303,7 @@ async def test_an_event_that_breaks_in_steps_that_are_taken_at_once_is_told() ->
         raise ValueError("a bug")
 
     stage = Stage(lambda: 0.0)
-    stage.shard.activate()
+    stage.activate()
 
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
         stage.submit(breaks)
@@ -313,13 +336,17 @@ async def test_an_event_that_breaks_is_told_and_its_shard_is_loaded_anew(
 async def test_one_that_cannot_begin_is_not_loaded_again_and_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def loaded(_machine: Words, _now_ms: int) -> Effects:
+    def loaded(_machine: Words, _now_ms: int) -> Steps[Effects]:
+        yield
         raise ValueError("a bug")
 
     monkeypatch.setattr(Words, "loaded", loaded)
     stage = Stage()
     stage.shard.activate()
+    stage.submit(read)
+    drain(stage)
 
     assert (stage.shard.state, stage.failures) == (State.FAILED, [])
+    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
         stage.submit(read)

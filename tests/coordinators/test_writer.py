@@ -14,7 +14,7 @@ from trio_kafka.steps import Steps
 @pytest.fixture
 async def stage() -> Stage:
     made = Stage()
-    made.shard.activate()
+    made.activate()
     return made
 
 
@@ -203,7 +203,7 @@ async def test_the_timers_of_many_that_were_loaded_are_set_in_slices() -> None:
         stage.shard.go_on(trio.current_time, 0.0)
         found.append(len(stage.shard.alarms))
 
-    assert found == [0, 100, 200, 250]
+    assert found == [0, 0, 100, 200, 250]
 
 
 async def test_what_breaks_when_an_answer_becomes_due_loads_the_shard_anew(stage: Stage) -> None:

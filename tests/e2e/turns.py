@@ -72,7 +72,7 @@ class LongTurn:
     in the garbage collector.
 
     task, until: whose step took the longest of it, and where that step ended; step_s: how long;
-    step_ran_s: of that the thread ran.
+    step_ran_s: of that the thread ran. bound_s: what it may take.
     """
 
     took_s: float
@@ -83,15 +83,16 @@ class LongTurn:
     until: str
     step_s: float
     step_ran_s: float
+    bound_s: float = LONG_S
 
     @property
     def ran_long(self) -> bool:
-        return self.ran_s > LONG_S
+        return self.ran_s > self.bound_s
 
     @property
     def waited_long(self) -> bool:
         """A call of ours waited, or a thread of ours kept the interpreter."""
-        return self.waited_s > LONG_S + _SWITCH_S
+        return self.waited_s > self.bound_s + _SWITCH_S
 
     @property
     def place(self) -> tuple[str, str]:
@@ -109,12 +110,13 @@ class LongTurn:
 
 @define(eq=False)
 class Turns(trio.abc.Instrument):
-    """The turns that took longer than LONG_S. `watching` runs a block with one.
+    """The turns that took longer than `bound_s`. `watching` runs a block with one.
 
     client: the name of a task that is not the broker's. ended: nothing counts any more.
     """
 
     client: str = ""
+    bound_s: float = LONG_S
     ended: bool = field(default=False, init=False)
     long: list[LongTurn] = field(factory=list, init=False)
     count: int = field(default=0, init=False)
@@ -158,14 +160,14 @@ class Turns(trio.abc.Instrument):
             self._began += took
             self._ran += ran
         elif took > self._longest[0]:
-            self._longest = (took, ran, task.name, _where(task) if took > LONG_S / 2 else "")
+            self._longest = (took, ran, task.name, _where(task) if took > self.bound_s / 2 else "")
 
     def before_io_wait(self, timeout: float) -> None:
         took = time.perf_counter() - self._began
         if self.ended:
             return
         self.count += 1
-        if not self._began or took <= LONG_S:
+        if not self._began or took <= self.bound_s:
             return
         ran = time.thread_time() - self._ran
         in_line = self._lines.own() - self._in_line
@@ -181,6 +183,7 @@ class Turns(trio.abc.Instrument):
                 until=until,
                 step_s=step_s,
                 step_ran_s=step_ran_s,
+                bound_s=self.bound_s,
             )
         )
 
@@ -195,9 +198,9 @@ def _where(task: trio.lowlevel.Task) -> str:
 
 
 @contextmanager
-def watching(client: str) -> Iterator[Turns]:
+def watching(client: str, bound_s: float = LONG_S) -> Iterator[Turns]:
     """The turns of the loop while the block runs."""
-    turns, interval = Turns(client), sys.getswitchinterval()
+    turns, interval = Turns(client, bound_s), sys.getswitchinterval()
     trio.lowlevel.add_instrument(turns)
     gc.callbacks.append(turns.collecting)
     sys.setswitchinterval(_SWITCH_S)

@@ -19,7 +19,8 @@ class Words:
     def replay(self, record: CoordinatorRecord) -> None:
         self.words.append(record.key.group)
 
-    def loaded(self, now_ms: int) -> Effects:
+    def loaded(self, now_ms: int) -> Steps[Effects]:
+        yield
         return Effects().set_timer(("first",), 10)
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects:

@@ -90,8 +90,7 @@ class Shard(Writer[M]):
                 ticket.answer = KafkaError(REFUSALS[self.state], self.name)
                 return ticket
             self._waiting[ticket] = None
-            if self._steps is not None and not self._turns and self._elapsed is not None:
-                self.go_on(self._elapsed, self._elapsed() + _AT_ONCE_S)
+            self._go_on_at_once()
         return ticket
 
     def apply(self, change: Callable[[M, int], Effects | Steps[Effects]]) -> None:
@@ -194,6 +193,11 @@ class Shard(Writer[M]):
             _logger.exception("event failed", shard=self.name)
             self.fail()
 
+    def _go_on_at_once(self) -> None:
+        """With what has just been begun, if nobody else waits: most take few steps."""
+        if self._steps is not None and not self._turns and self._elapsed is not None:
+            self.go_on(self._elapsed, self._elapsed() + _AT_ONCE_S)
+
     def _go_on(self, elapsed: Callable[[], float], ends: float) -> None:
         steps = self._steps
         if steps is None:
@@ -223,9 +227,13 @@ class Shard(Writer[M]):
             if self._is_unloaded:
                 return  # it is lost already
             self._wait(read, Effects())
+        self._begin(self._first_in_steps())
+        self._go_on_at_once()
+
+    def _first_in_steps(self) -> Steps[None]:
         try:
-            now_ms = self._now_ms()
-            self._perform(self.machine.loaded(now_ms), now_ms)
+            effects = yield from self.machine.loaded(self._now_ms())
+            yield from self._perform_in_steps(effects)
         except InvariantError:
             raise
         except Exception:  # to load it anew would end here again

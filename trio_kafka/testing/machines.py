@@ -50,7 +50,7 @@ class MachineDriver(Generic[M]):
         self._heap: list[tuple[int, int, TimerKey]] = []
         self._order = count()
         self._tickets = count(1)
-        self._perform(self.machine.loaded(now_ms))
+        self._perform(whole(self.machine.loaded(now_ms)))
 
     # Events
 

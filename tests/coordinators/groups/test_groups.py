@@ -20,7 +20,7 @@ from trio_kafka.protocol.stored.groups.classic import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from trio_kafka.steps import whole
+from trio_kafka.steps import Steps, whole
 
 
 class Kind:
@@ -32,7 +32,8 @@ class Kind:
         self.seen: list[object] = []
         self.replays = {GroupMetadataKey: lambda key, value: self.seen.append((key.group, value))}
 
-    def loaded(self, now_ms: int) -> Effects:
+    def loaded(self, now_ms: int) -> Steps[Effects]:
+        yield
         return Effects().set_timer(("mine", now_ms), 1)
 
     def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects:
@@ -66,7 +67,7 @@ def test_what_each_kind_does_when_all_is_loaded_is_done() -> None:
     groups, _ = machine()
     groups.known("g")
 
-    keys = [timer.key for timer in groups.loaded(5).timers]
+    keys = [timer.key for timer in whole(groups.loaded(5)).timers]
 
     assert keys == [("expire-group-metadata",), ("mine", 5)]
 

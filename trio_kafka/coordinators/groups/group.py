@@ -109,7 +109,7 @@ class Kind(Protocol):
     replays: Mapping[type[Any], Replay]
     timers: frozenset[str]
 
-    def loaded(self, now_ms: int) -> Effects:
+    def loaded(self, now_ms: int) -> Steps[Effects]:
         """All is replayed: timers of members begin anew."""
 
     def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects | Steps[Effects]:

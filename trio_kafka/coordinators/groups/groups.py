@@ -98,11 +98,11 @@ class Groups:
 
     # Events
 
-    def loaded(self, now_ms: int) -> Effects:
+    def loaded(self, now_ms: int) -> Steps[Effects]:
         """All that is stored has been replayed."""
         effects = Effects()
         for kind in self.kinds:
-            effects.join(kind.loaded(now_ms))
+            effects.join((yield from kind.loaded(now_ms)))
         return effects
 
     def image_changed(

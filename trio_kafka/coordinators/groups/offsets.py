@@ -123,9 +123,10 @@ class Offsets:
 
     # Life, as of a kind of groups
 
-    def loaded(self, now_ms: int) -> Effects:
+    def loaded(self, now_ms: int) -> Steps[Effects]:
         """Expired offsets are looked for from now on, if there is a group."""
         del now_ms
+        yield from ()
         effects = Effects()
         if self._groups.by_id:
             self.look_for_expired(effects)

@@ -40,7 +40,7 @@ class ClassicGroups:
         elif isinstance(by_id.get(key.group), ClassicGroup):
             del by_id[key.group]
 
-    def loaded(self, now_ms: int) -> Effects:
+    def loaded(self, now_ms: int) -> Steps[Effects]:
         """Each member has a session from now on. A group that is too large by now rebalances: its
         members can commit before some of them are turned away.
         """
@@ -51,9 +51,11 @@ class ClassicGroups:
             act = Act(group, self._groups.settings_of(group.group_id), now_ms)
             for member in group.roster:
                 act.watch(member)
+                yield
             if len(group.roster) > act.settings.max_size:
                 rebalance.prepare(act, f"{len(group.roster)} members are too many")
             effects.join(act.effects)
+            yield
         return effects
 
     def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects:

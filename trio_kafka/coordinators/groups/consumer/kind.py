@@ -148,13 +148,13 @@ class ConsumerGroups:
 
     # What `Kind` asks for
 
-    def loaded(self, now_ms: int) -> Effects:
+    def loaded(self, now_ms: int) -> Steps[Effects]:
         """Each member has a session from now on, and its time to give back. Topics may have come
         while nobody looked.
         """
         self.new_topics_version = self.image.offset
         effects = Effects()
-        for group in self.groups.by_id.values():
+        for group in tuple(self.groups.by_id.values()):
             if not isinstance(group, ConsumerGroup):
                 continue
             act = self.act(group, now_ms)
@@ -162,7 +162,9 @@ class ConsumerGroups:
                 act.watch(member.member_id)
                 if member.state is MemberState.UNREVOKED_PARTITIONS:
                     act.follow(member)
+                yield
             effects.join(act.effects)
+            yield
         return effects
 
     def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects:
