@@ -17,6 +17,7 @@ from trio_kafka.protocol import primitives
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.primitives import NO_TAGS, UNPACKERS, Malformed
 from trio_kafka.protocol.schema import default_of, fields_of
+from trio_kafka.protocol.silence import silence
 from trio_kafka.protocol.source import Neighbour, Source
 
 Sink = str  # a line with {} where the value goes, e.g. "v3 = {}" or "v4.append({})"
@@ -48,15 +49,17 @@ class DecodeWriter:
         source.add("end = len(buf)", "")
         if _has_records(cls):
             source.add("view = buf if type(buf) is memoryview else memoryview(buf)", "")
-        self._struct(cls, "message = {}")
+        self._struct(cls, "message = {}", silence(source, cls))
         source.add("return message, pos", "")
         if self.stepwise:
             source.add("yield  # a generator, also where there is no array", "")
 
-    def _struct(self, cls: type[Any], sink: Sink) -> None:
-        """Read the fields of `cls`, then hand the instance to `sink`."""
-        arguments = []
+    def _struct(self, cls: type[Any], sink: Sink, rest: tuple[Field, bytes] | None = None) -> None:
+        """Read the fields of `cls`, then hand the instance to `sink`. rest: see `silence`."""
+        arguments: list[str] = []
         for field in fields_of(cls):
+            if rest is not None and field is rest[0]:
+                self._rest(cls, arguments, rest[1])
             if self.source.in_row(field):
                 arguments.append(self.source.variable("v"))
                 with self.source.inside(field.name):
@@ -68,6 +71,13 @@ class DecodeWriter:
         else:
             self._flush()
             self._build(cls, arguments, sink)
+
+    def _rest(self, cls: type[Any], arguments: list[str], nothing: bytes) -> None:
+        """Return at once where no more than `nothing` follows."""
+        self._flush()
+        rest = self.source.constant(nothing, "rest")
+        with self.source.block(f"if end - pos == {len(nothing)} and buf[pos:] == {rest}:"):
+            self._build(cls, arguments, "return {}, end")
 
     def _build(self, cls: type[Any], arguments: list[str], sink: Sink) -> None:
         name = self.source.constant(cls, f"{cls.__name__}_")
