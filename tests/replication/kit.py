@@ -41,6 +41,12 @@ def state(*isr: int, leader: int = 1, epoch: int = 0, replicas: tuple = ()) -> P
     )
 
 
+def make_slow(partition: Partition) -> None:
+    """As after an append that took long."""
+    now = partition.log.pace.elapsed()
+    partition.log.pace.took_long(now - 1, now)
+
+
 class Marks(list):
     """What `changed` was called with."""
 

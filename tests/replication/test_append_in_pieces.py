@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
-from tests.replication.kit import batch, new_partition
+from tests.replication.kit import batch, make_slow, new_partition, state
+from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.append import Appended
+from trio_kafka.log.queries import read_bytes
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.append_queue import Queued
@@ -80,3 +82,54 @@ async def test_who_comes_between_and_appends_to_another_log_is_not_kept(world) -
     assert here.append(2 * PIECE).first_offset == 0
 
     assert [getattr(one, "first_offset", None) for one in here.found] == [None] * 3 + [0, None]
+
+
+async def test_others_are_let_in_between_the_pieces_of_a_copy(
+    world, nursery, autojump_clock
+) -> None:
+    here = Between(world)
+    await nursery.start(here.appends.run)
+    make_slow(here.partition)
+    here.calls.append(lambda: here.append(10))
+
+    sent = batch(size=2 * PIECE)
+    queued = append(here.partition, sent, acks=1)
+    sent[:] = bytes(len(sent))
+    other, after = here.found
+    assert other.result is after is None
+    await here.appends.wait_empty()
+
+    assert (other.result.first_offset, queued.result.first_offset) == (0, 1)
+    read = await read_bytes(here.partition.log, 1, 3 * PIECE)
+    assert read[16:] == bytes(batch(size=2 * PIECE))[16:]
+
+
+async def test_the_brokers_own_append_is_copied_in_one(world, nursery, autojump_clock) -> None:
+    here = Between(world)
+    await nursery.start(here.appends.run)
+    make_slow(here.partition)
+
+    append_own(here.partition, batch(size=2 * PIECE), acks=1, leader_epoch=0)
+    await here.appends.wait_empty()
+
+    assert here.found == []
+
+
+async def test_a_leader_that_changes_between_the_pieces_refuses_what_came_before(
+    world, nursery, autojump_clock
+) -> None:
+    here = Between(world)
+    await nursery.start(here.appends.run)
+    make_slow(here.partition)
+
+    def changes() -> None:
+        here.partition.update(state(1, leader=2, epoch=1))
+        here.partition.update(state(1, leader=1, epoch=2))
+
+    here.calls.append(changes)
+
+    queued = here.append(2 * PIECE)
+    await here.appends.wait_empty()
+
+    assert queued.result.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert here.partition.log.end_offset == 0

@@ -2,7 +2,7 @@ import pytest
 import trio
 
 from tests.replication import kit
-from tests.replication.kit import batch, open_cluster, park, serve, start, state
+from tests.replication.kit import batch, make_slow, open_cluster, park, serve, start, state
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.pace import SLOW_FOR_S
@@ -13,17 +13,10 @@ from trio_kafka.replication import append_queue, slow_appends
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed import Produced
-from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.testing.simulation import fault_on
 
 STALL_S = 0.5
-
-
-def make_slow(partition: Partition) -> None:
-    """As after an append that took long."""
-    now = partition.log.pace.elapsed()
-    partition.log.pace.took_long(now - 1, now)
 
 
 class Slow:
@@ -121,6 +114,24 @@ async def test_another_partition_of_the_directory_does_not_end_its_unrest(
     assert isinstance(slow.append(), Queued)
     await slow.appends.wait_empty()
     assert slow.log.end_offset == 2
+
+
+async def test_one_thread_appends_to_a_directory(world, nursery, autojump_clock) -> None:
+    slow = Slow(world)
+    others = [kit.new_partition(world, at=TopicPartition("t", n))[0] for n in (1, 2)]
+    for other in others:
+        other.log.pace = slow.log.pace
+        other.join_queue = slow.appends.join
+    await nursery.start(slow.appends.run)
+    began = trio.current_time()
+
+    items = [slow.append(), *(append(other, batch(), acks=1) for other in others)]
+    await trio.sleep(2.5 * STALL_S)
+    assert sum(item.result is not None for item in items) == 2
+    await slow.appends.wait_empty()
+
+    assert 3 * STALL_S < trio.current_time() - began < 4 * STALL_S
+    assert [item.result.first_offset for item in items] == [0, 0, 0]
 
 
 async def test_without_a_writer_the_loop_appends(world, autojump_clock) -> None:

@@ -10,6 +10,8 @@ the interpreter (5 ms where the loop is busy), so that it takes more of it to sa
 from collections.abc import Callable
 from typing import Final
 
+import trio
+
 LONG_APPEND_S: Final = 0.005
 LONG_IN_THREAD_S: Final = 0.025
 SLOW_FOR_S: Final = 1.0
@@ -25,7 +27,8 @@ class Pace:
     suspect: call `watch` before the next append.
     calm: not slow, and no append waits for a thread: nobody need look further. queues: how many
     partitions have appends that wait. between: called between the pieces of a large append; None:
-    such an append is one piece.
+    such an append is one piece. appending: held by whoever appends in a thread: one at a time, as a
+    second one would copy on the core that the loop needs, and wait for the same disk.
     """
 
     __slots__ = (
@@ -33,6 +36,7 @@ class Pace:
         "_waited",
         "_waits",
         "_watched",
+        "appending",
         "between",
         "calm",
         "elapsed",
@@ -53,6 +57,7 @@ class Pace:
         self._watched = float("-inf")
         self._suspect_until = float("-inf")
         self.between: Callable[[], None] | None = None
+        self.appending = trio.Lock()
         self.calm = True
         self.queues = 0
         self.long_appends = 0

@@ -87,7 +87,14 @@ def _append_refined(
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
     refined = work.at_once(batch, header)
     if refined is None:
-        queued = partition.join_queue(partition, batch, [header], acks == ACKS_ALL, work)
+        queued = partition.join_queue(
+            partition,
+            batch,
+            [header],
+            acks == ACKS_ALL,
+            work=work,
+            between=log.pace.between,
+        )
         if queued is not None:
             return queued
         refined = work.whole(batch, header, work.settings.decompressed_limit)
@@ -136,7 +143,9 @@ def _append(
     between: Callable[[], None] | None = None,
 ) -> Appended | Queued:
     if log.busy or not log.pace.calm:
-        queued = partition.join_queue(partition, records, headers, acks == ACKS_ALL, None)
+        queued = partition.join_queue(
+            partition, records, headers, acks == ACKS_ALL, between=between
+        )
         if queued is not None:
             return queued
     epoch = partition.leader_epoch
