@@ -58,6 +58,7 @@ class Required:
         Living("x", late=3),
         Living("x", content=b"\0"),
         Living("x", numbers=[]),
+        Living("x", text="", content=b"", numbers=[]),
         Living("x", tagged=7),
     ],
 )
