@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -20,6 +21,7 @@ from tests.e2e.turns import LONG_S, Turns, blame, held_by_nobody, watching
 from trio_kafka.broker.collector import long_lived_frozen
 from trio_kafka.coordinators.groups.commits import Commit, PartitionOffset, TopicOffsets
 from trio_kafka.coordinators.groups.expiry import expire
+from trio_kafka.errors import ErrorCode
 from trio_kafka.log.sync import sync
 from trio_kafka.log.upkeep import retain_all, write_checkpoints
 from trio_kafka.protocol.messages.k00_produce import (
@@ -55,17 +57,21 @@ VALUE = bytes(100_000)
 
 @define
 class Echo:
-    """Round trips of ApiVersions, and the loop's turns meanwhile."""
+    """Round trips, and the loop's turns meanwhile. check: of each answer."""
 
     turns: Turns
+    request: object = field(factory=ApiVersionsRequest)
+    version: int = 0
+    check: Callable[[Any], None] = lambda _answer: None
     took_s: list[float] = field(factory=list)
 
     async def ask(self, broker: ServedBroker) -> None:
         async with broker.connect() as client:
             while True:
                 began = time.perf_counter()
-                await client.ask(ApiVersionsRequest(), 0)
+                answer = await client.ask(self.request, self.version)
                 self.took_s.append(time.perf_counter() - began)
+                self.check(answer)
                 await trio.sleep(0.001)
 
     def describe(self, name: str) -> str:
@@ -84,15 +90,21 @@ class Echo:
 
 @asynccontextmanager
 async def beside_an_echo(
-    name: str, broker: ServedBroker, *, may_wait: bool = False, bound_s: float = LONG_S
+    name: str,
+    broker: ServedBroker,
+    *,
+    may_wait: bool = False,
+    bound_s: float = LONG_S,
+    **asks: Any,
 ) -> AsyncIterator[Turns]:
     """The block is the job, of `held_by_nobody`.
 
-    may_wait: for the disk, as nobody is served yet by what starts. bound_s: of a turn.
+    may_wait: for the disk, as nobody is served yet by what starts. bound_s: of a turn. asks: of the
+    echo.
     """
     with long_lived_frozen(time.perf_counter), watching(ECHO, bound_s) as turns:
         async with trio.open_nursery() as nursery:
-            echo = Echo(turns)
+            echo = Echo(turns, **asks)
             nursery.start_soon(echo.ask, broker, name=ECHO)
             await trio.sleep(0.1)
             turns.long.clear()
@@ -263,22 +275,42 @@ async def test_recompression_holds_nobody_up(tmp_path: Path, size: Size, codec: 
 
 @held_by_nobody
 async def test_a_load_of_committed_offsets_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+    """In slices of 2 ms at most; the echo is of a group that is served meanwhile."""
     count = size(20_000, 100_000)
-    async with a_broker(tmp_path, offsets_topic_num_partitions="1") as broker:
+    async with a_broker(tmp_path, offsets_topic_num_partitions="2") as broker:
         await broker.serve_groups("g")
         groups = broker.broker.groups
-        for number in range(count // 50):
+        names = [f"g{number}" for number in range(count // 10)]
+        shard = groups.partition_of("g")
+        other = next(name for name in names if groups.partition_of(name) != shard)
+        here = [name for name in names if groups.partition_of(name) == shard][: count // 50]
+        for number, name in enumerate(here):
             parts = [PartitionOffset(at, number, -1, "") for at in range(50)]
             topic = TopicOffsets("t", bytes(16), parts)
-            groups.offsets.commit(Commit(group_id=f"g{number}", topics=[topic]), list)
+            groups.offsets.commit(Commit(group_id=name, topics=[topic]), list)
             if not number % 5:
                 await trio.lowlevel.checkpoint()
+        await broker.create_topic("t", 1)
+        part = OffsetCommitRequestPartition(0, 7, -1, "")
+        topics = [OffsetCommitRequestTopic("t", partitions=[part])]
+        served: list[int] = []
 
-        async with beside_an_echo("load of offsets", broker, bound_s=0.002):
+        async with beside_an_echo(
+            "load of offsets",
+            broker,
+            bound_s=0.002,
+            request=OffsetCommitRequest(other, topics=topics),
+            version=9,
+            check=lambda answer: served.append(answer.topics[0].partitions[0].error_code),
+        ):
+            before = len(served)
             groups.shard_of("g").fail()
             await broker.serve_groups("g")
+            meanwhile = served[before:]
 
         assert groups.shard_of("g").machine.offsets.count == count
+        assert len(meanwhile) > 20
+        assert set(meanwhile) == {ErrorCode.NONE}
 
 
 @pytest.mark.parametrize("kind", ["classic", "consumer"])
