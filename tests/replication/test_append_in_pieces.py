@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.replication.kit import batch, make_slow, new_partition, state
-from trio_kafka.errors import ErrorCode
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.append import Appended
 from trio_kafka.log.queries import read_bytes
 from trio_kafka.model import TopicPartition
+from trio_kafka.replication import append_queue
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.slow_appends import SlowAppends
@@ -133,3 +136,21 @@ async def test_a_leader_that_changes_between_the_pieces_refuses_what_came_before
 
     assert queued.result.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert here.partition.log.end_offset == 0
+
+
+async def test_who_comes_between_may_take_the_room(
+    world, nursery, autojump_clock, monkeypatch
+) -> None:
+    monkeypatch.setattr(append_queue, "MOST_BYTES", 5 * PIECE)
+    here = Between(world)
+    await nursery.start(here.appends.run)
+    make_slow(here.partition)
+    here.append(PIECE // 2)  # a queue that is empty would take one of any size
+    here.calls.append(lambda: here.append(PIECE - 200))
+
+    with pytest.raises(KafkaError, match="REQUEST_TIMED_OUT"):
+        here.append(4 * PIECE)
+    await here.appends.wait_empty()
+
+    assert here.found[0].result.first_offset == 1
+    assert here.partition.log.end_offset == 2

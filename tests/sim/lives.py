@@ -128,8 +128,8 @@ def count_queued(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     queued: list[bool] = []
     join = SlowAppends.join
 
-    def count(*arguments: Any, **named: Any) -> Any:
-        item = join(*arguments, **named)
+    def count(*arguments: Any) -> Any:
+        item = join(*arguments)
         queued.append(item is not None)
         return item
 

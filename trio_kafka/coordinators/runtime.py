@@ -309,11 +309,15 @@ class ShardRuntime(Generic[M]):
             self._woken = trio.Event()
 
     def _go_on(self, elapsed: Callable[[], float], ends: float) -> None:
-        shard = next(iter(self._busy))
-        del self._busy[shard]
-        shard.go_on(elapsed, ends)
-        if shard.busy:
-            self._busy[shard] = None  # behind the others
+        """With the next that has something to do: most have done it by themselves."""
+        while self._busy:
+            shard = next(iter(self._busy))
+            del self._busy[shard]
+            if shard.busy:
+                shard.go_on(elapsed, ends)
+                if shard.busy:
+                    self._busy[shard] = None  # behind the others
+                return
 
     def _now_ms(self) -> int:
         return int(self._clock.wall() * 1000)

@@ -30,7 +30,8 @@ def silence(source: Source, cls: type[Any]) -> tuple[Field, bytes] | None:
     if sum(field.kind not in FIXED for field, _ in found) < _WORTH:
         return None
     found.reverse()
-    return found[0][0], b"".join(nothing for _, nothing in found) + bytes(source.flexible)
+    tags = b"\0" if source.flexible else b""
+    return found[0][0], b"".join(nothing for _, nothing in found) + tags
 
 
 def _nothing(source: Source, field: Field) -> bytes | None:

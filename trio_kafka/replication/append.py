@@ -10,6 +10,8 @@ it first.
 from collections.abc import Callable
 from typing import Final
 
+import trio
+
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
 from trio_kafka.log.append_in_pieces import append_in_pieces
@@ -87,13 +89,8 @@ def _append_refined(
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
     refined = work.at_once(batch, header)
     if refined is None:
-        queued = partition.join_queue(
-            partition,
-            batch,
-            [header],
-            acks == ACKS_ALL,
-            work=work,
-            between=log.pace.between,
+        queued = _join_queue(
+            partition, batch, [header], acks=acks, work=work, between=log.pace.between
         )
         if queued is not None:
             return queued
@@ -143,9 +140,7 @@ def _append(
     between: Callable[[], None] | None = None,
 ) -> Appended | Queued:
     if log.busy or not log.pace.calm:
-        queued = partition.join_queue(
-            partition, records, headers, acks == ACKS_ALL, between=between
-        )
+        queued = _join_queue(partition, records, headers, acks=acks, between=between)
         if queued is not None:
             return queued
     epoch = partition.leader_epoch
@@ -165,3 +160,24 @@ def _append(
         partition.advance()
     partition.changed(partition)
     return appended
+
+
+def _join_queue(
+    partition: Partition,
+    records: memoryview,
+    headers: list[BatchHeader],
+    *,
+    acks: int,
+    work: Refinement | None = None,
+    between: Callable[[], None] | None,
+) -> Queued | None:
+    """See `SlowAppends.join`."""
+    item = Queued(
+        records=records,
+        headers=headers,
+        leader_epoch=partition.leader_epoch,
+        needs_all=acks == ACKS_ALL,
+        since=trio.current_time(),
+        work=work,
+    )
+    return partition.join_queue(partition, item, between)

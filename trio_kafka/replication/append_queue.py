@@ -24,8 +24,8 @@ MOST_BYTES: Final = 32 << 20
 class Queued:
     """One append. result: None until it had its turn.
 
-    records: a copy. work: to be done to it before it is written. leader_epoch: when it came; a
-    later one means that it was told an error.
+    records: a copy, once it is in a queue. work: to be done to it before it is written.
+    leader_epoch: when it came; a later one means that it was told an error.
     needs_all: enough replicas must be in sync, also at its turn.
     """
 

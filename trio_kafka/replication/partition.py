@@ -262,5 +262,5 @@ class Partition:
         }
 
 
-def _no_queue(*_: object, **__: object) -> None:
+def _no_queue(*_: object) -> None:
     """Nothing is queued."""

@@ -7,8 +7,8 @@ queues are bounded: an append that finds no room is refused with REQUEST_TIMED_O
 retry without looking for another leader.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, NoReturn, Protocol
+from collections.abc import Callable
+from typing import Final, NoReturn
 
 import trio
 
@@ -20,7 +20,6 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.append import Appended
 from trio_kafka.log.append_slow import append_slow
 from trio_kafka.log.pace import Pace
-from trio_kafka.records.header import BatchHeader
 from trio_kafka.replication.append_queue import AppendQueue, Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
@@ -31,23 +30,8 @@ from trio_kafka.world.world import World
 
 MOST_BYTES: Final = 256 << 20
 REFINED_AT_ONCE: Final = 2  # batches, which may grow to the limit of `decompressed_limit`
-Between = Callable[[], None]
+JoinQueue = Callable[[Partition, Queued, Callable[[], None] | None], Queued | None]
 _logger: Final = get_logger(__name__)
-
-
-class JoinQueue(Protocol):
-    """`SlowAppends.join`."""
-
-    def __call__(
-        self,
-        partition: Partition,
-        records: memoryview,
-        headers: Sequence[BatchHeader],
-        needs_all: bool,
-        *,
-        work: Refinement | None = None,
-        between: Between | None = None,
-    ) -> Queued | None: ...
 
 
 @define(eq=False)
@@ -75,49 +59,38 @@ class SlowAppends:
         self._refused = 0
 
     def join(
-        self,
-        partition: Partition,
-        records: memoryview,
-        headers: Sequence[BatchHeader],
-        needs_all: bool,
-        *,
-        work: Refinement | None = None,
-        between: Between | None = None,
+        self, partition: Partition, item: Queued, between: Callable[[], None] | None = None
     ) -> Queued | None:
         """Queue a checked append; None: nothing waits, the log is not busy and the directory is
         fast, append at once.
 
-        records: copied, large ones in pieces. work: to be done to them first, which takes long.
-        between: called between the pieces; who is let in may have its turn before. Raises
-        KafkaError: as `Partition.local_log`, REQUEST_TIMED_OUT without room.
+        Its records are copied, large ones in pieces. between: called between the pieces; who is let
+        in may have its turn before. Raises KafkaError: as `Partition.local_log`, REQUEST_TIMED_OUT
+        without room.
         """
-        epoch, since = partition.leader_epoch, trio.current_time()
         writing = self._queues.get(partition)
         if writing is None:
             log = partition.local_log()
-            if self._nursery is None or not (log.pace.slow or work or log.busy):
+            if self._nursery is None or not (log.pace.slow or item.work or log.busy):
                 log.pace.calm_down()
                 return None
             writing = self._begin(self._nursery, partition, log.pace)
-        queue, size = writing.queue, len(records)
+        queue = writing.queue
+        self._check_room(partition, queue, item.size)
+        item.records = _copy(item.records, between)
+        self._check_room(partition, queue, item.size)  # others may have come
+        queue.push(item)
+        self._bytes += item.size
+        self._most_bytes = max(self._most_bytes, self._bytes)
+        return item
+
+    def _check_room(self, partition: Partition, queue: AppendQueue, size: int) -> None:
         if not queue.has_room(size) or (len(queue) and self._bytes + size > MOST_BYTES):
             self._refused += 1
             raise KafkaError(
                 ErrorCode.REQUEST_TIMED_OUT,
                 f"{partition.at}: the disk is slow and {len(queue)} appends wait for it",
             )
-        item = Queued(
-            records=_copy(records, between),
-            headers=headers,
-            leader_epoch=epoch,
-            needs_all=needs_all,
-            since=since,
-            work=work,
-        )
-        queue.push(item)
-        self._bytes += size
-        self._most_bytes = max(self._most_bytes, self._bytes)
-        return item
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -216,7 +189,7 @@ class SlowAppends:
         }
 
 
-def _copy(records: memoryview, between: Between | None) -> memoryview:
+def _copy(records: memoryview, between: Callable[[], None] | None) -> memoryview:
     """In pieces: memory that a host has yet to give makes 3 ms of a megabyte."""
     copied = bytearray(records[:PIECE])
     for begin in range(PIECE, len(records), PIECE):
