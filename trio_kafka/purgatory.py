@@ -143,6 +143,8 @@ class Delayed:
     finish: "Callable[[Any], None] | None" = field(default=None, init=False)
     # `trio.current_time()` when it began to wait, by whoever registers it; 0: nobody said.
     since: float = field(default=0.0, init=False)
+    # Its answer is there at the end of the round, if all goes well: not to be registered before.
+    soon: bool = field(default=False, init=False)
     timer: Timer | None = field(default=None, init=False)
 
     def marked(self, key: Hashable = None) -> None:
@@ -224,14 +226,7 @@ class Purgatory:
         delayed.queued = False
         if delayed.done:
             return
-        try:
-            answer = delayed.try_complete(delayed.timed_out)
-            if answer is None and delayed.timed_out:
-                raise RuntimeError(f"{self.name}: no answer at the deadline")
-        except KafkaError as error:
-            answer = error.as_value()  # a traceback would know this frame, which knows the answer
-        except Exception as error:  # noqa: BLE001 - whoever registered it answers for it
-            answer = error
+        answer = self._ask(delayed)
         if answer is None:
             return
         if delayed.timed_out:
@@ -239,6 +234,27 @@ class Purgatory:
         else:
             self._completed += 1
         self._end(delayed, answer)
+
+    def glance(self, delayed: Delayed) -> Any:
+        """The answer of what was never registered, which is done then, or the exception that
+        try_complete raised; None: register it.
+        """
+        answer = self._ask(delayed)
+        if answer is not None:
+            delayed.done = True
+            self._completed += 1
+        return answer
+
+    def _ask(self, delayed: Delayed) -> Any:
+        try:
+            answer = delayed.try_complete(delayed.timed_out)
+            if answer is None and delayed.timed_out:
+                raise RuntimeError(f"{self.name}: no answer at the deadline")
+        except KafkaError as error:
+            return error.as_value()  # a traceback would know this frame, which knows the answer
+        except Exception as error:  # noqa: BLE001 - whoever registers it answers for it
+            return error
+        return answer
 
     def drop(self, delayed: Delayed) -> None:
         """End it without an answer: nobody is there to take one, or was before it was registered.

@@ -137,7 +137,7 @@ def _make_plane(
     site: Site, parts: Parts, limits: ConnectionLimits, name: str, *, queued: int, handlers: int
 ) -> tuple[Plane, HandlerGroup]:
     node = site.node.add(f"plane {name}", "plane")
-    turn = Turn(site.world.clock.elapsed)
+    turn = Turn(site.world.clock.elapsed, rounds=site.rounds)
     channel = RequestChannel(queued, node, turn.elapsed)
     group = HandlerGroup(
         channel,

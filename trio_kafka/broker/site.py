@@ -8,6 +8,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import NodeId
+from trio_kafka.rounds import Rounds
 from trio_kafka.world.world import World
 
 
@@ -20,6 +21,7 @@ class Site:
     node: Node
     tasks: Tasks
     counters: Counters = field(factory=Counters)
+    rounds: Rounds = field(factory=Rounds)
 
     @property
     def node_id(self) -> NodeId:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar
 
 import trio
+from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.backoff import Backoff
@@ -32,6 +33,7 @@ from trio_kafka.model import NodeId
 from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.rounds import Rounds
 from trio_kafka.steps import Steps, advance, whole
 from trio_kafka.world.protocols import Clock
 
@@ -63,7 +65,8 @@ M = TypeVar("M", bound=ShardMachine)
 @frozen(kw_only=True)
 class Ground:
     """What shards stand on. buffer: bytes that are read at once; codec: of what is written;
-    linger_ms: how long records are gathered, see `Shard`; random_bytes: chance, for ids.
+    linger_ms: how long records are gathered, see `Shard`; random_bytes: chance, for ids; rounds: of
+    readers, in which events may gather.
     """
 
     broker: NodeId
@@ -74,6 +77,7 @@ class Ground:
     buffer: int
     codec: Codec = Codec.NONE
     linger_ms: int = ADAPTIVE
+    rounds: Rounds = field(factory=Rounds)
 
 
 class ShardRuntime(Generic[M]):
@@ -165,6 +169,7 @@ class ShardRuntime(Generic[M]):
             failed=lambda _shard: self._begin_anew(number),
             elapsed=self._clock.elapsed,
             linger_ms=self._ground.linger_ms,
+            rounds=self._ground.rounds,
         )
         self._failures.setdefault(number, Backoff())
         self.shards[number], self._epochs[number] = shard, epoch

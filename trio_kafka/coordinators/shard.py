@@ -3,7 +3,7 @@
 Requests, timers and new metadata are events of the machine; its effects are performed in the order
 of the events, see `writer`. While one event works in steps, or the partition is being loaded,
 others wait for their turn: a shard is one writer. What has queued up by then may be gathered into
-one batch. A machine that knows too much, because what it has replayed is lost, is loaded anew.
+one batch, and so may what comes in one round of a reader. A machine that knows too much, because what it has replayed is lost, is loaded anew.
 """
 
 from collections import deque
@@ -21,6 +21,7 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timers
+from trio_kafka.rounds import Rounds
 from trio_kafka.steps import Steps, advance, whole
 
 _logger: Final = get_logger(__name__)
@@ -52,12 +53,16 @@ class Shard(Writer[M]):
         failed: "Callable[[Shard[M]], None]",
         elapsed: Callable[[], float] | None = None,
         linger_ms: int = ADAPTIVE,
+        rounds: Rounds | None = None,
     ) -> None:
         """work: have `go_on` called, in a task. failed: it must be loaded anew. elapsed: seconds;
         with it the steps of a request are taken at once as long as they are few. linger_ms: how
-        long records are gathered; 0: not at all, ADAPTIVE: those of events that have queued up.
+        long records are gathered; 0: not at all, ADAPTIVE: those of events that have queued up, and
+        of those that come in one of these rounds.
         """
-        super().__init__(name, machine, log, timers, now_ms=now_ms, linger_ms=linger_ms)
+        super().__init__(
+            name, machine, log, timers, now_ms=now_ms, linger_ms=linger_ms, rounds=rounds
+        )
         self._work = work
         self._failed = failed
         self._elapsed = elapsed
@@ -90,6 +95,7 @@ class Shard(Writer[M]):
                 ticket.answer = KafkaError(REFUSALS[self.state], self.name)
                 return ticket
             self._waiting[ticket] = None
+            ticket.soon = self._gathering is not None
             self._go_on_at_once()
         return ticket
 
@@ -183,10 +189,24 @@ class Shard(Writer[M]):
                 self._go_on(elapsed, ends)
                 if elapsed() >= ends:
                     break
-            if self._gathers_queued and self._gathering is not None:
-                self._gathering = None
-                if self._gathered.is_open:
-                    self._write_gathered()
+            self._end_gathering()
+        except InvariantError:
+            raise
+        except Exception:
+            _logger.exception("event failed", shard=self.name)
+            self.fail()
+
+    def _end_gathering(self) -> None:
+        """What has queued up, or come in a round, is written."""
+        if self._gathers_queued and self._gathering is not None:
+            self._gathering = None
+            if self._gathered.is_open:
+                self._write_gathered()
+
+    def _end_round(self) -> None:
+        try:
+            self._gathers_first = len(self._gathered.effects) > 1
+            self._end_gathering()
         except InvariantError:
             raise
         except Exception:

@@ -16,10 +16,13 @@ NOT_YET: Final = object()
 
 @define(eq=False)
 class Waiting:
-    """The ticket of one event. answer: NOT_YET, a value or a KafkaError."""
+    """The ticket of one event. answer: NOT_YET, a value or a KafkaError. soon: it is given at the
+    end of the round, if all goes well.
+    """
 
     answer: Any = NOT_YET
     delayed: Delayed | None = None
+    soon: bool = False
 
     def give(self, answer: Any) -> None:
         """This is the answer. Whoever waits for it is only told to look. InvariantError where there
@@ -51,8 +54,9 @@ def answer_of(
         return None
 
     deadline = trio.current_time() + timeout_s
-    ticket.delayed = Delayed((ticket,), deadline, try_complete, purgatory)
-    return ticket.delayed
+    ticket.delayed = delayed = Delayed((ticket,), deadline, try_complete, purgatory)
+    delayed.soon = ticket.soon
+    return delayed
 
 
 def told_later(
@@ -62,6 +66,7 @@ def told_later(
     deadline = inf if timeout_s == inf else trio.current_time() + timeout_s
     # Its ticket tells it: there is no key that anybody would mark.
     ticket.delayed = delayed = Delayed((), deadline, partial(_if_told, ticket, make), purgatory)
+    delayed.soon = ticket.soon
     return delayed
 
 
@@ -96,6 +101,7 @@ def answer_of_all(
     for ticket in tickets:
         if ticket.answer is NOT_YET:  # whoever has it gives it up again
             ticket.delayed = delayed
+            delayed.soon = ticket.soon
     return delayed
 
 

@@ -28,6 +28,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timers
+from trio_kafka.rounds import Rounds
 from trio_kafka.steps import Steps, in_slices
 
 _logger: Final = get_logger(__name__)
@@ -45,8 +46,9 @@ class Writer(ABC, Generic[M]):
         *,
         now_ms: Callable[[], int],
         linger_ms: int,
+        rounds: Rounds | None,
     ) -> None:
-        """linger_ms: see `Shard`."""
+        """linger_ms, rounds: see `Shard`."""
         self.name = name
         self.machine = machine
         self.log = log
@@ -57,6 +59,9 @@ class Writer(ABC, Generic[M]):
         self._gathered = Gathering(log, timers, linger_ms / 1000, due)
         self._gathering = None if due is None else self._gathered  # where events go now
         self._gathers_queued = linger_ms == ADAPTIVE
+        self._rounds = rounds if rounds and self._gathers_queued else Rounds()
+        self._round = 0  # the last one that brought records
+        self._gathers_first = False  # as the round before brought several events with records
         self._uncommitted: deque[tuple[Any, Effects]] = deque()
         self._waiting: dict[Waiting, None] = {}
         self._records = self._refused = 0
@@ -87,6 +92,10 @@ class Writer(ABC, Generic[M]):
         """
 
     @abstractmethod
+    def _end_round(self) -> None:
+        """Write what was gathered in it."""
+
+    @abstractmethod
     def _ring(self, key: TimerKey) -> None:
         """A timer of the machine is due."""
 
@@ -100,7 +109,10 @@ class Writer(ABC, Generic[M]):
             return
         if timers:
             self.alarms.obey(timers)
-        if self._gathering is not None and self._gather(self._gathering, effects, now_ms):
+        gathering = self._gathering
+        if gathering is None and records and self._rounds.calls is not None:
+            gathering = self._gathering_of_round(self._rounds)
+        if gathering is not None and self._gather(gathering, effects, now_ms):
             return
         written = None
         if records:
@@ -152,6 +164,18 @@ class Writer(ABC, Generic[M]):
                         yield
         if not self._waits(written, effects):
             yield from self._settle_in_steps(effects)
+
+    def _gathering_of_round(self, rounds: Rounds) -> Gathering | None:
+        """Where the rest of this round goes, from the second event with records on; from the first
+        on where the round before had several. For a single one a batch costs more than it saves.
+        """
+        if self._round != rounds.number:
+            self._round = rounds.number
+            if not self._gathers_first:
+                return None
+        self._gathering = self._gathered
+        rounds.put_off(self._end_round)
+        return self._gathering
 
     def _gather(self, gathering: Gathering, effects: Effects, now_ms: int) -> bool:
         """Whether they need no more for now. False: they go their own way, and nothing is open."""

@@ -48,6 +48,7 @@ class Processor:
         self._requests, self._completions = shared.channel.counts, shared.channel.completions
         self._handlers = shared.handlers
         self._turn = shared.turn
+        self._rounds = shared.turn.rounds
         self._elapsed = shared.turn.elapsed
         self._selector = shared.world.network.selector()
         self._node = node.add(name, "selector", self.figures)
@@ -167,6 +168,7 @@ class Processor:
         sending = self._sending
         poll, arrived, waiting = self._selector.poll, self.arrivals.counts, self._waiting
         linger = self._lingering.edges
+        outer = self._rounds.begin()
         came = over = sending.bulky = False
         sending.hasty = True
         while not over:  # to look again costs a thirtieth of what a pass of the loop does
@@ -183,6 +185,7 @@ class Processor:
                 over = elapsed() >= self._ends
             else:
                 break
+        self._rounds.end(outer)
         sending.make_sure()
         return came
 
@@ -203,7 +206,7 @@ class Processor:
     def _serve_ready(self) -> bool:
         """Serve those that are ready, in turn; whether the turn is over before all are served."""
         ready, received, sending = self._ready, self._received, self._sending
-        elapsed = self._elapsed
+        elapsed, rounds = self._elapsed, self._rounds
         now = elapsed()
         while ready or received:
             if not received:
@@ -219,13 +222,24 @@ class Processor:
                 self._ends = self._turn.go_on()
                 now = elapsed()
                 over = now >= self._ends
-            if sending.waiting and (over or not (ready or received)):
-                sending.flush()
+            if over or not (ready or received):
+                if rounds.calls:
+                    self._settle()
+                if sending.waiting:
+                    sending.flush()
             if over:
                 for request in received:  # others run now, and may look
                     request.connection.request, request.waits_for = request, IN_QUEUE
                 return True
         return False
+
+    def _settle(self) -> None:
+        """Answer what was put off, before anything is sent."""
+        self._inline = True
+        try:
+            self._rounds.settle()
+        finally:
+            self._inline = False
 
     def _look(self) -> None:
         """Note what has come while a large frame was received, unless an answer is to go first."""

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 import trio
 
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.rounds import Rounds
 
 RECENT_S: Final = 60.0
 SLICE_S: Final = 0.00025  # of a part, where another plane is let in between
@@ -29,7 +30,7 @@ class Waiting(Protocol):
 
 class Turn(trio.abc.Instrument):
     """One budget for all tasks of a plane in each pass; also the plane's idea of the time, one
-    reading a pass. share_s: of each task, if it is to be always the same.
+    reading a pass. share_s: of each task, if it is to be always the same. rounds: of its readers.
 
     began, waiting: when the pass began that runs or ran last, by `elapsed`; whether the loop waits
     for I/O. rouse: called once, when a pass begins. over: called once, when the pass ends that
@@ -37,8 +38,14 @@ class Turn(trio.abc.Instrument):
     """
 
     def __init__(
-        self, elapsed: Callable[[], float], limit_s: float = 0.002, share_s: float | None = None
+        self,
+        elapsed: Callable[[], float],
+        limit_s: float = 0.002,
+        share_s: float | None = None,
+        *,
+        rounds: Rounds | None = None,
     ) -> None:
+        self.rounds = Rounds() if rounds is None else rounds
         self.elapsed = elapsed
         self.limit_s = limit_s
         self._fixed = share_s

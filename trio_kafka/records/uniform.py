@@ -28,6 +28,8 @@ _PLAIN: Final = 0  # attributes: no codec, create time
 _BEFORE: Final = _HEAD.size - LENGTH_END  # bytes that the length counts and the checksum does not
 _NULL: Final = encode_varint(-1)
 _SHAPES: Final = 512  # of batches of one record, by the sizes of key and value, that are kept
+_NUMBERS: Final = 4096  # sizes and offsets: the same ones all the time
+_varint: Final = lru_cache(maxsize=_NUMBERS)(encode_varint)
 
 
 @lru_cache(maxsize=_SHAPES)
@@ -107,12 +109,12 @@ def _encode(
         raise ValueError("a batch without records")
     pieces: list[bytes] = []
     # Attributes and time.
-    begins = repeat(b"\0\0") if deltas is None else (b"\0" + encode_varint(d) for d in deltas)
+    begins = repeat(b"\0\0") if deltas is None else (b"\0" + _varint(d) for d in deltas)
     for number, ((key, value), begin) in enumerate(zip(records, begins, strict=False)):
-        head = (begin, encode_varint(number), encode_varint(len(key)), key)
+        head = (begin, _varint(number), _varint(len(key)), key)
         if value is None:
             record = b"".join((*head, _NULL, b"\0"))
         else:
-            record = b"".join((*head, encode_varint(len(value)), value, b"\0"))
-        pieces += (encode_varint(len(record)), record)
+            record = b"".join((*head, _varint(len(value)), value, b"\0"))
+        pieces += (_varint(len(record)), record)
     return pieces

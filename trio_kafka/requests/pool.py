@@ -31,7 +31,7 @@ from trio_kafka.network import items
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import IN_STEPS, Request
 from trio_kafka.network.turn import Turn
-from trio_kafka.purgatory import NO_ANSWER, Delayed
+from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.requests.chains import Chains
 from trio_kafka.requests.charged import charging
 from trio_kafka.requests.context import Context
@@ -74,6 +74,7 @@ class HandlerGroup:
         self._channel = channel
         self._parts = parts
         self._turn = turn
+        self._rounds = turn.rounds
         self._counters = counters
         self._failures = Failures(counters)
         self._name = name
@@ -148,7 +149,10 @@ class HandlerGroup:
         try:
             answer = route.handler(message, Context(request, self._parts))
             if type(answer) is Delayed:
-                self._watch(request, route, message, answer)
+                if answer.soon and self._rounds.calls is not None:
+                    self._rounds.put_off(partial(self._settle, request, route, message, answer))
+                else:
+                    self._watch(request, route, message, answer)
             elif answer is None:
                 request.respond(None)
             elif type(answer) is Encoded:
@@ -290,6 +294,19 @@ class HandlerGroup:
             self._fail(request, route, message, error)
 
     # --- what waits
+
+    def _settle(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
+        """The round ends: most are answered by now. Where somebody stands between an operation and
+        its purgatory, it is registered all the same.
+        """
+        purgatory, answer = delayed.purgatory, None
+        if type(purgatory) is Purgatory:
+            answer = purgatory.glance(delayed)
+        if answer is None:
+            self._watch(request, route, message, delayed)
+            delayed.marked()  # what changed before it was registered
+        else:
+            self._complete(request, route, message, answer)
 
     def _watch(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
         connection = request.connection

@@ -235,12 +235,15 @@ class GroupCoordinator:
     def start(self, image: MetadataImage) -> None:
         """Take over the first image."""
         self._follow_settings(image, image.configs)
+        self.consumer.follow(image)
         self.runtime.start(image)
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
         """Take over what has changed. Partitions must have taken it over before."""
         if delta.configs:
             self._follow_settings(image, delta.configs)
+        if delta.features:
+            self.consumer.follow(image)
         return self.runtime.publish(delta, image)
 
     def obey(self, config: BrokerConfig) -> None:
@@ -250,6 +253,7 @@ class GroupCoordinator:
         for shard in self.runtime.shards.values():
             shard.machine.settings = self.settings
         image = self.runtime.image
+        self.consumer.follow(image)
         self._follow_settings(image, [(ResourceType.GROUP, name) for name in self.own_settings])
 
     def _follow_settings(self, image: MetadataImage, changed: Iterable[tuple[int, str]]) -> None:

@@ -39,7 +39,9 @@ def service(level: int, *protocols: str) -> ConsumerService:
     image = MetadataImage(features={"group.version": level})
     settings = GroupSettings(protocols=protocols, consumer_assignors=("range",))
     coordinator: Any = Coordinator(Scene({"a": 1}), Runtime(image), settings)
-    return ConsumerService(coordinator, lambda size: b"\xff" * size)
+    made = ConsumerService(coordinator, lambda size: b"\xff" * size)
+    made.follow(image)
+    return made
 
 
 def asked(member_id: str, **said: Any) -> Heartbeat:

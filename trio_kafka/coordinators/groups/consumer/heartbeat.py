@@ -6,6 +6,7 @@ first heartbeat of an epoch has computed; of what the member has now.
 Source: consumerGroupHeartbeat of Apache Kafka 4.4.0.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.coordinators.effects import Effects, Sign, Ticket
@@ -35,6 +36,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
     SAME,
     Heartbeat,
     HeartbeatAnswer,
+    OwnedTopic,
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.introspect.log import get_logger
@@ -55,18 +57,13 @@ def heartbeat(
     group = groups.by_id.get(asked.group_id)
     if type(group) is ConsumerGroup:
         member = group.by_id.get(asked.member_id)
-        if member is not None and _says_nothing(asked, member, group, now_ms):
-            settings = groups.own_settings.get(asked.group_id, groups.settings)
-            reached, is_assigned = group.assignment_epoch, group.epoch <= group.assignment_epoch
-            if is_assigned and member.epoch == reached and member.state is MemberState.STABLE:
-                answer = HeartbeatAnswer(
-                    asked.member_id, asked.epoch, settings.consumer_heartbeat_interval_ms
-                )
-                key = SESSION, asked.group_id, asked.member_id
-                return answer, key, settings.consumer_session_timeout_ms
-            act = Act(group.door.kind, group, settings, now_ms)
-            if is_assigned or not may_assign(act):
-                return _step(act, asked, member, ticket)
+        if (
+            member is not None
+            and _says_nothing(asked, group, member)
+            and _is_known(group, member, asked.epoch, asked.client_id, asked.client_host, now_ms)
+            and (found := _go_on(groups, group, member, asked.owned, ticket, now_ms)) is not None
+        ):
+            return found
     kind = ConsumerGroups.of(groups)
     if asked.epoch < JOIN_EPOCH:
         return leave(kind.act(kind.existing(asked.group_id), now_ms), asked, ticket)
@@ -80,17 +77,41 @@ def heartbeat(
     if after is not before or act.effects.records:
         return _change(act, asked, before, after, ticket)
     if _is_quiet(act, before):
-        return _reached(act, asked, before, before, ticket)
+        return _reached(act, before, before, ticket, wants_all=_wants_all(asked))
     return _change(act, asked, before, after, ticket)
 
 
-def _says_nothing(asked: Heartbeat, member: Member, group: ConsumerGroup, now_ms: int) -> bool:
-    """A member says that it lives, and what it owns at most, and nobody has to look at topics:
-    nearly every heartbeat, so this is to be asked quickly. False leaves it to be found out.
+def alive(
+    group_id: str,
+    member_id: str,
+    epoch: int,
+    client_id: str,
+    client_host: str,
+    groups: Groups,
+    ticket: Ticket,
+    now_ms: int,
+) -> Effects | Sign | Steps[Effects]:
+    """A heartbeat that says no more than that a member lives: nearly every one, so this is to be
+    quick. As `heartbeat`; the ids are not empty, the epoch is above 0.
     """
+    group = groups.by_id.get(group_id)
+    if type(group) is ConsumerGroup:
+        member = group.by_id.get(member_id)
+        if (
+            member is not None
+            and _is_known(group, member, epoch, client_id, client_host, now_ms)
+            and (found := _go_on(groups, group, member, None, ticket, now_ms)) is not None
+        ):
+            return found
+    return heartbeat(
+        Heartbeat(group_id, member_id, epoch, client_id, client_host), groups, ticket, now_ms
+    )
+
+
+def _says_nothing(asked: Heartbeat, group: ConsumerGroup, member: Member) -> bool:
+    """But what it owns, at most, and who it is."""
     return (
-        asked.epoch == member.epoch
-        and asked.epoch > JOIN_EPOCH
+        asked.epoch > JOIN_EPOCH
         and asked.rebalance_timeout_ms == SAME
         and asked.topics is None
         and asked.regex is None
@@ -103,20 +124,50 @@ def _says_nothing(asked: Heartbeat, member: Member, group: ConsumerGroup, now_ms
                 and group.statics.get(asked.instance_id) == asked.member_id
             )
         )
-        and asked.client_id == member.client_id
-        and asked.client_host == member.client_host
-        and member.classic is None
-        and not group.subscriptions.regexes
-        and not group.needs_refresh(now_ms)
     )
 
 
-def _step(act: Act, asked: Heartbeat, before: Member, ticket: Ticket) -> Effects:
-    """It only takes its next step: all that is needed for it is known."""
-    group = act.group
-    target = Target(group.assignment_epoch, group.target_of(before))
-    reached = advance(act, before, target, resubscribed=False, owned=asked.owned)
-    return _reached(act, asked, before, reached, ticket)
+def _is_known(
+    group: ConsumerGroup,
+    member: Member,
+    epoch: int,
+    client_id: str,
+    client_host: str,
+    now_ms: int,
+) -> bool:
+    """The member comes as it went, and nobody has to look at topics."""
+    return (
+        epoch == member.epoch
+        and client_id == member.client_id
+        and client_host == member.client_host
+        and member.classic is None
+        and not group.subscriptions.regexes
+        and now_ms < group.refresh_ms
+        and group.epoch >= group.refresh_epoch
+    )
+
+
+def _go_on(
+    groups: Groups,
+    group: ConsumerGroup,
+    member: Member,
+    owned: Sequence[OwnedTopic] | None,
+    ticket: Ticket,
+    now_ms: int,
+) -> Effects | Sign | None:
+    """It only takes its next step, if there is one; None: the group is to be assigned first."""
+    settings = groups.own_settings.get(group.group_id, groups.settings)
+    epoch, is_assigned = group.assignment_epoch, group.epoch <= group.assignment_epoch
+    if is_assigned and member.epoch == epoch and member.state is MemberState.STABLE:
+        answer = HeartbeatAnswer(member.member_id, epoch, settings.consumer_heartbeat_interval_ms)
+        key = SESSION, group.group_id, member.member_id
+        return answer, key, settings.consumer_session_timeout_ms
+    act = Act(group.door.kind, group, settings, now_ms)
+    if not is_assigned and may_assign(act):
+        return None
+    target = Target(epoch, group.target_of(member))
+    reached = advance(act, member, target, resubscribed=False, owned=owned)
+    return _reached(act, member, reached, ticket, wants_all=False)
 
 
 def _subscribed(act: Act, asked: Heartbeat) -> Member:
@@ -171,30 +222,30 @@ def _change(
     resubscribed = renamed or regex is not expressions.Change.NONE
     reached = advance(act, after, target, resubscribed=resubscribed, owned=asked.owned)
     seal(act)
-    return _reached(act, asked, before, reached, ticket)
+    return _reached(act, before, reached, ticket, wants_all=_wants_all(asked))
 
 
 def _reached(
-    act: Act, asked: Heartbeat, before: Member, reached: Member, ticket: Ticket
+    act: Act, before: Member, reached: Member, ticket: Ticket, *, wants_all: bool
 ) -> Effects:
-    """Its session begins anew, and it is told how far it has got."""
-    act.watch(reached.member_id)
-    return act.effects.answer(ticket, _answer(act, asked, before, reached))
-
-
-def _answer(act: Act, asked: Heartbeat, before: Member, reached: Member) -> HeartbeatAnswer:
-    """With what it has, if that is new to it, or if it may not know it: a request that says all is
-    one after an error.
+    """Its session begins anew, and it is told how far it has got, with what it has if that is new
+    to it, or if it wants to know.
     """
-    says_all = (
-        asked.rebalance_timeout_ms != SAME
-        and (asked.topics is not None or asked.regex is not None)
-        and asked.owned is not None
-    )
-    tells = says_all or not same_partitions(before.assigned, reached.assigned)
-    return HeartbeatAnswer(
+    act.watch(reached.member_id)
+    tells = wants_all or not same_partitions(before.assigned, reached.assigned)
+    answer = HeartbeatAnswer(
         reached.member_id,
         reached.epoch,
         act.settings.consumer_heartbeat_interval_ms,
-        partitions_of(reached.assigned) if tells or asked.epoch == JOIN_EPOCH else None,
+        partitions_of(reached.assigned) if tells else None,
+    )
+    return act.effects.answer(ticket, answer)
+
+
+def _wants_all(asked: Heartbeat) -> bool:
+    """It may not know what it has: it joins, or says all there is to be said, as after an error."""
+    return asked.epoch == JOIN_EPOCH or (
+        asked.rebalance_timeout_ms != SAME
+        and (asked.topics is not None or asked.regex is not None)
+        and asked.owned is not None
     )

@@ -14,6 +14,7 @@ from attrs import evolve
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.values import (
+    JOIN_EPOCH,
     DescribedGroup,
     Heartbeat,
     HeartbeatAnswer,
@@ -21,6 +22,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
 from trio_kafka.coordinators.groups.group import Event
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.steps import Steps
 
 if TYPE_CHECKING:
@@ -35,7 +37,9 @@ _PROTOCOL: Final = "consumer"
 
 
 class ConsumerService:
-    """assignors: that members can ask for; plugins may bring some."""
+    """assignors: that members can ask for; plugins may bring some. is_served: whether the cluster
+    has consumer groups: `group.version`, and `group.coordinator.rebalance.protocols`.
+    """
 
     def __init__(
         self,
@@ -46,22 +50,37 @@ class ConsumerService:
         self.assignors = Assignors(coordinator.settings.consumer_assignors)
         self._coordinator = coordinator
         self._random_bytes = random_bytes
+        self.is_served = False
 
     def kind(self, groups: Groups) -> "ConsumerGroups":
         """The consumer groups of one shard."""
         made: ConsumerGroups = _machine("kind").ConsumerGroups(groups, self.assignors)
         return made
 
-    @property
-    def is_served(self) -> bool:
-        """Whether the cluster has consumer groups: `group.version`, and
-        `group.coordinator.rebalance.protocols`.
-        """
-        coordinator = self._coordinator
-        return (
-            _PROTOCOL in coordinator.settings.protocols
-            and coordinator.runtime.image.features.get(_FEATURE, 0) >= 1
+    def follow(self, image: MetadataImage) -> None:
+        """Settings or features have changed."""
+        protocols = self._coordinator.settings.protocols
+        self.is_served = _PROTOCOL in protocols and image.features.get(_FEATURE, 0) >= 1
+
+    def alive(
+        self,
+        group_id: str,
+        member_id: str,
+        epoch: int,
+        client_id: str,
+        client_host: str,
+        make: Callable[[HeartbeatAnswer], T],
+    ) -> Any:
+        """As `heartbeat`, of a request that says no more than that the member lives."""
+        if not (self.is_served and epoch > JOIN_EPOCH and member_id.strip() and group_id.strip()):
+            return self.heartbeat(
+                Heartbeat(group_id, member_id, epoch, client_id, client_host), make
+            )
+        event = partial(
+            _machine("heartbeat").alive, group_id, member_id, epoch, client_id, client_host
         )
+        groups = self._coordinator
+        return groups.submit(HEARTBEAT, group_id, event, make, timeout_s=groups.timeout_s)
 
     def heartbeat(self, asked: Heartbeat, make: Callable[[HeartbeatAnswer], T]) -> Any:
         """See `heartbeat.heartbeat`; as `GroupCoordinator.submit`.
