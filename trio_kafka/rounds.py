@@ -5,40 +5,42 @@ once for all of them: records of several requests become one batch.
 """
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from trio_kafka.errors import InvariantError
 
+Calls: TypeAlias = list[Callable[[], None]]
+
 
 class Rounds:
-    """Of all readers of a broker; one may come in between the items of another one. calls: what is
-    put off; None: no round goes on. number: of the last round that has begun.
+    """Of all readers of a broker; one may come in between two items of another one. calls: what is
+    put off, None while no reader has its turn. number: of the round that goes on.
     """
 
     __slots__ = ("calls", "number")
 
     def __init__(self) -> None:
-        self.calls: list[Callable[[], None]] | None = None
-        self.number = 0
+        self.calls: Calls | None = None
+        self.number = 1
 
-    def begin(self) -> list[Callable[[], None]] | None:
-        """A round; `end` takes what this returns."""
+    def begin(self) -> Calls | None:
+        """A reader's turn: round after round. `end` takes what this returns."""
         outer, self.calls = self.calls, []
-        self.number += 1
         return outer
 
     def put_off(self, call: Callable[[], None]) -> None:
-        """Have it called before anybody is told; a round goes on. It must not raise."""
+        """Have it called at the end of the round, before anybody is told. It must not raise."""
         if self.calls is None:
             raise InvariantError("no round goes on")
         self.calls.append(call)
 
     def settle(self) -> None:
-        """Make the calls, in order, those too that they put off."""
+        """The end of a round: make the calls, in order, those too that they put off."""
         while self.calls:
             calls, self.calls = self.calls, []
             for call in calls:
                 call()
 
-    def end(self, outer: list[Callable[[], None]] | None) -> None:
-        """The round is settled; the one that it came into goes on."""
+    def end(self, outer: Calls | None) -> None:
+        """The turn is over, and all is settled; the one that it came into goes on."""
         self.calls = outer

@@ -41,14 +41,14 @@ def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Co
         and request.server_assignor is None
         and request.rack_id is None
     ):
-        return context.groups.consumer.alive(
+        who = (
             request.group_id,
             request.member_id,
             request.member_epoch,
             asking.client_id,
             client_host(asking.connection.peer.host),
-            _answer,
         )
+        return context.groups.consumer.alive(who, _answer)
     # By position, as all that is made for each heartbeat: by names it takes three times as long.
     asked = GroupHeartbeat(
         request.group_id,

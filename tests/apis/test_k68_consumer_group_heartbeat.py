@@ -9,6 +9,7 @@ from tests.apis.configs import SET, alter
 from tests.apis.kit import broker, stable
 from trio_kafka.errors import ErrorCode
 from trio_kafka.metadata.image import ResourceType
+from trio_kafka.protocol.messages.k57_update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -124,6 +125,94 @@ async def test_what_is_wrong_is_said_as_kafka_says_it(
 
         assert answer.error_code == code
         assert answer.error_message == message
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        ({"rack_id": "r"}, {"rack_id": "r"}),
+        ({"rebalance_timeout_ms": 7}, {"rebalance_timeout_ms": 7}),
+        ({"subscribed_topic_names": ["a", "b"]}, {"topics": ("a", "b"), "epoch": 3}),
+        ({"subscribed_topic_regex": "b.*"}, {"regex": "b.*"}),
+        ({"server_assignor": "range"}, {"assignor": "range", "epoch": 3}),
+        ({}, {"topics": ("a",), "epoch": 2}),
+    ],
+    ids=str,
+)
+async def test_whatever_a_member_says_is_heard(
+    autojump_clock: MockClock, said: dict[str, Any], heard: dict[str, Any]
+) -> None:
+    async with broker({"group.consumer.assignment.interval.ms": "0"}) as served:
+        await served.create_topic("a", 3)
+        await served.create_topic("b", 1)
+        await served.serve_groups(GROUP)
+        await beat(served, joining(1))
+
+        answer = await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "m", 2, **said))
+
+        assert answer.error_code == 0
+        member = served.broker.groups.shard_of(GROUP).machine.by_id[GROUP].by_id["m"]
+        assert {name: getattr(member, name) for name in heard} == heard
+
+
+async def test_who_is_another_one_than_it_says_is_told_so(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("a", 3)
+        await served.serve_groups(GROUP)
+        await beat(served, joining(1))
+
+        answer = await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "m", 2, instance_id="i"))
+
+        assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+        assert answer.error_message == "Instance id i is unknown."
+
+
+async def test_what_a_member_owns_is_heard_alone(autojump_clock: MockClock) -> None:
+    """It gives back what another one is to have, and says so."""
+    async with broker({"group.consumer.assignment.interval.ms": "0"}) as served:
+        topic_id = await served.create_topic("a", 2)
+        await served.serve_groups(GROUP)
+        await beat(served, joining(1))
+        await beat(served, joining(1, member_id="n"))
+        told = await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "m", 2))
+        assert told.assignment is not None
+        (kept,) = told.assignment.topic_partitions
+        assert (kept.topic_id, len(kept.partitions)) == (topic_id, 1)
+
+        silent = await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "m", 2))
+        owns = ConsumerGroupHeartbeatRequest(GROUP, "m", 2, topic_partitions=[kept])
+        given_back = await beat(served, owns)
+
+        assert (silent.member_epoch, given_back.member_epoch) == (2, 3)
+
+
+@pytest.mark.parametrize("said", [{"group_id": " "}, {"member_id": " "}], ids=str)
+async def test_empty_ids_are_no_sign_of_life(
+    autojump_clock: MockClock, said: dict[str, Any]
+) -> None:
+    async with broker() as served:
+        await served.serve_groups(GROUP, " ")
+        given = {"group_id": GROUP, "member_id": "m", "member_epoch": 2}
+
+        answer = await beat(served, ConsumerGroupHeartbeatRequest(**given | said))
+
+        assert answer.error_code == ErrorCode.INVALID_REQUEST
+
+
+async def test_groups_go_with_the_feature_of_the_cluster(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("a", 1)
+        await served.serve_groups(GROUP)
+        await beat(served, joining(1))
+        live = ConsumerGroupHeartbeatRequest(GROUP, "m", 2)
+        assert (await beat(served, live)).error_code == 0
+
+        for level, code in ((0, ErrorCode.UNSUPPORTED_VERSION), (1, ErrorCode.NONE)):
+            update = FeatureUpdateKey("group.version", level, upgrade_type=2 if not level else 1)
+            assert (
+                await served.ask(UpdateFeaturesRequest(feature_updates=[update]))
+            ).error_code == 0
+            assert (await beat(served, live)).error_code == code
 
 
 async def test_groups_can_be_turned_off(autojump_clock: MockClock) -> None:

@@ -14,6 +14,7 @@ from trio_kafka.coordinators.waiting import answer_of
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
+from trio_kafka.rounds import Rounds
 from trio_kafka.steps import Steps, whole
 
 REFUSED = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "not enough replicas")
@@ -127,6 +128,7 @@ class Stage:
         self.works: list[Shard[Words]] = []
         self.failures: list[Shard[Words]] = []
         self.told: list[Any] = []
+        self.rounds = Rounds()
         self.shard = Shard(
             "words-0",
             self.machine,
@@ -137,6 +139,7 @@ class Stage:
             failed=self._failed,
             elapsed=elapsed,
             linger_ms=linger_ms,
+            rounds=self.rounds,
         )
 
     def activate(self, read: int | None = None) -> None:
@@ -202,6 +205,13 @@ async def lingering(linger_ms: int = 5) -> AsyncIterator[Stage]:
         nursery.start_soon(work)
         yield stage
         nursery.cancel_scope.cancel()
+
+
+def end_round(stage: Stage) -> None:
+    """Of a reader that has its turn, and has it no more, as a processor does."""
+    stage.rounds.settle()
+    stage.rounds.number += 1
+    stage.rounds.end(None)
 
 
 def drain(stage: Stage, ends: float = 0.0) -> None:

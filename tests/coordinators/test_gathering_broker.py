@@ -10,12 +10,16 @@ from attrs import evolve
 from trio.testing import MockClock
 
 from tests.apis.test_k08_offset_commit import codes, commits, part, stored
+from trio_kafka.coordinators.groups.offsets_service import COMMITS
 from trio_kafka.errors import ErrorCode
 from trio_kafka.log.queries import read_bytes
-from trio_kafka.protocol.messages.k08_offset_commit import OffsetCommitRequest
+from trio_kafka.protocol.messages.k08_offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+)
 from trio_kafka.records.batch import iterate_headers
 from trio_kafka.testing.broker import ServedBroker, served_broker
-from trio_kafka.testing.scripted_client import ScriptedClient
+from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.real import RealWorld
 
@@ -75,6 +79,32 @@ async def test_commits_at_once_are_few_batches_with_a_linger(
         figures = served.broker.groups.shard_of("g").figures()
         batches = 0 if linger_ms <= 0 else len(found)
         assert (figures["open"], figures["batches"]) == (0, batches)
+
+
+async def commit_in_one_round(clients: list[ScriptedClient]) -> list[int]:
+    """The same, so that each reader finds all of its clients at once."""
+    for number, client in enumerate(clients):
+        request = OffsetCommitRequest("g", topics=[commits(part(number, 100 + number))])
+        client.socket.send(request_frame(request, 9))
+    told = [(await one.receive_answer(OffsetCommitResponse, 9))[1] for one in clients]
+    return [code for answer in told for topic in codes(answer) for _, code in topic]
+
+
+@pytest.mark.parametrize("linger_ms", [-1, 0])
+async def test_commits_of_one_round_are_one_batch(
+    autojump_clock: MockClock, linger_ms: int
+) -> None:
+    async with broker(linger_ms, num_network_threads="2") as (served, clients):
+        served.broker.world.universe.latency = 0.0  # type: ignore[attr-defined]
+        for _ in range(2):
+            assert await commit_in_one_round(clients) == [0] * MANY
+
+        found = await sizes(served)
+        assert sum(found) == 2 * MANY
+        # The first one is written alone; behind it, what each of two readers has.
+        assert found == [1] * 2 * MANY if linger_ms == 0 else len(found) == 5
+        assert [stored(served, "g", "t", n) for n in range(MANY)] == [100 + n for n in range(MANY)]
+        assert served.broker.groups.purgatories[COMMITS].figures()["high_water"] == 0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from tests.coordinators.kit import Stage, Words
+from tests.coordinators.kit import Stage, Words, end_round
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.roles import Event
@@ -75,7 +75,7 @@ async def drive(
     acts: list[Act], linger_ms: int, room: int, turns: int, knows: bool
 ) -> tuple[Stage, list[str]]:
     """All acts on a new shard, until everybody has an answer: these. turns: of a slice. knows: see
-    `KeptLog`.
+    `KeptLog`. What happens without a sleep in between is a round of a reader.
     """
     stage = Stage(linger_ms=linger_ms)
     stage.log.room, stage.log.knows = room, knows
@@ -92,14 +92,18 @@ async def drive(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stage.timers.run)
         nursery.start_soon(work)
+        stage.rounds.begin()
         for number, act in enumerate(acts):
             if act.sleep_ms:
+                end_round(stage)
                 await trio.sleep(act.sleep_ms / 1000)
+                stage.rounds.begin()
             if act.committed is not None:
                 stage.log.end = max(stage.log.end, len(stage.log.records) * act.committed // 100)
                 if stage.log.changed is not None:
                     stage.log.changed()
             tickets.append(stage.shard.ask(event_of(number, act)))
+        end_round(stage)
         await trio.sleep(0.08)
         stage.commit(1 << 60)
         await trio.sleep(0.08)

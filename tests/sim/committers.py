@@ -5,6 +5,7 @@ What was acknowledged is there later, or something newer; what was never sent ne
 reader has been told does not go back.
 """
 
+import math
 from collections.abc import Sequence
 from random import Random
 from typing import Any, Final
@@ -111,17 +112,21 @@ class Committer:
 
 @define(eq=False, kw_only=True)
 class Committers:
-    """Of one broker over all its lives. pause_s: the longest that each rests."""
+    """Of one broker over all its lives. pause_s: the longest that each rests; beat_s: where it is
+    not 0, all go on at multiples of it, several at once.
+    """
 
     world: World
     chance: Random
     address: Endpoint
     pause_s: float = 0.03
+    beat_s: float = 0.0
+    count: int = 4
     groups: Sequence[Committer] = field()
 
     @groups.default
     def _(self) -> Sequence[Committer]:
-        return [Committer(f"g{number}", self.chance) for number in range(4)]
+        return [Committer(f"g{number}", self.chance) for number in range(self.count)]
 
     @property
     def acknowledged(self) -> int:
@@ -139,9 +144,15 @@ class Committers:
                 async with connected(self.world, self.address) as client:
                     while True:
                         await one.act(client)
-                        await trio.sleep(self.chance.uniform(0, self.pause_s))
+                        await self._rest()
             except (OSError, EOFError):
                 await trio.sleep(0.05)
+
+    async def _rest(self) -> None:
+        until = trio.current_time() + self.chance.uniform(0, self.pause_s)
+        if self.beat_s:
+            until = math.ceil(until / self.beat_s) * self.beat_s
+        await trio.sleep_until(until)
 
     async def settle(self) -> None:
         """Until every group is served again; each offset is what it must be."""

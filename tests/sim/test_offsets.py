@@ -1,6 +1,6 @@
 """Committed offsets outlive power losses: nothing that anybody was told goes back."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import pytest
@@ -28,15 +28,20 @@ Lives = Callable[[Universe], Awaitable[Committers]]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 FEW: Final = {"offsets.topic.num.partitions": "3"}
+ONE: Final = {"offsets.topic.num.partitions": "1", "num.network.threads": "1"}
 
 
-async def live_and_die(universe: Universe, linger_ms: int = -1) -> Committers:
-    """Some lives at the mercy of chance, one that ends in order, one that looks at what is left."""
+async def live_and_die(
+    universe: Universe, linger_ms: int = -1, settings: Mapping[str, str] = FEW, **how: Any
+) -> Committers:
+    """Some lives at the mercy of chance, one that ends in order, one that looks at what is left.
+    how: of the clients.
+    """
     chance = universe.chance("fate")
     linger = {"group.coordinator.append.linger.ms": str(linger_ms)}
-    config = broker_config({**SETTINGS, **FEW, **linger})
+    config = broker_config({**SETTINGS, **settings, **linger})
     clients = Committers(
-        world=universe.machine("clients"), chance=universe.chance("clients"), address=BROKER
+        world=universe.machine("clients"), chance=universe.chance("clients"), address=BROKER, **how
     )
     in_order = End(phase=None, after_s=0.0, kept=0.0)
     for end in [*(choose_end(chance) for _ in range(LIVES)), in_order, in_order]:
@@ -59,6 +64,18 @@ async def gather_stall_live_and_die(universe: Universe) -> Committers:
     """The same with such a disk, and such batches."""
     stall_now_and_then(universe)
     return await live_and_die(universe, 5)
+
+
+async def rounds_live_and_die(universe: Universe) -> Committers:
+    """The same with many that commit at once, so that a reader finds several together."""
+    universe.latency = 0.0
+    return await live_and_die(universe, settings=ONE, count=8, pause_s=0.01, beat_s=0.005)
+
+
+async def rounds_stall_live_and_die(universe: Universe) -> Committers:
+    """The same with a disk that makes appends queue."""
+    stall_now_and_then(universe)
+    return await rounds_live_and_die(universe)
 
 
 def run(seed: int, lives: Lives = live_and_die) -> int:
@@ -90,6 +107,16 @@ def test_offsets_that_are_gathered_outlive_power_losses(
     assert sum(1 for size in sizes if size > 1) > 10 * seeds
 
 
+@pytest.mark.parametrize("lives", [rounds_live_and_die, rounds_stall_live_and_die])
+def test_offsets_of_one_round_outlive_power_losses(
+    size: Size, monkeypatch: pytest.MonkeyPatch, lives: Lives
+) -> None:
+    seeds, sizes = size(4, 50), count_gathered(monkeypatch)
+
+    assert sum(run(seed, lives) for seed in range(seeds)) > 100 * seeds
+    assert sum(1 for size in sizes if size > 1) > 20 * seeds
+
+
 def count_gathered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many events each batch has that is written from now on."""
     write, sizes = Gathering.write, []
@@ -102,7 +129,10 @@ def count_gathered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def test_a_gathered_answer_that_comes_too_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lives", [gather_live_and_die, rounds_live_and_die])
+def test_a_gathered_answer_that_comes_too_early_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, lives: Lives
+) -> None:
     """Before its batch is written."""
     add = Gathering.add
 
@@ -119,7 +149,7 @@ def test_a_gathered_answer_that_comes_too_early_is_noticed(monkeypatch: pytest.M
 
     with pytest.raises(ExceptionGroup) as error:
         for seed in range(40):
-            run(seed, gather_live_and_die)
+            run(seed, lives)
 
     assert error.value.subgroup(LostOffsetError) is not None
 

@@ -22,7 +22,9 @@ _FULL: Final = 300  # events, their records and their answers: to write and to t
 
 
 class Gathering:
-    """At most one open batch. effects: of its events, in order. is_due: its linger is over."""
+    """At most one open batch. effects: of its events, in order. is_due: its linger is over.
+    writers: how many of the events have records.
+    """
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class Gathering:
         """due: have it written soon, as its linger is over; None: whoever adds sees to that."""
         self.effects: list[Effects] = []
         self.is_due = False
+        self.writers = 0
         self._log = log
         self._timers = timers
         self._linger_s = linger_s
@@ -65,6 +68,7 @@ class Gathering:
         if records:
             if not self._add(effects, now_ms):
                 return False
+            self.writers += 1
         elif self._batch is None:
             return False
         if records or answers or effects.committed is not None:
@@ -100,7 +104,7 @@ class Gathering:
         if self._timer is not None:
             self._timers.cancel(self._timer)
         self._batch = self._timer = None
-        self.effects, self._weight, self.is_due = [], 0, False
+        self.effects, self._weight, self.writers, self.is_due = [], 0, 0, False
 
     def close(self) -> None:
         """As `drop`, for good: whoever was to be told is forgotten, as it knows this one."""

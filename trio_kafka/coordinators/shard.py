@@ -3,7 +3,8 @@
 Requests, timers and new metadata are events of the machine; its effects are performed in the order
 of the events, see `writer`. While one event works in steps, or the partition is being loaded,
 others wait for their turn: a shard is one writer. What has queued up by then may be gathered into
-one batch, and so may what comes in one round of a reader. A machine that knows too much, because what it has replayed is lost, is loaded anew.
+one batch, and so may what comes in one round of a reader. A machine that knows too much, because
+what it has replayed is lost, is loaded anew.
 """
 
 from collections import deque
@@ -95,7 +96,7 @@ class Shard(Writer[M]):
                 ticket.answer = KafkaError(REFUSALS[self.state], self.name)
                 return ticket
             self._waiting[ticket] = None
-            ticket.soon = self._gathering is not None
+            ticket.soon = self._gathers_queued and self._gathering is not None
             self._go_on_at_once()
         return ticket
 
@@ -205,7 +206,7 @@ class Shard(Writer[M]):
 
     def _end_round(self) -> None:
         try:
-            self._gathers_first = len(self._gathered.effects) > 1
+            self._gathers_first = self._gathered.writers > 1
             self._end_gathering()
         except InvariantError:
             raise

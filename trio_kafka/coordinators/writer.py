@@ -61,7 +61,7 @@ class Writer(ABC, Generic[M]):
         self._gathers_queued = linger_ms == ADAPTIVE
         self._rounds = rounds if rounds and self._gathers_queued else Rounds()
         self._round = 0  # the last one that brought records
-        self._gathers_first = False  # as the round before brought several events with records
+        self._gathers_first = False  # as several events with records came in the last such round
         self._uncommitted: deque[tuple[Any, Effects]] = deque()
         self._waiting: dict[Waiting, None] = {}
         self._records = self._refused = 0

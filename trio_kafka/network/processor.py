@@ -225,6 +225,7 @@ class Processor:
             if over or not (ready or received):
                 if rounds.calls:
                     self._settle()
+                rounds.number += 1
                 if sending.waiting:
                     sending.flush()
             if over:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
-from trio_kafka.coordinators.groups.consumer.heartbeat import heartbeat
+from trio_kafka.coordinators.groups.consumer.heartbeat import alive, heartbeat
 from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
 from trio_kafka.coordinators.groups.consumer.values import (
     Heartbeat,
@@ -128,10 +129,13 @@ class Scene:
         epoch = said.pop("epoch", self.epochs.get(member, 0))
         said.setdefault("client_id", "client")
         said.setdefault("client_host", "/127.0.0.1")
-        asked = Heartbeat(group_id=GROUP, member_id=member, epoch=epoch, **said)
-        answer: HeartbeatAnswer = self.driver.ask(
-            lambda groups, ticket, now_ms: heartbeat(asked, groups, ticket, now_ms)
-        )
+        event: Any
+        if epoch > 0 and said.keys() == {"client_id", "client_host"}:
+            event = partial(alive, (GROUP, member, epoch, said["client_id"], said["client_host"]))
+        else:
+            asked = Heartbeat(group_id=GROUP, member_id=member, epoch=epoch, **said)
+            event = partial(heartbeat, asked)
+        answer: HeartbeatAnswer = self.driver.ask(event)
         if answer.epoch >= 0:
             self.epochs[member] = answer.epoch
             if answer.assignment is not None:

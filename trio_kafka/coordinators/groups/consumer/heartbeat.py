@@ -36,6 +36,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
     SAME,
     Heartbeat,
     HeartbeatAnswer,
+    Living,
     OwnedTopic,
 )
 from trio_kafka.coordinators.groups.groups import Groups
@@ -60,8 +61,9 @@ def heartbeat(
         if (
             member is not None
             and _says_nothing(asked, group, member)
-            and _is_known(group, member, asked.epoch, asked.client_id, asked.client_host, now_ms)
-            and (found := _go_on(groups, group, member, asked.owned, ticket, now_ms)) is not None
+            and _is_known(group, member, asked.who, now_ms)
+            and (found := _go_on(groups, group, member, ticket, now_ms, owned=asked.owned))
+            is not None
         ):
             return found
     kind = ConsumerGroups.of(groups)
@@ -82,30 +84,21 @@ def heartbeat(
 
 
 def alive(
-    group_id: str,
-    member_id: str,
-    epoch: int,
-    client_id: str,
-    client_host: str,
-    groups: Groups,
-    ticket: Ticket,
-    now_ms: int,
+    who: Living, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Sign | Steps[Effects]:
     """A heartbeat that says no more than that a member lives: nearly every one, so this is to be
     quick. As `heartbeat`; the ids are not empty, the epoch is above 0.
     """
-    group = groups.by_id.get(group_id)
+    group = groups.by_id.get(who[0])
     if type(group) is ConsumerGroup:
-        member = group.by_id.get(member_id)
+        member = group.by_id.get(who[1])
         if (
             member is not None
-            and _is_known(group, member, epoch, client_id, client_host, now_ms)
-            and (found := _go_on(groups, group, member, None, ticket, now_ms)) is not None
+            and _is_known(group, member, who, now_ms)
+            and (found := _go_on(groups, group, member, ticket, now_ms, owned=None)) is not None
         ):
             return found
-    return heartbeat(
-        Heartbeat(group_id, member_id, epoch, client_id, client_host), groups, ticket, now_ms
-    )
+    return heartbeat(Heartbeat(*who), groups, ticket, now_ms)
 
 
 def _says_nothing(asked: Heartbeat, group: ConsumerGroup, member: Member) -> bool:
@@ -127,15 +120,9 @@ def _says_nothing(asked: Heartbeat, group: ConsumerGroup, member: Member) -> boo
     )
 
 
-def _is_known(
-    group: ConsumerGroup,
-    member: Member,
-    epoch: int,
-    client_id: str,
-    client_host: str,
-    now_ms: int,
-) -> bool:
+def _is_known(group: ConsumerGroup, member: Member, who: Living, now_ms: int) -> bool:
     """The member comes as it went, and nobody has to look at topics."""
+    _, _, epoch, client_id, client_host = who
     return (
         epoch == member.epoch
         and client_id == member.client_id
@@ -151,9 +138,10 @@ def _go_on(
     groups: Groups,
     group: ConsumerGroup,
     member: Member,
-    owned: Sequence[OwnedTopic] | None,
     ticket: Ticket,
     now_ms: int,
+    *,
+    owned: Sequence[OwnedTopic] | None,
 ) -> Effects | Sign | None:
     """It only takes its next step, if there is one; None: the group is to be assigned first."""
     settings = groups.own_settings.get(group.group_id, groups.settings)

@@ -18,6 +18,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
     DescribedGroup,
     Heartbeat,
     HeartbeatAnswer,
+    Living,
 )
 from trio_kafka.coordinators.groups.group import Event
 from trio_kafka.coordinators.groups.groups import Groups
@@ -62,24 +63,12 @@ class ConsumerService:
         protocols = self._coordinator.settings.protocols
         self.is_served = _PROTOCOL in protocols and image.features.get(_FEATURE, 0) >= 1
 
-    def alive(
-        self,
-        group_id: str,
-        member_id: str,
-        epoch: int,
-        client_id: str,
-        client_host: str,
-        make: Callable[[HeartbeatAnswer], T],
-    ) -> Any:
+    def alive(self, who: Living, make: Callable[[HeartbeatAnswer], T]) -> Any:
         """As `heartbeat`, of a request that says no more than that the member lives."""
+        group_id, member_id, epoch, _, _ = who
         if not (self.is_served and epoch > JOIN_EPOCH and member_id.strip() and group_id.strip()):
-            return self.heartbeat(
-                Heartbeat(group_id, member_id, epoch, client_id, client_host), make
-            )
-        event = partial(
-            _machine("heartbeat").alive, group_id, member_id, epoch, client_id, client_host
-        )
-        groups = self._coordinator
+            return self.heartbeat(Heartbeat(*who), make)
+        event, groups = partial(_machine("heartbeat").alive, who), self._coordinator
         return groups.submit(HEARTBEAT, group_id, event, make, timeout_s=groups.timeout_s)
 
     def heartbeat(self, asked: Heartbeat, make: Callable[[HeartbeatAnswer], T]) -> Any:

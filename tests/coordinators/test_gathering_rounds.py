@@ -1,0 +1,210 @@
+"""Events that come in one round of a reader, gathered by a shard."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.coordinators.kit import REFUSED, Stage, Words, drain, end_round, read, slowly, write
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Sign, Ticket
+from trio_kafka.coordinators.waiting import NOT_YET, Waiting
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+
+
+@pytest.fixture
+async def stage(autojump_clock: MockClock) -> Stage:
+    stage = Stage(elapsed=trio.current_time)
+    stage.activate()
+    return stage
+
+
+@contextmanager
+def a_round(stage: Stage) -> Iterator[None]:
+    """What a reader serves in one go."""
+    stage.rounds.begin()
+    yield
+    end_round(stage)
+
+
+def ask(stage: Stage, *words: str) -> list[Waiting]:
+    return [stage.shard.ask(write(word)) for word in words]
+
+
+def answers(tickets: list[Waiting]) -> list[Any]:
+    return [None if ticket.answer is NOT_YET else ticket.answer for ticket in tickets]
+
+
+async def test_the_first_is_written_at_once_and_the_rest_at_the_end(stage: Stage) -> None:
+    with a_round(stage):
+        tickets = ask(stage, "a", "b", "c")
+        assert answers(tickets) == ["a", None, None]
+        assert [ticket.soon for ticket in tickets] == [False, True, True]
+        assert stage.machine.words == ["a", "b", "c"]
+        assert stage.log.batches == [["a"]]
+
+    assert answers(tickets) == ["a", "b", "c"]
+    assert stage.log.batches == [["a"], ["b", "c"]]
+    assert stage.shard.figures()["waiting"] == 0
+
+
+async def test_behind_a_round_of_several_the_first_is_gathered_too(stage: Stage) -> None:
+    with a_round(stage):
+        ask(stage, "a", "b", "c")
+    with a_round(stage):
+        stage.shard.ask(read)  # brings no records, and says nothing of the next
+    with a_round(stage):
+        tickets = ask(stage, "d", "e")
+        assert answers(tickets) == [None, None]
+    with a_round(stage):
+        ask(stage, "f")
+    with a_round(stage):
+        (ticket,) = ask(stage, "g")
+        assert ticket.answer == "g"
+
+    assert stage.log.batches == [["a"], ["b", "c"], ["d", "e"], ["f"], ["g"]]
+
+
+async def test_reads_in_one_batch_do_not_make_it_one_of_several(stage: Stage) -> None:
+    with a_round(stage):
+        ask(stage, "a", "b")
+        told = stage.shard.ask(read)
+        assert told.answer is NOT_YET
+    assert told.answer == ["a", "b"]
+    with a_round(stage):
+        (ticket,) = ask(stage, "c")
+        assert ticket.answer == "c"
+
+
+async def test_one_in_each_round_is_written_and_answered_at_once(stage: Stage) -> None:
+    for word in "abc":
+        with a_round(stage):
+            (ticket,) = ask(stage, word)
+            assert ticket.answer == word
+
+    assert stage.log.batches == [["a"], ["b"], ["c"]]
+    assert stage.shard.figures()["batches"] == 0
+
+
+async def test_a_sign_of_life_waits_for_what_it_has_seen(stage: Stage) -> None:
+    def lives(_machine: Words, _ticket: Ticket, _now_ms: int) -> Sign:
+        return "lives", ("session", "m"), 1000
+
+    with a_round(stage):
+        ask(stage, "a", "b")
+        ticket = stage.shard.ask(lives)
+        assert ticket.answer is NOT_YET
+        assert ticket.soon
+    assert ticket.answer == "lives"
+    assert len(stage.shard.alarms) == 1
+
+
+async def test_outside_of_rounds_nothing_is_gathered(stage: Stage) -> None:
+    assert answers(ask(stage, "a", "b")) == ["a", "b"]
+    assert stage.log.batches == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(("linger_ms", "batches"), [(0, 3), (5, 0)])
+async def test_a_linger_has_the_last_word(
+    autojump_clock: MockClock, linger_ms: int, batches: int
+) -> None:
+    stage = Stage(linger_ms=linger_ms)
+    stage.activate()
+
+    with a_round(stage):
+        ask(stage, "a", "b", "c")
+
+    assert len(stage.log.batches) == batches
+
+
+async def test_what_is_not_committed_at_the_end_is_told_later(stage: Stage) -> None:
+    stage.log.end = 0
+    with a_round(stage):
+        tickets = ask(stage, "a", "b")
+    assert answers(tickets) == [None, None]
+
+    stage.commit(1)
+    assert answers(tickets) == ["a", None]
+    stage.commit(2)
+    assert answers(tickets) == ["a", "b"]
+
+
+async def test_a_batch_that_is_refused_is_told_and_the_shard_is_loaded_anew(stage: Stage) -> None:
+    with a_round(stage):
+        tickets = ask(stage, "a", "b", "c")
+        stage.log.error = REFUSED
+
+    assert answers(tickets) == ["a", REFUSED, REFUSED]
+    assert stage.failures == [stage.shard]
+
+
+async def test_a_log_that_takes_nothing_says_so_to_each(stage: Stage) -> None:
+    with a_round(stage):
+        tickets = ask(stage, "a")
+        stage.log.closed = REFUSED
+        tickets += ask(stage, "b", "c")
+        assert answers(tickets) == ["a", REFUSED, REFUSED]
+
+    assert stage.machine.words == ["a"]
+    assert stage.failures == []
+
+
+async def test_unloaded_in_the_middle_nothing_is_written_and_all_are_told(stage: Stage) -> None:
+    with a_round(stage):
+        tickets = ask(stage, "a", "b", "c")
+        stage.unload()
+
+    assert stage.log.batches == [["a"]]
+    assert [ticket.answer.code for ticket in tickets[1:]] == [ErrorCode.NOT_COORDINATOR] * 2
+
+
+async def test_what_breaks_when_it_is_written_loads_the_shard_anew(stage: Stage) -> None:
+    with a_round(stage):
+        tickets = ask(stage, "a", "b")
+        stage.log.committed = broken  # type: ignore[method-assign]
+        stage.log.knows = False
+
+    assert stage.failures == [stage.shard]
+    assert isinstance(tickets[1].answer, KafkaError)
+
+
+def broken(_written: int) -> bool:
+    raise ValueError("broken")
+
+
+async def test_a_broken_invariant_is_not_swallowed(stage: Stage) -> None:
+    def twice(machine: Words, ticket: Any, now_ms: int) -> Effects:
+        made = write("b")(machine, ticket, now_ms)
+        assert isinstance(made, Effects)
+        return made.answer(ticket, "again")
+
+    with pytest.raises(InvariantError), a_round(stage):
+        ask(stage, "a")
+        stage.shard.ask(twice)
+
+
+async def test_steps_end_what_was_gathered_before_them(stage: Stage) -> None:
+    with a_round(stage):
+        tickets = ask(stage, "a", "b")
+        tickets.append(stage.shard.ask(slowly))
+        tickets += ask(stage, "c", "d")
+    drain(stage)
+
+    assert answers(tickets) == ["a", "b", "slow", "c", "d"]
+    assert [record.key for record in stage.log.records] == ["a", "b", "slow", "c", "d"]
+
+
+async def test_what_follows_a_commit_of_a_round_is_done(stage: Stage) -> None:
+    def followed(_machine: Words, ticket: Any, _now_ms: int) -> Effects:
+        more = Effects(records=[CoordinatorRecord("c")], answers=[(ticket, "c")])
+        return Effects(records=[CoordinatorRecord("b")], committed=lambda _now_ms: more)
+
+    with a_round(stage):
+        ask(stage, "a")
+        ticket = stage.shard.ask(followed)
+    drain(stage)
+
+    assert ticket.answer == "c"
+    assert stage.log.batches == [["a"], ["b"], ["c"]]

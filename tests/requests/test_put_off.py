@@ -1,0 +1,219 @@
+"""Answers that are there at the end of a reader's round: put off until then, and not parked."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+from attrs import define, field
+from trio.testing import MockClock
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.requests.interceptors import Kind
+from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.planes import RunningPlane, running_plane
+from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import ScriptedClient, connected, request_frame
+from trio_kafka.testing.simulation import simulated_world
+
+MANY = 3
+
+
+@define(eq=False)
+class Shelf:
+    """What all that is asked for in a round waits for. written: rounds that had something for it;
+    closed: it is to be written later, by hand.
+    """
+
+    plane: RunningPlane = field(init=False)
+    clients: list[ScriptedClient] = field(factory=list)
+    waiting: list[str] = field(factory=list)
+    done: list[str] = field(factory=list)
+    written: list[int] = field(factory=list)
+    closed: bool = False
+    error: KafkaError | None = None
+    asked: Callable[[], None] = lambda: None
+
+    def serve(self, request: WaitRequest) -> Delayed | WaitResponse:
+        name = str(request.timeout_ms)
+        rounds = self.plane.turn.rounds
+        if rounds.calls is None and not self.closed:  # a task asks: nothing is put off
+            return WaitResponse(outcome=name)
+        if rounds.calls is not None and not self.waiting:
+            rounds.put_off(self.write)
+        self.waiting.append(name)
+        self.asked()
+
+        def outcome(timed_out: bool) -> WaitResponse | None:
+            if self.error is not None:
+                raise self.error
+            found = name in self.done or timed_out
+            return WaitResponse(outcome="late" if timed_out else name) if found else None
+
+        deadline = trio.current_time() + 30
+        delayed = Delayed(("shelf",), deadline, outcome, purgatory=self.plane.purgatory)
+        delayed.soon = rounds.calls is not None
+        return delayed
+
+    def write(self) -> None:
+        if not self.closed:
+            self.written.append(len(self.waiting))
+            self.done += self.waiting
+            self.waiting.clear()
+            self.plane.purgatory.mark("shelf")
+
+    def ask_all(self) -> None:
+        """One request of each client, at once."""
+        for number, client in enumerate(self.clients):
+            client.socket.send(request_frame(WaitRequest(number), 0))
+
+    async def answers(self) -> list[str]:
+        return [(await one.receive_answer(WaitResponse, 0))[1].outcome for one in self.clients]
+
+    @property
+    def high_water(self) -> Any:
+        return self.plane.purgatory.figures()["high_water"]
+
+
+@asynccontextmanager
+async def a_shelf() -> AsyncIterator[Shelf]:
+    shelf, world = Shelf(), simulated_world()
+
+    @api(WaitRequest)
+    def serve(request: WaitRequest, context: Context) -> Delayed | WaitResponse:
+        return shelf.serve(request)
+
+    world.universe.latency = 0.0
+    listener = ListenerSettings(processors=1)
+    async with (
+        running_plane(world, [serve], listener=listener) as plane,
+        AsyncExitStack() as stack,
+    ):
+        shelf.plane = plane
+        shelf.clients += [
+            await stack.enter_async_context(connected(world, plane.endpoint)) for _ in range(MANY)
+        ]
+        await trio.sleep(1)
+        yield shelf
+
+
+async def test_what_is_done_at_the_end_of_a_round_is_answered_without_being_parked(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_shelf() as shelf:
+        for _ in range(2):
+            shelf.ask_all()
+            assert await shelf.answers() == ["0", "1", "2"]
+
+        assert shelf.written == [MANY, MANY]
+        assert shelf.high_water == 0
+        assert shelf.plane.purgatory.figures()["completed"] == 2 * MANY
+        assert shelf.plane.channel.statistics().high_water == 0
+        assert shelf.plane.buffers_out == 0
+
+
+async def test_answers_are_sent_when_all_is_done(autojump_clock: MockClock) -> None:
+    """Also those that nobody had to wait for."""
+    async with a_shelf() as shelf:
+        sent: list[int] = []
+        rule = shelf.plane.world.universe.fault  # type: ignore[attr-defined]
+
+        def watch(machine: str, call: str, target: str) -> Any:
+            if call == "send" and machine == "broker" and shelf.waiting:
+                sent.append(len(shelf.waiting))
+            return rule(machine, call, target)
+
+        shelf.plane.world.universe.fault = watch  # type: ignore[attr-defined]
+        shelf.ask_all()
+        assert await shelf.answers() == ["0", "1", "2"]
+        assert sent == [0] * len(sent)
+
+
+async def test_what_is_not_done_then_is_parked(autojump_clock: MockClock) -> None:
+    async with a_shelf() as shelf:
+        shelf.closed = True
+        shelf.ask_all()
+        await trio.sleep(1)
+        assert shelf.high_water == shelf.plane.purgatory.waiting == MANY
+        shelf.closed = False
+        shelf.write()
+
+        assert await shelf.answers() == ["0", "1", "2"]
+        assert shelf.plane.timers.waiting == 0
+
+
+async def test_what_is_never_done_has_its_deadline(autojump_clock: MockClock) -> None:
+    async with a_shelf() as shelf:
+        shelf.closed = True
+        began = trio.current_time()
+        shelf.ask_all()
+        assert await shelf.answers() == ["late"] * MANY
+        assert 30 <= trio.current_time() - began < 31
+
+
+async def test_what_fails_then_gets_the_error_answer(autojump_clock: MockClock) -> None:
+    async with a_shelf() as shelf:
+        shelf.error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+        shelf.ask_all()
+        for client in shelf.clients:
+            _, answer = await client.receive_answer(WaitResponse, 0)
+            assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def test_a_peer_that_leaves_within_the_round_disturbs_nobody(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_shelf() as shelf:
+        shelf.asked = shelf.clients[1].socket.abort
+        shelf.ask_all()
+        for client in shelf.clients[::2]:
+            await client.receive_answer(WaitResponse, 0)
+        await trio.sleep(1)
+
+        assert len(shelf.plane.connections) == MANY - 1
+        assert shelf.plane.buffers_out == 0
+        assert shelf.plane.purgatory.waiting == 0
+
+
+async def test_one_that_asks_on_has_a_round_after_the_other(autojump_clock: MockClock) -> None:
+    """Its answer is made before its next request is served."""
+    async with a_shelf() as shelf:
+        client = shelf.clients[0]
+        frames = [request_frame(WaitRequest(number), 0) for number in range(5)]
+        await client.send(b"".join(frames))
+        told = [(await client.receive_answer(WaitResponse, 0))[1].outcome for _ in range(5)]
+
+        assert told == ["0", "1", "2", "3", "4"]
+        assert shelf.written == [1] * 5
+
+
+@pytest.mark.parametrize("kind", ["after", "around"])
+@pytest.mark.parametrize("closed", [False, True])
+async def test_who_stands_before_the_handler_sees_these_answers_too(
+    autojump_clock: MockClock, closed: bool, kind: Kind
+) -> None:
+    seen: list[str] = []
+
+    def after(request: Any, answer: WaitResponse, context: Context) -> None:
+        seen.append(answer.outcome)
+
+    async def around(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        seen.append(answer.outcome)
+        return answer
+
+    async with a_shelf() as shelf:
+        function: Any = after if kind == "after" else around
+        shelf.plane.parts.interceptors.add(kind, None, function, order=1, owner=Blamed())
+        shelf.closed = closed
+        shelf.ask_all()
+        if closed:
+            await trio.sleep(1)
+            shelf.closed = False
+            shelf.write()
+
+        assert sorted(await shelf.answers()) == sorted(seen) == ["0", "1", "2"]
+        assert shelf.plane.purgatory.waiting == 0
