@@ -101,6 +101,14 @@ async def test_a_sign_of_life_waits_for_what_it_has_seen(stage: Stage) -> None:
     assert len(stage.shard.alarms) == 1
 
 
+async def test_who_waits_for_others_is_not_answered_soon(stage: Stage) -> None:
+    stage.log.end = 0
+    with a_round(stage):
+        (ticket,) = ask(stage, "a")
+        assert ticket.answer is NOT_YET
+        assert not ticket.soon
+
+
 async def test_outside_of_rounds_nothing_is_gathered(stage: Stage) -> None:
     assert answers(ask(stage, "a", "b")) == ["a", "b"]
     assert stage.log.batches == [["a"], ["b"]]
@@ -114,9 +122,10 @@ async def test_a_linger_has_the_last_word(
     stage.activate()
 
     with a_round(stage):
-        ask(stage, "a", "b", "c")
+        tickets = ask(stage, "a", "b", "c")
 
     assert len(stage.log.batches) == batches
+    assert not any(ticket.soon for ticket in tickets)
 
 
 async def test_what_is_not_committed_at_the_end_is_told_later(stage: Stage) -> None:
