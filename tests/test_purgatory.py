@@ -254,3 +254,38 @@ def test_registering_and_completing_leaves_no_key_watched(keys: int) -> None:
     delayed.marked()
     bench.serve()
     assert bench.is_empty
+
+
+@pytest.mark.parametrize("error", [None, KafkaError(ErrorCode.NOT_COORDINATOR), ValueError("no")])
+def test_what_is_done_at_a_glance_was_never_there(error: Exception | None) -> None:
+    bench = Bench()
+
+    def outcome(timed_out: bool) -> str:
+        if error is not None:
+            raise error
+        return "done"
+
+    delayed = Delayed(("a",), 9.0, outcome, purgatory=bench.purgatory)
+
+    answer = bench.purgatory.glance(delayed)
+
+    if error is None:
+        assert answer == "done"
+    else:
+        assert str(answer) == str(error)
+        assert type(answer) is type(error)
+    bench.purgatory.drop(delayed)  # comes too late
+    figures = bench.purgatory.figures()
+    assert (figures["completed"], figures["dropped"], figures["high_water"]) == (1, 0, 0)
+    assert bench.is_empty
+
+
+def test_what_is_not_done_at_a_glance_can_be_watched() -> None:
+    bench = Bench()
+    delayed = Delayed(("a",), 9.0, lambda timed_out: None, purgatory=bench.purgatory)
+
+    assert bench.purgatory.glance(delayed) is None
+    assert bench.purgatory.figures()["completed"] == 0
+    bench.purgatory.watch(delayed, bench.lane.append, bench.answers.append)
+    bench.purgatory.mark("a")
+    assert bench.lane == [delayed]
