@@ -37,54 +37,59 @@ def answers(tickets: list[Waiting]) -> list[Any]:
     return [None if ticket.answer is NOT_YET else ticket.answer for ticket in tickets]
 
 
-async def test_the_first_is_written_at_once_and_the_rest_at_the_end(stage: Stage) -> None:
-    with a_round(stage):
-        tickets = ask(stage, "a", "b", "c")
-        assert answers(tickets) == ["a", None, None]
-        assert [ticket.soon for ticket in tickets] == [False, True, True]
-        assert stage.machine.words == ["a", "b", "c"]
-        assert stage.log.batches == [["a"]]
+FEW = ("x", "y")  # are written one by one, if not many came in the round before
 
-    assert answers(tickets) == ["a", "b", "c"]
-    assert stage.log.batches == [["a"], ["b", "c"]]
+
+async def test_few_are_written_at_once_and_the_rest_at_the_end(stage: Stage) -> None:
+    with a_round(stage):
+        tickets = ask(stage, "a", "b", "c", "d")
+        assert answers(tickets) == ["a", "b", None, None]
+        assert [ticket.soon for ticket in tickets] == [False, False, True, True]
+        assert stage.machine.words == ["a", "b", "c", "d"]
+        assert stage.log.batches == [["a"], ["b"]]
+
+    assert answers(tickets) == ["a", "b", "c", "d"]
+    assert stage.log.batches == [["a"], ["b"], ["c", "d"]]
     assert stage.shard.figures()["waiting"] == 0
 
 
-async def test_behind_a_round_of_several_the_first_is_gathered_too(stage: Stage) -> None:
+async def test_behind_a_round_of_some_the_first_is_gathered_too(stage: Stage) -> None:
     with a_round(stage):
         ask(stage, "a", "b", "c")
     with a_round(stage):
         stage.shard.ask(read)  # brings no records, and says nothing of the next
     with a_round(stage):
-        tickets = ask(stage, "d", "e")
-        assert answers(tickets) == [None, None]
+        tickets = ask(stage, "d", "e", "f")
+        assert answers(tickets) == [None, None, None]
     with a_round(stage):
-        ask(stage, "f")
+        ask(stage, "g", "h")
     with a_round(stage):
-        (ticket,) = ask(stage, "g")
-        assert ticket.answer == "g"
+        tickets = ask(stage, "i", "j")
+        assert answers(tickets) == ["i", "j"]
 
-    assert stage.log.batches == [["a"], ["b", "c"], ["d", "e"], ["f"], ["g"]]
+    batches = [["a"], ["b"], ["c"], ["d", "e", "f"], ["g", "h"], ["i"], ["j"]]
+    assert stage.log.batches == batches
 
 
-async def test_reads_in_one_batch_do_not_make_it_one_of_several(stage: Stage) -> None:
+async def test_reads_do_not_make_a_round_one_of_some(stage: Stage) -> None:
     with a_round(stage):
-        ask(stage, "a", "b")
-        told = stage.shard.ask(read)
-        assert told.answer is NOT_YET
-    assert told.answer == ["a", "b"]
+        ask(stage, *FEW, "a")
+    with a_round(stage):
+        ask(stage, "b")
+        told = [stage.shard.ask(read) for _ in range(3)]
+        assert answers(told) == [None] * 3
+    assert answers(told) == [["x", "y", "a", "b"]] * 3
     with a_round(stage):
         (ticket,) = ask(stage, "c")
         assert ticket.answer == "c"
 
 
-async def test_one_in_each_round_is_written_and_answered_at_once(stage: Stage) -> None:
+async def test_few_in_each_round_are_written_and_answered_at_once(stage: Stage) -> None:
     for word in "abc":
         with a_round(stage):
-            (ticket,) = ask(stage, word)
-            assert ticket.answer == word
+            assert answers(ask(stage, word, f"{word}2")) == [word, f"{word}2"]
 
-    assert stage.log.batches == [["a"], ["b"], ["c"]]
+    assert [len(batch) for batch in stage.log.batches] == [1] * 6
     assert stage.shard.figures()["batches"] == 0
 
 
@@ -93,7 +98,7 @@ async def test_a_sign_of_life_waits_for_what_it_has_seen(stage: Stage) -> None:
         return "lives", ("session", "m"), 1000
 
     with a_round(stage):
-        ask(stage, "a", "b")
+        ask(stage, *FEW, "a")
         ticket = stage.shard.ask(lives)
         assert ticket.answer is NOT_YET
         assert ticket.soon
@@ -110,8 +115,8 @@ async def test_who_waits_for_others_is_not_answered_soon(stage: Stage) -> None:
 
 
 async def test_outside_of_rounds_nothing_is_gathered(stage: Stage) -> None:
-    assert answers(ask(stage, "a", "b")) == ["a", "b"]
-    assert stage.log.batches == [["a"], ["b"]]
+    assert answers(ask(stage, "a", "b", "c")) == ["a", "b", "c"]
+    assert stage.log.batches == [["a"], ["b"], ["c"]]
 
 
 @pytest.mark.parametrize(("linger_ms", "batches"), [(0, 3), (5, 0)])
@@ -131,52 +136,52 @@ async def test_a_linger_has_the_last_word(
 async def test_what_is_not_committed_at_the_end_is_told_later(stage: Stage) -> None:
     stage.log.end = 0
     with a_round(stage):
-        tickets = ask(stage, "a", "b")
-    assert answers(tickets) == [None, None]
+        tickets = ask(stage, *FEW, "a", "b")
+    assert answers(tickets) == [None] * 4
 
-    stage.commit(1)
-    assert answers(tickets) == ["a", None]
-    stage.commit(2)
-    assert answers(tickets) == ["a", "b"]
+    stage.commit(3)
+    assert answers(tickets) == [*FEW, None, None]  # one batch
+    stage.commit(4)
+    assert answers(tickets) == [*FEW, "a", "b"]
 
 
 async def test_a_batch_that_is_refused_is_told_and_the_shard_is_loaded_anew(stage: Stage) -> None:
     with a_round(stage):
-        tickets = ask(stage, "a", "b", "c")
+        tickets = ask(stage, *FEW, "a", "b")
         stage.log.error = REFUSED
 
-    assert answers(tickets) == ["a", REFUSED, REFUSED]
+    assert answers(tickets) == [*FEW, REFUSED, REFUSED]
     assert stage.failures == [stage.shard]
 
 
 async def test_a_log_that_takes_nothing_says_so_to_each(stage: Stage) -> None:
     with a_round(stage):
-        tickets = ask(stage, "a")
+        tickets = ask(stage, *FEW)
         stage.log.closed = REFUSED
-        tickets += ask(stage, "b", "c")
-        assert answers(tickets) == ["a", REFUSED, REFUSED]
+        tickets += ask(stage, "a", "b")
+        assert answers(tickets) == [*FEW, REFUSED, REFUSED]
 
-    assert stage.machine.words == ["a"]
+    assert stage.machine.words == [*FEW]
     assert stage.failures == []
 
 
 async def test_unloaded_in_the_middle_nothing_is_written_and_all_are_told(stage: Stage) -> None:
     with a_round(stage):
-        tickets = ask(stage, "a", "b", "c")
+        tickets = ask(stage, *FEW, "a", "b")
         stage.unload()
 
-    assert stage.log.batches == [["a"]]
-    assert [ticket.answer.code for ticket in tickets[1:]] == [ErrorCode.NOT_COORDINATOR] * 2
+    assert stage.log.batches == [["x"], ["y"]]
+    assert [ticket.answer.code for ticket in tickets[2:]] == [ErrorCode.NOT_COORDINATOR] * 2
 
 
 async def test_what_breaks_when_it_is_written_loads_the_shard_anew(stage: Stage) -> None:
     with a_round(stage):
-        tickets = ask(stage, "a", "b")
+        tickets = ask(stage, *FEW, "a")
         stage.log.committed = broken  # type: ignore[method-assign]
         stage.log.knows = False
 
     assert stage.failures == [stage.shard]
-    assert isinstance(tickets[1].answer, KafkaError)
+    assert isinstance(tickets[-1].answer, KafkaError)
 
 
 def broken(_written: int) -> bool:
@@ -190,19 +195,19 @@ async def test_a_broken_invariant_is_not_swallowed(stage: Stage) -> None:
         return made.answer(ticket, "again")
 
     with pytest.raises(InvariantError), a_round(stage):
-        ask(stage, "a")
+        ask(stage, *FEW)
         stage.shard.ask(twice)
 
 
 async def test_steps_end_what_was_gathered_before_them(stage: Stage) -> None:
     with a_round(stage):
-        tickets = ask(stage, "a", "b")
+        tickets = ask(stage, *FEW, "a")
         tickets.append(stage.shard.ask(slowly))
-        tickets += ask(stage, "c", "d")
+        tickets += ask(stage, "b", "c")
     drain(stage)
 
-    assert answers(tickets) == ["a", "b", "slow", "c", "d"]
-    assert [record.key for record in stage.log.records] == ["a", "b", "slow", "c", "d"]
+    assert answers(tickets) == [*FEW, "a", "slow", "b", "c"]
+    assert [record.key for record in stage.log.records] == answers(tickets)
 
 
 async def test_what_follows_a_commit_of_a_round_is_done(stage: Stage) -> None:
@@ -211,9 +216,9 @@ async def test_what_follows_a_commit_of_a_round_is_done(stage: Stage) -> None:
         return Effects(records=[CoordinatorRecord("b")], committed=lambda _now_ms: more)
 
     with a_round(stage):
-        ask(stage, "a")
+        ask(stage, *FEW)
         ticket = stage.shard.ask(followed)
     drain(stage)
 
     assert ticket.answer == "c"
-    assert stage.log.batches == [["a"], ["b"], ["c"]]
+    assert stage.log.batches == [["x"], ["y"], ["b"], ["c"]]

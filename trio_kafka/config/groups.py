@@ -66,7 +66,7 @@ class GroupCoordinatorSettings(ConnectionSettings):
     group_coordinator_append_linger_ms: int = int32(
         -1,
         "How long the coordinator gathers records before it writes them, and answers; 0: never, "
-        "-1: those of requests that have queued up.",
+        "-1: those of requests that have queued up, or are served together.",
         low=-1,
     )
     group_coordinator_rebalance_protocols: tuple[str, ...] = texts(

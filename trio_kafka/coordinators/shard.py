@@ -206,7 +206,7 @@ class Shard(Writer[M]):
 
     def _end_round(self) -> None:
         try:
-            self._gathers_first = self._gathered.writers > 1
+            self._writers += self._gathered.writers
             self._end_gathering()
         except InvariantError:
             raise

@@ -32,6 +32,7 @@ from trio_kafka.rounds import Rounds
 from trio_kafka.steps import Steps, in_slices
 
 _logger: Final = get_logger(__name__)
+_FEW: Final = 2  # events of a round that are written one by one
 
 
 class Writer(ABC, Generic[M]):
@@ -61,7 +62,7 @@ class Writer(ABC, Generic[M]):
         self._gathers_queued = linger_ms == ADAPTIVE
         self._rounds = rounds if rounds and self._gathers_queued else Rounds()
         self._round = 0  # the last one that brought records
-        self._gathers_first = False  # as several events with records came in the last such round
+        self._writers = self._writers_before = 0  # its events with records; those of the one before
         self._uncommitted: deque[tuple[Any, Effects]] = deque()
         self._waiting: dict[Waiting, None] = {}
         self._records = self._refused = 0
@@ -166,13 +167,14 @@ class Writer(ABC, Generic[M]):
             yield from self._settle_in_steps(effects)
 
     def _gathering_of_round(self, rounds: Rounds) -> Gathering | None:
-        """Where the rest of this round goes, from the second event with records on; from the first
-        on where the round before had several. For a single one a batch costs more than it saves.
+        """Where the rest of this round goes, once some events with records have come in it, or as
+        some came in the round before: for few a batch costs more than it saves.
         """
         if self._round != rounds.number:
-            self._round = rounds.number
-            if not self._gathers_first:
-                return None
+            self._round, self._writers_before, self._writers = rounds.number, self._writers, 0
+        if self._writers < _FEW and self._writers_before <= _FEW:
+            self._writers += 1
+            return None
         self._gathering = self._gathered
         rounds.put_off(self._end_round)
         return self._gathering
