@@ -24,8 +24,8 @@ from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     TopicPartitions,
 )
 
-JOINS: Final = 0  # an epoch
-SAME: Final = -1  # of a rebalance timeout: as before
+_JOINS: Final = 0  # an epoch
+_SAME: Final = -1  # of a rebalance timeout: as before
 
 
 @api(ConsumerGroupHeartbeatRequest)
@@ -33,8 +33,8 @@ def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Co
     owned, asking = request.topic_partitions, context.request
     if (  # nearly always: it says that it lives, and no more
         owned is None
-        and request.member_epoch > JOINS
-        and request.rebalance_timeout_ms == SAME
+        and request.member_epoch > _JOINS
+        and request.rebalance_timeout_ms == _SAME
         and request.instance_id is None
         and request.subscribed_topic_names is None
         and request.subscribed_topic_regex is None

@@ -36,6 +36,7 @@ class Shelf:
     closed: bool = False
     error: KafkaError | None = None
     asked: Callable[[], None] = lambda: None
+    slow: Callable[[], None] = lambda: None
 
     def serve(self, request: WaitRequest) -> Delayed | WaitResponse:
         name = str(request.timeout_ms)
@@ -60,6 +61,7 @@ class Shelf:
 
     def write(self) -> None:
         if not self.closed:
+            self.slow()
             self.written.append(len(self.waiting))
             self.done += self.waiting
             self.waiting.clear()
@@ -130,6 +132,18 @@ async def test_answers_are_sent_when_all_is_done(autojump_clock: MockClock) -> N
         shelf.ask_all()
         assert await shelf.answers() == ["0", "1", "2"]
         assert sent == [0] * len(sent)
+
+
+async def test_to_be_put_off_is_to_wait_for_others(autojump_clock: MockClock) -> None:
+    async with a_shelf() as shelf:
+        shelf.slow = lambda: autojump_clock.jump(0.1)
+        shelf.ask_all()
+        await shelf.answers()
+
+        (times,) = [node for _, node in shelf.plane.node.walk() if node.name == "Wait"]
+        figures: Any = times.figures()
+        assert figures["local_max_ms"] == 0
+        assert figures["remote_max_ms"] == pytest.approx(100)
 
 
 async def test_what_is_not_done_then_is_parked(autojump_clock: MockClock) -> None:

@@ -225,7 +225,7 @@ class Processor:
             if over or not (ready or received):
                 if rounds.calls:
                     self._settle()
-                rounds.number += 1
+                rounds.number += 1  # whoever is answered now and asks again does so in the next one
                 if sending.waiting:
                     sending.flush()
             if over:

@@ -150,6 +150,7 @@ class HandlerGroup:
             answer = route.handler(message, Context(request, self._parts))
             if type(answer) is Delayed:
                 if answer.soon and self._rounds.calls is not None:
+                    request.stamps.handled = self.elapsed()
                     self._rounds.put_off(partial(self._settle, request, route, message, answer))
                 else:
                     self._watch(request, route, message, answer)

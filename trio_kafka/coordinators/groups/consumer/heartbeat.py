@@ -129,8 +129,7 @@ def _is_known(group: ConsumerGroup, member: Member, who: Living, now_ms: int) ->
         and client_host == member.client_host
         and member.classic is None
         and not group.subscriptions.regexes
-        and now_ms < group.refresh_ms
-        and group.epoch >= group.refresh_epoch
+        and not group.needs_refresh(now_ms)
     )
 
 
