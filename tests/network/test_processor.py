@@ -696,6 +696,26 @@ async def test_requests_that_were_received_together_wait_for_the_next_turn_and_a
     assert seen == [(2, []), (1, [Stage.QUEUED] * 2), (0, [Stage.QUEUED])]
 
 
+async def test_requests_that_wait_for_their_turn_are_answered_while_the_plane_drains(
+    autojump_clock: MockClock,
+) -> None:
+    @api(EchoRequest)
+    def ending(request: EchoRequest, context: Context) -> EchoResponse:
+        if request.number == 0:
+            plane.processor.begin_draining()
+        return EchoResponse(text=request.text, number=request.number)
+
+    world = simulated_world()
+    listener = ListenerSettings(processors=1)
+    async with running_plane(world, [ending], listener=listener, share_s=0.0) as plane:
+        clients = await three_at_once(world, plane, autojump_clock)
+        assert [await numbers(client, 1) for client in clients] == [[0], [1], [2]]
+        for client in clients:
+            await client.wait_closed()
+
+        assert plane.closed(items.DRAINED) == 3
+
+
 async def test_a_connection_that_ends_while_its_request_waits_for_its_turn_leaves_no_buffer(
     autojump_clock: MockClock,
 ) -> None:

@@ -357,7 +357,7 @@ class Processor:
             return
         if connection.muted:
             if connection.muted & items.DRAINING and not connection.muted & items.BUSY:
-                self._close(connection, items.DRAINED)
+                self._end(connection, items.DRAINED)
             return
         if connection.closed or connection.queued:
             return
@@ -376,7 +376,7 @@ class Processor:
 
     # --- the end
 
-    def _end(self, connection: Connection, reason: str, detail: str) -> None:
+    def _end(self, connection: Connection, reason: str, detail: str = "") -> None:
         """Close a connection as soon as its socket has taken the answers to what it has asked."""
         self._sending.flush_one(connection)
         if connection.out is None:
