@@ -16,6 +16,7 @@ import trio
 
 from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_channel
 from trio_kafka.introspect.share import Parked
+from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network import items
 from trio_kafka.network.arrivals import Arrivals
@@ -27,7 +28,7 @@ from trio_kafka.network.outgoing import release
 from trio_kafka.network.receiving import Receiving
 from trio_kafka.network.request import IN_QUEUE, Request
 from trio_kafka.network.roster import Roster
-from trio_kafka.network.sending import Sending
+from trio_kafka.network.sending import SMALL, Sending
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.waiting import WaitingRoom
 from trio_kafka.wire.metered import framers
@@ -98,15 +99,15 @@ class Processor:
     # --- for requests; never waits
 
     def answer(self, request: Request, segments: Segments | None) -> None:
-        """Send an answer: the reader's own at the end of its turn if no other waits for the writer,
-        else by the writer.
+        """Send an answer: the reader's own, and small ones of others, at the end of the round if no
+        other waits for the writer; else by the writer.
         """
         stamps = request.stamps
         stamps.answered = now = self._elapsed()
         if not stamps.handled:
             stamps.handled = now
         connection = request.connection
-        if not self._inline or self._responding.queued:
+        if self._responding.queued or not (self._inline or self._may_put_off(stamps, segments)):
             if segments is None:
                 self._responses.send_nowait(items.NoOp(connection, request))
             else:
@@ -116,6 +117,15 @@ class Processor:
         else:
             self._sending.later(request, segments)
             self._unmute(connection, items.IN_HAND)
+
+    def _may_put_off(self, stamps: Stamps, segments: Segments | None) -> bool:
+        """Whether an answer of a round that is not of the reader's is sent at its end."""
+        rounds, sending = self._rounds, self._sending
+        if rounds.calls is None or segments is None or stamps.response_bytes > SMALL:
+            return False
+        if not sending.waiting:
+            rounds.put_off(sending.flush)
+        return True
 
     def refuse(self, request: Request, reason: str, detail: str) -> None:
         """Close the connection of a request that gets no answer."""

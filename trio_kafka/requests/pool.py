@@ -176,18 +176,37 @@ class HandlerGroup:
                 if item is None:
                     item = await channel.take()
                     ends = turn.begin()
-                if isinstance(item, Delayed):
-                    item.purgatory.look(item)
-                else:
-                    item.stamps.begun = elapsed()
-                    if not self.perform(item):
-                        await self._perform_async(item, item.route)
+                waits = self._serve_some(item, ends)
+                if waits is not None:
+                    await self._perform_async(waits, waits.route)
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()
                     ends = turn.begin()
             channel.pass_on()
         finally:
             self.unparked -= 1
+
+    def _serve_some(self, item: Delayed | Request | None, ends: float) -> Request | None:
+        """A round: `item`, and what there is besides until `ends`, or until there is a request
+        whose handler waits: that one.
+        """
+        elapsed, rounds = self.elapsed, self._rounds
+        outer = rounds.begin()
+        try:
+            while item is not None:
+                if isinstance(item, Delayed):
+                    item.purgatory.look(item)
+                else:
+                    item.stamps.begun = elapsed()
+                    if not self.perform(item):
+                        return item
+                over = elapsed() >= ends or self.unparked > self.size
+                item = None if over else self._channel.take_nowait()
+            return None
+        finally:
+            rounds.settle()
+            rounds.number += 1
+            rounds.end(outer)
 
     async def _perform_async(self, request: Request, route: Route) -> None:
         request.waits_for = None
