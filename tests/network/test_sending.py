@@ -1,32 +1,40 @@
 """How answers get to their sockets: together, in order, and before their connection ends."""
 
+from contextlib import AsyncExitStack
 from typing import Any, Final
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.network.echoing import waiting
+from tests.network.echoing import delaying, waiting
 from tests.network.test_processor import echo, echoes, numbers
 from trio_kafka.errors import ProtocolError
 from trio_kafka.network import items
+from trio_kafka.network.sending import SMALL
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Encoded, api
-from trio_kafka.testing.planes import asked_plane, running_plane
+from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
-from trio_kafka.testing.scripted_client import connect, frame, request_frame
+from trio_kafka.testing.scripted_client import (
+    ScriptedClient,
+    connect,
+    connected,
+    frame,
+    request_frame,
+)
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.simulated import Universe
 from trio_kafka.world.world import World
 
 
-def sends_of(world: World) -> list[int]:
-    """Counts from now on what readers send: one entry a call."""
+def sends_of(world: World, task: str = "-reader") -> list[int]:
+    """Counts from now on what such tasks send: one entry a call."""
     seen: list[int] = []
     rule = world.universe.fault
 
     def watch(machine: str, call: str, target: str) -> Any:
-        if call == "send" and trio.lowlevel.current_task().name.endswith("-reader"):
+        if call == "send" and task in trio.lowlevel.current_task().name:
             seen.append(1)
         return rule(machine, call, target)
 
@@ -174,3 +182,95 @@ async def test_a_request_that_ends_its_connection_is_served_once(
         await client.wait_closed()
         assert served == [10]
         assert plane.closed(items.FORBIDDEN) == 1
+
+
+HANDLER: Final = "request-handler"
+
+
+async def parked(world: World, stack: AsyncExitStack, plane: RunningPlane) -> list[ScriptedClient]:
+    """Clients whose requests are parked, two of each."""
+    clients = [await stack.enter_async_context(connected(world, plane.endpoint)) for _ in range(3)]
+    frames = [request_frame(WaitRequest(60_000), 0, correlation=number) for number in range(2)]
+    for client in clients:
+        await client.send(b"".join(frames))
+    await trio.sleep(1)
+    assert plane.purgatory.waiting == 3
+    return clients
+
+
+@pytest.mark.parametrize("size", [10, 20_000])
+async def test_who_completes_what_was_parked_sends_small_answers_itself(
+    autojump_clock: MockClock, size: int
+) -> None:
+    """Large ones, which it takes time to send, are left to the writer."""
+    planes: list[RunningPlane] = []
+    world = simulated_world()
+    wait = delaying(planes, lambda _timed_out: "x" * size)
+    async with running_plane(world, [wait], threads=1) as plane, AsyncExitStack() as stack:
+        planes.append(plane)
+        clients = await parked(world, stack, plane)
+        by_handlers, by_writer = sends_of(world, HANDLER), sends_of(world, "-writer")
+
+        for number in range(2):
+            plane.purgatory.mark("event")
+            for client in clients:
+                correlation, answer = await client.receive_answer(WaitResponse, 0)
+                assert (correlation, len(answer.outcome)) == (number, size)
+            await trio.sleep(1)
+
+        is_small = size < SMALL
+        assert (len(by_handlers), len(by_writer)) == ((6, 0) if is_small else (0, 6))
+        assert plane.purgatory.waiting == plane.buffers_out == 0
+
+
+async def test_answers_of_a_handler_are_sent_when_it_has_made_those_that_it_can(
+    autojump_clock: MockClock,
+) -> None:
+    """To send each at once would wake each peer for itself."""
+    planes: list[RunningPlane] = []
+    world = simulated_world()
+    seen: list[int] = []
+
+    def outcome(_timed_out: bool) -> str:
+        seen.append(len(sent))
+        return "x"
+
+    async with (
+        running_plane(world, [delaying(planes, outcome)], threads=1) as plane,
+        AsyncExitStack() as stack,
+    ):
+        planes.append(plane)
+        clients = await parked(world, stack, plane)
+        sent = sends_of(world, HANDLER)
+        plane.purgatory.mark("event")
+        for client in clients:
+            await client.receive_answer(WaitResponse, 0)
+
+        assert seen == [0, 0, 0]
+        assert len(sent) == 3
+
+
+async def test_a_peer_that_leaves_before_its_answer_is_sent_disturbs_nobody(
+    autojump_clock: MockClock,
+) -> None:
+    planes: list[RunningPlane] = []
+    world = simulated_world()
+    clients: list[ScriptedClient] = []
+
+    def outcome(_timed_out: bool) -> str:
+        clients[1].socket.abort()
+        return "x"
+
+    async with (
+        running_plane(world, [delaying(planes, outcome)], threads=1) as plane,
+        AsyncExitStack() as stack,
+    ):
+        planes.append(plane)
+        clients += await parked(world, stack, plane)
+        plane.purgatory.mark("event")
+        for client in clients[::2]:
+            await client.receive_answer(WaitResponse, 0)
+        await trio.sleep(1)
+
+        assert len(plane.connections) == 2
+        assert plane.buffers_out == 0

@@ -107,7 +107,7 @@ class Processor:
         if not stamps.handled:
             stamps.handled = now
         connection = request.connection
-        if self._responding.queued or not (self._inline or self._may_put_off(stamps, segments)):
+        if self._responding.queued or not (self._inline or self._put_off(stamps, segments)):
             if segments is None:
                 self._responses.send_nowait(items.NoOp(connection, request))
             else:
@@ -118,8 +118,8 @@ class Processor:
             self._sending.later(request, segments)
             self._unmute(connection, items.IN_HAND)
 
-    def _may_put_off(self, stamps: Stamps, segments: Segments | None) -> bool:
-        """Whether an answer of a round that is not of the reader's is sent at its end."""
+    def _put_off(self, stamps: Stamps, segments: Segments | None) -> bool:
+        """Have an answer of another one's round sent at its end, where it is a small one."""
         rounds, sending = self._rounds, self._sending
         if rounds.calls is None or segments is None or stamps.response_bytes > SMALL:
             return False
