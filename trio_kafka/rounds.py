@@ -1,6 +1,6 @@
-"""What is put off to the end of a round: of the requests that a reader serves in one go.
+"""What is put off to the end of a round: of what a reader, or a handler, serves in one go.
 
-Their answers are sent when the round ends. So what has to be done before anybody is told is done
+Its answers are sent when the round ends. So what has to be done before anybody is told is done
 once for all of them: records of several requests become one batch.
 """
 
@@ -13,8 +13,8 @@ Calls: TypeAlias = list[Callable[[], None]]
 
 
 class Rounds:
-    """Of all readers of a broker; one may come in between two items of another one. calls: what is
-    put off, None while no reader has its turn. number: of the round that goes on.
+    """Of all tasks of a broker that serve; one may come in between two items of another one. calls:
+    what is put off, None while nobody serves. number: of the round that goes on.
     """
 
     __slots__ = ("calls", "number")
@@ -24,7 +24,7 @@ class Rounds:
         self.number = 1
 
     def begin(self) -> Calls | None:
-        """A reader's turn: round after round. `end` takes what this returns."""
+        """A task's turn: round after round. `end` takes what this returns."""
         outer, self.calls = self.calls, []
         return outer
 

@@ -4,7 +4,7 @@ The reader parks once in the selector, and serves every ready connection in one 
 become ready meanwhile, as long as its turn lasts: a pass of the loop costs as much as a request.
 Edges only set flags and fill the ready list, so none of a batch can name a closed connection, and a
 turn that ends half way loses no edge. One request of a connection is in hand at a time; answers of
-the reader's go to their sockets at the end of its turn (`sending`). Neither reader nor writer ever
+a round go to their sockets at its end (`sending`). Neither reader nor writer ever
 stops for a full request channel: a connection whose request found it full waits, muted, until the
 channel calls. Source: the order of Kafka's Selector and Processor.
 """

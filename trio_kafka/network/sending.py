@@ -1,10 +1,10 @@
 """Answers on their way to their sockets.
 
-The reader's own go together at the end of its turn, those of one connection in one call: to send
-wakes the peer, which costs as much as serving a small request, and a peer that is awake already is
-not woken again. So the next requests of a connection may be served before a small answer to an
-earlier one is sent. A large one, and what a socket does not take, mutes its connection until it is
-gone.
+Those of one round, the reader's or a handler's, go together at its end, those of one connection in
+one call: to send wakes the peer, which costs as much as serving a small request, and a peer that is
+awake already is not woken again. So the next requests of a connection may be served before a small
+answer to an earlier one is sent. A large one, and what a socket does not take, mutes its connection
+until it is gone; a large one of a handler's is sent by the writer.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,12 +42,12 @@ class Sending:
         self._close = close
         self._unmute = unmute
         self.bulky = False  # since it was set so: an answer was more than a socket takes at once
-        self.waiting: list[Connection] = []  # have answers that wait for the end of the turn
+        self.waiting: list[Connection] = []  # have answers that wait for the end of the round
         self.hasty = False  # a socket that takes less than it could is full, until `make_sure`
         self.unsure: dict[Connection, None] = {}
 
     def later(self, request: Request, segments: Segments) -> None:
-        """Send an answer at the end of the reader's turn. Its frame is free now."""
+        """Send an answer at the end of the round. Its frame is free now."""
         connection = request.connection
         if connection.closed:
             connection.framer.drop()
