@@ -55,6 +55,7 @@ class KeptLog:
         self.batches: list[list[Any]] = []  # keys, by batch
         self.room = 1 << 60  # records that a batch may have
         self.closed: KafkaError | None = None  # why no batch can be opened
+        self.is_calm = True
 
     def open(self) -> "KeptBatch":
         if self.closed is not None:

@@ -133,6 +133,22 @@ async def test_a_linger_has_the_last_word(
     assert not any(ticket.soon for ticket in tickets)
 
 
+async def test_where_appends_wait_for_their_turn_each_has_its_own(stage: Stage) -> None:
+    """A full queue refuses one of them, before it is replayed, and the shard goes on."""
+    stage.log.is_calm, stage.log.end = False, 0
+    with a_round(stage):
+        tickets = ask(stage, *FEW, "a")
+        stage.log.error = REFUSED
+        tickets += ask(stage, "b", "c")
+        stage.log.error = None
+        tickets += ask(stage, "d")
+    stage.commit(4)
+
+    assert answers(tickets) == [*FEW, "a", REFUSED, REFUSED, "d"]
+    assert stage.machine.words == [*FEW, "a", "d"]
+    assert stage.failures == []
+
+
 async def test_what_is_not_committed_at_the_end_is_told_later(stage: Stage) -> None:
     stage.log.end = 0
     with a_round(stage):

@@ -79,6 +79,12 @@ class PartitionLog:
         self._changed: Callable[[], None] | None = None
         self._watched: list[object] = []
 
+    @property
+    def is_calm(self) -> bool:
+        """See `ShardLog`."""
+        log = self.partition.leading
+        return log is not None and log.pace.calm and not log.busy
+
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
         """See `ShardLog`."""
         return self._append(list(map(encode_record, records)), now_ms, None, now_ms)

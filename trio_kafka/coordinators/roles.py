@@ -36,6 +36,10 @@ class OpenBatch(Protocol):
 class ShardLog(Protocol):
     """Where a shard's records go. `Any` is what was written: the log knows what it is."""
 
+    @property
+    def is_calm(self) -> bool:
+        """What is written now does not wait for its turn, in which it might be refused."""
+
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Any:
         """Write few records now, as one batch: what was written, or None where that is committed
         already. Raises KafkaError: refused.

@@ -168,11 +168,13 @@ class Writer(ABC, Generic[M]):
 
     def _gathering_of_round(self, rounds: Rounds) -> Gathering | None:
         """Where the rest of this round goes, once some events with records have come in it, or as
-        some came in the round before: for few a batch costs more than it saves.
+        some came in the round before: for few a batch costs more than it saves. Where appends wait
+        for their turn each has its own: one that is refused takes no replayed others with it.
         """
         if self._round != rounds.number:
             self._round, self._writers_before, self._writers = rounds.number, self._writers, 0
-        if self._writers < _FEW and self._writers_before <= _FEW:
+        few = self._writers < _FEW and self._writers_before <= _FEW
+        if few or not self.log.is_calm:
             self._writers += 1
             return None
         self._gathering = self._gathered
