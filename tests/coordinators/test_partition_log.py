@@ -198,9 +198,11 @@ async def test_what_is_in_the_queue_of_a_slow_directory_waits_for_its_turn(
     autojump_clock: MockClock,
 ) -> None:
     async with a_log() as log:
+        assert log.is_calm
         pace = log.partition.local_log().pace
         pace.took_long(0.0, pace.elapsed())
         written = log.append([record(1)], 5)
+        assert not log.is_calm
         with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
             log.append([record(2, 10_000)], 5)  # its turn would be too late to say so
 

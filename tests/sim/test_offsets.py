@@ -107,14 +107,17 @@ def test_offsets_that_are_gathered_outlive_power_losses(
     assert sum(1 for size in sizes if size > 1) > 10 * seeds
 
 
-@pytest.mark.parametrize("lives", [rounds_live_and_die, rounds_stall_live_and_die])
+@pytest.mark.parametrize(
+    ("lives", "least"), [(rounds_live_and_die, 20), (rounds_stall_live_and_die, 3)]
+)
 def test_offsets_of_one_round_outlive_power_losses(
-    size: Size, monkeypatch: pytest.MonkeyPatch, lives: Lives
+    size: Size, monkeypatch: pytest.MonkeyPatch, lives: Lives, least: int
 ) -> None:
+    """least: batches of several, of each seed: there are few while a disk is slow."""
     seeds, sizes = size(4, 50), count_gathered(monkeypatch)
 
     assert sum(run(seed, lives) for seed in range(seeds)) > 100 * seeds
-    assert sum(1 for size in sizes if size > 1) > 10 * seeds
+    assert sum(1 for size in sizes if size > 1) > least * seeds
 
 
 def count_gathered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
