@@ -179,6 +179,7 @@ class HandlerGroup:
                 waits = self._serve_some(item, ends)
                 if waits is not None:
                     await self._perform_async(waits, waits.route)
+                    waits = None  # or it would be held while there is nothing to do
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()
                     ends = turn.begin()
