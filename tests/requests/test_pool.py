@@ -491,3 +491,32 @@ async def test_a_client_id_is_the_handlers_to_see(autojump_clock: MockClock) -> 
         for name in ("one", None, "two", "two"):
             await client.send(request_frame(EchoRequest(), 1, client_id=name))
             assert (await client.receive_answer(EchoResponse, 1))[1].text == (name or "")
+
+
+async def test_others_run_when_the_turn_of_who_completes_is_over(
+    autojump_clock: MockClock,
+) -> None:
+    planes: list[RunningPlane] = []
+    passes: list[int] = []
+
+    def outcome(timed_out: bool) -> WaitResponse:
+        passes.append(planes[0].turn.passes)
+        autojump_clock.jump(1.0)
+        return WaitResponse(outcome="done")
+
+    world = simulated_world()
+    async with (
+        running_plane(world, [delaying(planes, outcome)], threads=1) as plane,
+        connected(world, plane.endpoint) as one,
+        connected(world, plane.endpoint) as other,
+    ):
+        planes.append(plane)
+        for client in one, other:
+            await client.send(request_frame(WaitRequest(60_000), 0))
+        await trio.sleep(1)
+        plane.purgatory.mark("key")
+        for client in one, other:
+            await client.receive_answer(WaitResponse, 0)
+
+    first, second = passes
+    assert first < second
