@@ -42,5 +42,7 @@ class Rounds:
                 call()
 
     def end(self, outer: Calls | None) -> None:
-        """The turn is over, and all is settled; the one that it came into goes on."""
+        """The turn is over, and its last round; the one that it came into goes on."""
+        self.settle()
+        self.number += 1
         self.calls = outer

@@ -210,8 +210,6 @@ async def lingering(linger_ms: int = 5) -> AsyncIterator[Stage]:
 
 def end_round(stage: Stage) -> None:
     """Of a reader that has its turn, and has it no more, as a processor does."""
-    stage.rounds.settle()
-    stage.rounds.number += 1
     stage.rounds.end(None)
 
 

@@ -18,6 +18,7 @@ from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import ScriptedClient, connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.simulated import SimulatedWorld
 
 MANY = 3
 
@@ -28,6 +29,7 @@ class Shelf:
     closed: it is to be written later, by hand.
     """
 
+    world: SimulatedWorld
     plane: RunningPlane = field(init=False)
     clients: list[ScriptedClient] = field(factory=list)
     waiting: list[str] = field(factory=list)
@@ -82,7 +84,8 @@ class Shelf:
 
 @asynccontextmanager
 async def a_shelf() -> AsyncIterator[Shelf]:
-    shelf, world = Shelf(), simulated_world()
+    world = simulated_world()
+    shelf = Shelf(world)
 
     @api(WaitRequest)
     def serve(request: WaitRequest, context: Context) -> Delayed | WaitResponse:
@@ -121,14 +124,14 @@ async def test_answers_are_sent_when_all_is_done(autojump_clock: MockClock) -> N
     """Also those that nobody had to wait for."""
     async with a_shelf() as shelf:
         sent: list[int] = []
-        rule = shelf.plane.world.universe.fault  # type: ignore[attr-defined]
+        rule = shelf.world.universe.fault
 
         def watch(machine: str, call: str, target: str) -> Any:
             if call == "send" and machine == "broker" and shelf.waiting:
                 sent.append(len(shelf.waiting))
             return rule(machine, call, target)
 
-        shelf.plane.world.universe.fault = watch  # type: ignore[attr-defined]
+        shelf.world.universe.fault = watch
         shelf.ask_all()
         assert await shelf.answers() == ["0", "1", "2"]
         assert sent == [0] * len(sent)

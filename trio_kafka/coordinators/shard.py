@@ -180,17 +180,24 @@ class Shard(Writer[M]):
         """Give the answers that have become due; work on what takes steps, and on what has waited
         for it, until `ends`.
         """
+        self._or_fail(lambda: self._work_until(elapsed, ends))
+
+    def _work_until(self, elapsed: Callable[[], float], ends: float) -> None:
+        if self._moved:
+            self._moved = False
+            self._look()
+            if self._gathered.is_due:
+                self._write_gathered()
+        while self._has_turns:
+            self._go_on(elapsed, ends)
+            if elapsed() >= ends:
+                break
+        self._end_gathering()
+
+    def _or_fail(self, work: Callable[[], None]) -> None:
+        """What goes wrong is logged, and the shard is loaded anew."""
         try:
-            if self._moved:
-                self._moved = False
-                self._look()
-                if self._gathered.is_due:
-                    self._write_gathered()
-            while self._has_turns:
-                self._go_on(elapsed, ends)
-                if elapsed() >= ends:
-                    break
-            self._end_gathering()
+            work()
         except InvariantError:
             raise
         except Exception:
@@ -205,14 +212,8 @@ class Shard(Writer[M]):
                 self._write_gathered()
 
     def _end_round(self) -> None:
-        try:
-            self._writers += self._gathered.writers
-            self._end_gathering()
-        except InvariantError:
-            raise
-        except Exception:
-            _logger.exception("event failed", shard=self.name)
-            self.fail()
+        self._writers += self._gathered.writers
+        self._or_fail(self._end_gathering)
 
     def _go_on_at_once(self) -> None:
         """With what has just been begun, if nobody else waits: most take few steps."""

@@ -205,8 +205,6 @@ class HandlerGroup:
                 item = None if over else self._channel.take_nowait()
             return None
         finally:
-            rounds.settle()
-            rounds.number += 1
             rounds.end(outer)
 
     async def _perform_async(self, request: Request, route: Route) -> None:
