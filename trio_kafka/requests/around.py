@@ -19,10 +19,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from trio_kafka.purgatory import Delayed
+from trio_kafka.requests.around_by_hand import beginning, ending, going_on, serving
 from trio_kafka.requests.around_errand import AroundErrand
-from trio_kafka.requests.around_task import enter_now, is_full, keep_frame
+from trio_kafka.requests.around_task import keep_frame
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.errands import OVER, PARKED, Errands
+from trio_kafka.requests.errands import Errands
 from trio_kafka.requests.interceptors import Interception
 from trio_kafka.requests.links import Means
 from trio_kafka.requests.opening import has_ranges
@@ -32,7 +33,10 @@ _NEVER: Final = float("inf")
 
 
 class Around:
-    """One `around` of a route; `inner`: what lies within, async if `inner_waits`."""
+    """One `around` of a route; `inner`: what lies within, async if `inner_waits`.
+
+    begin, go_on, end: see `requests.around_by_hand`.
+    """
 
     def __init__(
         self,
@@ -43,7 +47,9 @@ class Around:
         errands: Errands,
         *,
         inner_waits: bool,
+        inner_parks: bool,
     ) -> None:
+        """inner_parks: there are more of them in `inner`."""
         self.route = route
         self.request = route.api.request
         self.response = route.api.response
@@ -57,23 +63,17 @@ class Around:
         self.has_ranges = has_ranges(route.api.response)
         # Whether something is taken before the interceptor runs, and given back in `forward`.
         self.is_bounded = one.limiter is not None or one.deadline_s is not None
+        # Whether nothing is to be done but to call it.
+        self.is_plain = not (self.is_bounded or inner_waits or inner_parks)
+        self.end = ending(self)
+        self.go_on = going_on(self)
+        self.begin = beginning(self)
 
-    def serve(self, message: Any, context: Context) -> Any:
-        """In the place of a plain handler."""
-        lendable = self.errands.lendable
-        if not lendable or self.limiter.free <= 0 or (self.is_bounded and is_full(self.one)):
-            return self._standing(AroundErrand(self, message, context, None))
-        worker = lendable.pop()
-        errand = worker.errand = AroundErrand(self, message, context, worker)
-        if self.is_bounded:
-            enter_now(errand)
-        errand.go_on(None)
-        state = errand.state
-        if state == PARKED:
-            return errand.delayed
-        return errand.give() if state == OVER else self._standing(errand)
+    def handler(self) -> Callable[[Any, Context], Any]:
+        """What stands in the place of a plain one."""
+        return serving(self)
 
-    def _standing(self, errand: AroundErrand) -> Delayed:
+    def stand_for(self, errand: AroundErrand) -> Delayed:
         """What stands for an errand that has a task."""
         request = errand.context.request
         if not errand.forwarded or request.connection.left or request.connection.closed:

@@ -8,20 +8,27 @@ All of this is on the way of each request: what only some need stands in other f
 attributes that an errand has in its dict, if at all.
 """
 
-import types
-from collections.abc import Callable, Generator
-from types import GeneratorType
+from collections.abc import Callable
+from types import GeneratorType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from trio_kafka.errors import InvariantError, ProtocolError
 from trio_kafka.network.request import Request
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Keeper
 from trio_kafka.requests import around_task
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.errands import HERE, LEFT, PARKED, RUNS, STARTS, TO_GO_ON, Worker
-from trio_kafka.requests.interceptors import InterceptorError
+from trio_kafka.requests.errands import (
+    CANCELLED,
+    HERE,
+    LEFT,
+    OVER,
+    PARKED,
+    RUNS,
+    STARTED,
+    TO_GO_ON,
+    Worker,
+)
 from trio_kafka.requests.opening import opened
 from trio_kafka.requests.parking import Place, Places
 from trio_kafka.requests.replies import Encoded
@@ -34,8 +41,8 @@ if TYPE_CHECKING:
     from trio_kafka.requests.around import Around
 
 
-# Of what is further in, what no answer says.
-_NOT_SAID: Final = (InvariantError, ProtocolError, InterceptorError)
+UNASKED: Final = object()
+_FORWARDED: Final = frozenset({STARTED, PARKED, CANCELLED, TO_GO_ON, OVER})
 
 
 class Forwarding(Place):
@@ -49,9 +56,7 @@ class Forwarding(Place):
         "coroutine",
         "delayed",
         "finish",
-        "forwarded",
         "inner_answer",
-        "inside_s",
         "keeper",
         "message",
         "state",
@@ -59,16 +64,14 @@ class Forwarding(Place):
     )
 
     around: "Around"
-    began: float
+    began: float  # by the stamps' clock, and as much later as was spent in `forward`
     context: Context
     coroutine: Any
     delayed: Delayed | None  # what is waited for in `forward`
     finish: Callable[[Any], None] | None  # who is told of the answer, if somebody waits for it
-    forwarded: bool
-    inner_answer: Any  # what `forward` gave
+    inner_answer: Any  # what `forward` gave; UNASKED: it was not called, or is in its handler
     keeper: Keeper  # of `delayed`: a purgatory, or an errand further in
     message: Any
-    inside_s: float  # in `forward`
     state: int
     worker: Worker | None
 
@@ -79,6 +82,11 @@ class Forwarding(Place):
     left_s: float | None = None  # of its deadline, if it has waited
     result: Any = None  # of `delayed`, for a task that is woken
     waiter: trio.lowlevel.Task | None = None  # for `delayed`, if not its own task
+
+    @property
+    def forwarded(self) -> bool:
+        """Whether `forward` is of no use any more."""
+        return self.state in _FORWARDED or self.inner_answer is not UNASKED
 
     @property
     def at(self) -> str:
@@ -94,59 +102,17 @@ class Forwarding(Place):
     def _request(self) -> Request:  # type: ignore[override]  # the same
         return self.context.request
 
-    def go_on(self, value: object) -> None:
-        """Run its coroutine by hand to its next wait, or its end; `value` is sent."""
-        raise NotImplementedError
-
     def leave_request(self) -> None:
         """Nobody is there for an answer."""
         raise NotImplementedError
 
-    @types.coroutine
-    def forward(self, message: Any) -> Generator[Any, Any, Any]:
-        """The answer from further in; see `requests.around`.
-
-        A coroutine that is a generator: an async function would need another one to be parked in,
-        which costs 2 µs. Trio starts no task of it: who wants one awaits it in a function.
-        """
-        around = self.around
-        if self.forwarded or type(message) is not around.request:
-            raise around_task.misused(self, message)
-        self.forwarded = True
-        began = around.elapsed()
-        if around.is_bounded or self.state != STARTS:
-            around_task.set_out(self)
-        again, made = around.inner_waits, Lazily.made
-        try:
-            inner = around.inner(message, self.context)
-            answer = (yield from inner) if again else inner
-            if type(answer) is Delayed and self.state == STARTS:
-                self.state, self.delayed = PARKED, answer
-                self.keeper, answer.purgatory = answer.purgatory, self
-                answer = yield HERE
-            if type(answer) is not around.response or Lazily.made != made:
-                answer = yield from self._opened(answer, made, again=again).__await__()
-        except BaseException as error:
-            answer = None  # or it would hold itself, by this frame
-            self.inside_s = around.elapsed() - began
-            if isinstance(error, InvariantError | ProtocolError):
-                self.keep(error)
-            if not isinstance(error, Exception) or isinstance(error, _NOT_SAID):
-                raise
-            answer = around_task.say(self, message, error)
-        self.inner_answer = answer
-        if around.is_bounded:
-            yield from around_task.come_back(self).__await__()
-        self.context.parking = self  # one further in had it meanwhile
-        self.inside_s = around.elapsed() - began
-        return answer
-
-    async def _opened(self, answer: Any, made: int, *, again: bool) -> Any:
-        """The message, of whatever there is. Raises what is further in has raised later.
+    async def opened(self, answer: Any, made: int, *, again: bool) -> Any:
+        """The message, of whatever `forward` has got. Raises what was raised further in, later.
 
         made: `Lazily.made` before. again: others may have run since then.
         """
         around = self.around
+        self.inner_answer = None
         if type(answer) is GeneratorType:
             answer, again = await around.errands.all_of(answer), True
         if type(answer) is Delayed:
@@ -189,7 +155,7 @@ class Forwarding(Place):
         """Have it registered where it waits; its end is told to this errand first."""
         self.finish = finish
         keeper = delayed.purgatory = self.keeper
-        keeper.watch(delayed, lane, self.answered)
+        keeper.watch(delayed, lane, MethodType(self.around.go_on, self))
 
     def look(self, delayed: Delayed) -> None:
         """It has not been registered yet."""
@@ -199,14 +165,6 @@ class Forwarding(Place):
         """Nobody is there for an answer."""
         del delayed
         self.leave_request()
-
-    def answered(self, answer: Any) -> None:
-        """What was registered for it has ended; None: it was dropped."""
-        if answer is None or self.around.limiter.free <= 0:
-            self.complete(answer)
-        else:
-            self.delayed = None
-            self.go_on(answer)
 
     # --- what it waits for
 
@@ -252,7 +210,7 @@ class Forwarding(Place):
             trio.lowlevel.reschedule(waiter)
         elif self.around.errands.by_hand and self.around.limiter.free > 0:
             self.state = RUNS
-            self.go_on(answer)
+            self.around.go_on(self, answer)
         elif worker is not None:
             self.state, self.result = TO_GO_ON, answer
             worker.wake()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import outcome
 import trio
 
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, ProtocolError
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.errands import (
     CANCELLED,
@@ -16,6 +16,8 @@ from trio_kafka.requests.errands import (
     LEFT,
     OVER,
     RUNS,
+    STARTED,
+    STARTS,
     TO_BEGIN,
     TO_GO_ON,
     WAITS,
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from trio_kafka.requests.around_forward import Forwarding
 
 _NEVER: Final = float("inf")
+# Of what is further in, what no answer says.
+_NOT_SAID: Final = (InvariantError, ProtocolError, InterceptorError)
 
 
 def wait(errand: "AroundErrand", trap: Any, worker: Worker) -> None:
@@ -78,20 +82,21 @@ async def run(errand: "AroundErrand", worker: Worker) -> None:
 async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> None:
     """Run the coroutine here until it is parked, or over."""
     cancelled: BaseException | None = None
+    answer: Any = None
     while True:
         errand.state = RUNS
         value: Any
         value, worker.given = worker.given, None
         try:
-            coroutine = errand.coroutine or errand.start()
+            coroutine = errand.coroutine or errand.around.begin(errand)
             trap = coroutine.throw(value.error) if throws else coroutine.send(value)
         except StopIteration as stop:
-            errand.judge(stop.value)
+            answer = errand.judge(stop.value)
             break
         except BaseException as error:  # noqa: BLE001 - it is judged
             cancelled, rest = split_cancelled(error)
             if rest is not None:
-                errand.blame(rest)
+                answer = errand.blame(rest)
             del rest
             break
         if trap is HERE:
@@ -101,14 +106,13 @@ async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> Non
         worker.given, throws = await pass_on(trap), False
     value = coroutine = None
     if cancelled is not None:
-        errand.gone = not _is_answered_all_the_same(errand, worker) or errand.gone
+        answer = _answer_all_the_same(errand, worker)
     if errand.delayed is not None:  # somebody else's task waits in `forward`
         end_elsewhere(errand)
     if errand.holds:
         errand.leave()
-    errand.end()
-    worker.is_done()
-    errand.tell()
+    errand.around.end(errand, worker)
+    errand.tell(answer)
     if cancelled is not None:
         try:
             raise cancelled
@@ -122,13 +126,13 @@ def _leave(errand: "AroundErrand", worker: Worker) -> None:
         give_back(errand)
     errand.leave()
     errand.state = OVER
-    errand.worker = errand.context.parking = None
-    worker.is_done()
-    errand.tell()
+    errand.context.parking = worker.errand = None
+    worker.done += 1
+    errand.tell(None)
 
 
-def _is_answered_all_the_same(errand: "AroundErrand", worker: Worker) -> bool:
-    """It is cancelled: by its deadline, or as its owner goes?"""
+def _answer_all_the_same(errand: "AroundErrand", worker: Worker) -> Any:
+    """It is cancelled: by its deadline, or as its owner goes? If not, nobody is there."""
     one = errand.around.one
     if errand.cut_off:
         why = "goes"
@@ -138,16 +142,17 @@ def _is_answered_all_the_same(errand: "AroundErrand", worker: Worker) -> bool:
         late = trio.TooSlowError(f"more than {one.deadline_s} s of its own")
         tell_owner(one, errand.around.route.api.name, late)
     else:
-        return False
-    errand.blame(KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{one.owner.name} {why}"))
-    return True
+        errand.gone = True
+        return errand.settle_for(None)
+    return errand.blame(KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{one.owner.name} {why}"))
 
 
 def keep_frame(errand: "AroundErrand") -> None:
     """Whoever parks a request gives its frame back: not before the handler has read it."""
     request = errand.context.request
     if request.connection.left or request.connection.closed:
-        errand.forwarded = errand.gone = True  # it will not be parked, and its frame is gone
+        errand.gone = True  # it will not be parked, and its frame is gone
+        errand.inner_answer = None
         if errand.worker is not None:
             errand.worker.cancel()
     else:
@@ -157,15 +162,17 @@ def keep_frame(errand: "AroundErrand") -> None:
 # --- `forward`, when it goes wrong or is called in another task
 
 
-def misused(errand: "Forwarding", message: Any) -> InterceptorError:
-    """What is wrong with a call of it."""
-    if errand.forwarded:
-        return InterceptorError(f"{errand.at}: forward is called again, or after the answer")
-    found, want = type(message).__name__, errand.around.request.__name__
-    return InterceptorError(f"{errand.at}: forwards {found}, want {want}")
+def is_said(errand: "Forwarding", error: BaseException) -> bool:
+    """Whether an answer says what was raised further in. If not, it is to be raised."""
+    if errand.state == STARTS:
+        errand.state = STARTED
+    errand.inner_answer = None
+    if isinstance(error, InvariantError | ProtocolError):
+        errand.keep(error)
+    return isinstance(error, Exception) and not isinstance(error, _NOT_SAID)
 
 
-def say(errand: "Forwarding", message: Any, error: Exception) -> Any:
+def say(errand: "Forwarding", message: Any, error: Any) -> Any:
     """The error of what is further in, as an answer."""
     failures, route = errand.around.failures, errand.around.route
     request = errand.context.request
@@ -208,11 +215,18 @@ def end_elsewhere(errand: "Forwarding") -> None:
 # --- frame, deadline and limit
 
 
-def set_out(errand: "Forwarding") -> None:
+def set_out(errand: "Forwarding", message: Any) -> None:
     """It forwards: the handler has its request, and what follows is not its own time."""
+    around = errand.around
+    if errand.forwarded:
+        raise InterceptorError(f"{errand.at}: forward is called again, or after the answer")
+    if type(message) is not around.request:
+        found, want = type(message).__name__, around.request.__name__
+        raise InterceptorError(f"{errand.at}: forwards {found}, want {want}")
+    errand.inner_answer = None
     if errand.frame is not None:
         errand.context.request.frame, errand.frame = errand.frame, None
-    if errand.around.is_bounded:
+    if around.is_bounded:
         errand.is_inside = True
         give_back(errand)
 
@@ -231,8 +245,10 @@ def enter_now(errand: "AroundErrand") -> None:
 
 async def come_back(errand: "Forwarding") -> None:
     """`forward` has its answer: what follows is the interceptor's own time."""
-    await enter(errand)
-    errand.is_inside = False
+    if errand.around.is_bounded:
+        await enter(errand)
+        errand.is_inside = False
+    errand.context.parking = errand  # one further in had it meanwhile
 
 
 async def enter(errand: "Forwarding") -> None:

@@ -29,7 +29,7 @@ class Chains:
 
     def put_on(self, route: Route) -> Route:
         """The same route behind the interceptors that it has now; without any it is left alone."""
-        handler, waits = route.handler, route.waits
+        handler, waits, parks = route.handler, route.waits, False
         neighbours: list[Interception] = []
 
         def link() -> None:
@@ -41,8 +41,16 @@ class Chains:
         for one in reversed(self.interceptors.of(route.api)):
             if one.kind == AROUND:
                 link()
-                around = Around(route, one, handler, self.means, self.errands, inner_waits=waits)
-                handler, waits = around.serve, False
+                around = Around(
+                    route,
+                    one,
+                    handler,
+                    self.means,
+                    self.errands,
+                    inner_waits=waits,
+                    inner_parks=parks,
+                )
+                handler, waits, parks = around.handler(), False, True
             else:
                 neighbours.append(one)
         link()

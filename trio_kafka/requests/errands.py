@@ -22,9 +22,10 @@ from trio_kafka.world.lending import KNOWN, Lender, RaiseCancel
 
 T = TypeVar("T")
 # What an errand does. In its task: TO_BEGIN, TO_GO_ON. By hand: STARTS, run by whoever has the
-# request and is given what it delays. RUNS: later, or in its task; WAITS for something of Trio's;
-# PARKED: waits for what is further in, or CANCELLED there.
-TO_BEGIN, STARTS, RUNS, WAITS, PARKED, CANCELLED, TO_GO_ON, OVER = range(8)
+# request and is given what it delays; STARTED: the same, has forwarded, and nothing was delayed.
+# RUNS: later, or in its task; WAITS for something of Trio's; PARKED: waits for what is further in,
+# or CANCELLED there.
+TO_BEGIN, STARTS, STARTED, RUNS, WAITS, PARKED, CANCELLED, TO_GO_ON, OVER = range(9)
 HERE: Final = object()  # what a coroutine yields that is parked
 LEFT: Final = object()  # in the place of what it waited for: the peer has left
 SPARE: Final = 500  # tasks that wait for the next errand: about 3 kB each
@@ -90,10 +91,12 @@ class Worker(Lender):
         if given is not None:
             given.unwrap()
 
-    def is_done(self) -> None:
-        """Its errand is over."""
-        self.errand = None
-        self.done += 1
+    def put_back(self) -> None:
+        """Its errand, which was run by hand, is over."""
+        if self.used:
+            self.wake()
+        else:
+            self.spare.append(self)
 
     def cancel(self) -> None:
         """End what it does."""
