@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests import around_task
 from trio_kafka.requests.around_errand import AroundErrand
+from trio_kafka.requests.around_forward import UNASKED
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.errands import HERE, OVER, PARKED, STARTED, STARTS, TO_BEGIN, Worker
 from trio_kafka.requests.slices import Lazily
@@ -21,9 +22,10 @@ from trio_kafka.requests.slices import Lazily
 if TYPE_CHECKING:
     from trio_kafka.requests.around import Around
 
-Begin = Callable[[AroundErrand], Any]
-GoOn = Callable[[Any, Any], None]  # of an errand
-End = Callable[[AroundErrand, Worker], None]
+# All of an errand.
+Begin = Callable[[AroundErrand, Any, Context], Any]
+GoOn = Callable[[Any, Any], None]
+End = Callable[[AroundErrand, Worker, Any], None]
 
 
 def serving(around: "Around") -> Callable[[Any, Context], Any]:
@@ -32,14 +34,24 @@ def serving(around: "Around") -> Callable[[Any, Context], Any]:
     limiter, spare = around.limiter, around.errands.lendable
 
     def serve(message: Any, context: Context) -> Any:
+        errand = AroundErrand()
+        errand.around = around
+        errand.message = message
+        errand.context = context
+        errand.delayed = None
+        errand.finish = None
+        errand.inner_answer = UNASKED
         if not spare or limiter.free <= 0 or (is_bounded and around_task.is_full(one)):
-            return around.stand_for(AroundErrand(around, message, context, TO_BEGIN, None))
-        worker = spare.pop()
-        errand = worker.errand = AroundErrand(around, message, context, STARTS, worker)
+            errand.state = TO_BEGIN
+            errand.coroutine = errand.worker = None
+            return around.stand_for(errand)
+        errand.state = STARTS
+        worker = errand.worker = spare.pop()
+        worker.errand = errand
         if is_bounded:
             around_task.enter_now(errand)
         try:
-            trap = worker.run(begin(errand).send, None)
+            trap = worker.run(begin(errand, message, context).send, None)
         except StopIteration as stop:
             answer = errand.judge(stop.value)
         except BaseException as error:  # noqa: BLE001 - it is judged
@@ -50,8 +62,8 @@ def serving(around: "Around") -> Callable[[Any, Context], Any]:
             elif worker.missed:
                 worker.settle()
             return errand.delayed if errand.state == PARKED else around.stand_for(errand)
-        end(errand, worker)
         worker.put_back()
+        end(errand, worker, answer)
         return errand.give(answer)
 
     return serve
@@ -64,13 +76,12 @@ def beginning(around: "Around") -> Begin:
     function, in_hand, elapsed = around.one.function, around.one.in_hand, around.elapsed
     forward = _forwarding(around)
 
-    def begin(errand: AroundErrand) -> Any:
-        context = errand.context
+    def begin(errand: AroundErrand, message: Any, context: Context) -> Any:
         context.parking = errand
         if in_hand is not None:
             in_hand.begin(errand)
         errand.began = elapsed()
-        made = errand.coroutine = function(errand.message, context, MethodType(forward, errand))
+        made = errand.coroutine = function(message, context, MethodType(forward, errand))
         return made
 
     return begin
@@ -123,7 +134,7 @@ def _forwarding(around: "Around") -> Callable[[AroundErrand, Any], Any]:
 
 def going_on(around: "Around") -> GoOn:
     """What is told that an errand's wait in `forward` has ended. answer: None if it was dropped."""
-    limiter, end = around.limiter, around.end
+    limiter, spare, end = around.limiter, around.errands.lendable, around.end
 
     def go_on(errand: AroundErrand, answer: Any) -> None:
         if answer is None or limiter.free <= 0:
@@ -149,19 +160,23 @@ def going_on(around: "Around") -> GoOn:
             elif worker.missed:
                 worker.settle()
             return
-        end(errand, worker)
-        worker.put_back()
-        errand.tell(answer)
+        if worker.used:
+            worker.wake()
+        else:
+            spare.append(worker)
+        end(errand, worker, answer)
 
     return go_on
 
 
 def ending(around: "Around") -> End:
-    """What accounts for an errand that is over, in whatever way; `worker` had it."""
+    """What accounts for an errand that is over, in whatever way, and tells whoever waits for it.
+    worker: had it. answer: None: there is none.
+    """
     one, in_hand = around.one, around.one.in_hand
     elapsed, is_bounded = around.elapsed, around.is_bounded
 
-    def end(errand: AroundErrand, worker: Worker) -> None:
+    def end(errand: AroundErrand, worker: Worker, answer: Any) -> None:
         spent = elapsed() - errand.began
         one.counted += 1
         one.seconds += spent
@@ -176,5 +191,9 @@ def ending(around: "Around") -> End:
         errand.state = OVER
         context.parking = worker.errand = None
         worker.done += 1
+        finish = errand.finish
+        if finish is not None:
+            errand.finish = None
+            finish(errand.why() if answer is None else answer)
 
     return end

@@ -6,7 +6,7 @@ among those who run, and the keeper of what it delays (`requests.around_forward`
 """
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
 import trio
 
@@ -14,15 +14,11 @@ from trio_kafka.errors import InvariantError, KafkaError, ProtocolError
 from trio_kafka.purgatory import NO_ANSWER
 from trio_kafka.requests import around_task
 from trio_kafka.requests.around_forward import UNASKED, Forwarding
-from trio_kafka.requests.context import Context
 from trio_kafka.requests.errands import CANCELLED, OVER, PARKED, TO_BEGIN, Worker
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import check_answer
 from trio_kafka.requests.opening import release_ranges
 from trio_kafka.world.lending import AbortFunction, RaiseCancel
-
-if TYPE_CHECKING:
-    from trio_kafka.requests.around import Around
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -37,20 +33,6 @@ class AroundErrand(Forwarding):
     cut_off = False  # its owner goes
     gone = False  # nobody is there for an answer
     waits_for: Any = None  # by `Context.parked`
-
-    def __init__(
-        self, around: "Around", message: Any, context: Context, state: int, worker: Worker | None
-    ) -> None:
-        """worker: who lends its name, so that it may be run by hand at once."""
-        self.around = around
-        self.message = message
-        self.context = context
-        self.state = state
-        self.worker = worker
-        self.coroutine = None
-        self.delayed = None
-        self.finish = None
-        self.inner_answer = UNASKED
 
     @property
     def is_parked(self) -> bool:
@@ -147,14 +129,12 @@ class AroundErrand(Forwarding):
                 release_ranges(inner, unless=answer)
         return answer
 
-    def tell(self, answer: Any) -> None:
-        """Whoever waits for it, the answer, or why there is none."""
-        finish = self.finish
-        self.finish = None
-        if answer is None and not self.gone:
-            answer, self.error = self.error or NO_ANSWER, None
-        if finish is not None:
-            finish(answer)
+    def why(self) -> Any:
+        """What whoever waits for it is told instead of an answer."""
+        if self.gone:
+            return None
+        error, self.error = self.error, None
+        return error or NO_ANSWER
 
     # --- what its coroutine waits for
 

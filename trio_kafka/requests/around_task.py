@@ -88,7 +88,9 @@ async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> Non
         value: Any
         value, worker.given = worker.given, None
         try:
-            coroutine = errand.coroutine or errand.around.begin(errand)
+            coroutine = errand.coroutine or errand.around.begin(
+                errand, errand.message, errand.context
+            )
             trap = coroutine.throw(value.error) if throws else coroutine.send(value)
         except StopIteration as stop:
             answer = errand.judge(stop.value)
@@ -111,8 +113,7 @@ async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> Non
         end_elsewhere(errand)
     if errand.holds:
         errand.leave()
-    errand.around.end(errand, worker)
-    errand.tell(answer)
+    errand.around.end(errand, worker, answer)
     if cancelled is not None:
         try:
             raise cancelled
@@ -128,7 +129,9 @@ def _leave(errand: "AroundErrand", worker: Worker) -> None:
     errand.state = OVER
     errand.context.parking = worker.errand = None
     worker.done += 1
-    errand.tell(None)
+    finish, errand.finish = errand.finish, None
+    if finish is not None:
+        finish(errand.why())
 
 
 def _answer_all_the_same(errand: "AroundErrand", worker: Worker) -> Any:
