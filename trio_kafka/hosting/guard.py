@@ -30,26 +30,40 @@ class Cancellable(Protocol):
     def cancel(self) -> None: ...
 
 
+class Holder(Protocol):
+    """Who has errands."""
+
+    def held_for(self, in_hand: "InHand") -> Sequence[Cancellable]:
+        """Those that are begun, and not over, of the `around`s of an owner."""
+
+
+class Told(Protocol):
+    """An `around`."""
+
+    def tell_ends(self, told: Callable[[], None]) -> None:
+        """Call this at the end of each errand from now on."""
+
+
 class InHand:
     """How many requests are in a plugin's hands; those that are parked as a Delayed, too.
 
-    begin, end: of an errand or a scope, which `cut_off` ends.
+    Errands are not counted here, as this would be on the way of each request: whoever has them is
+    asked, and tells of their ends only while somebody waits for that.
     """
 
     def __init__(self) -> None:
         self._others = 0
-        self._begun: set[Cancellable] = set()
-        # On the way of each request of an `around`: a call of ours would cost more than these do.
-        self.begin: Callable[[Cancellable], None] = self._begun.add
-        self.end: Callable[[Cancellable], None] = self._begun.discard
+        self._holders: weakref.WeakSet[Holder] = weakref.WeakSet()
+        self._arounds: weakref.WeakSet[Told] = weakref.WeakSet()
+        self._is_awaited = False
         self._scopes: set[Cancellable] = set()
         self._parked: weakref.WeakSet[Delayed] = weakref.WeakSet()
         self._refs: set[weakref.ref[Delayed]] = set()
-        self._empty = trio.Event()
+        self._fewer = trio.Event()
 
     @property
     def count(self) -> int:
-        return self._others + len(self._begun)
+        return self._others + len(self._errands())
 
     def enter(self) -> None:
         self._others += 1
@@ -57,6 +71,13 @@ class InHand:
     def leave(self) -> None:
         self._others -= 1
         self._tell()
+
+    def watch(self, around: Told, holder: Holder) -> None:
+        """Errands of an `around` of the owner are there from now on. Idempotent."""
+        self._holders.add(holder)
+        self._arounds.add(around)
+        if self._is_awaited:
+            around.tell_ends(self._tell)
 
     def follow(self, delayed: Delayed) -> None:
         """In hand until it is answered or dropped: then nobody has it any more."""
@@ -79,23 +100,23 @@ class InHand:
         self._scopes.discard(scope)
 
     async def wait_empty(self) -> None:
-        self.end = self._end_and_tell
+        self._is_awaited = True
+        for around in self._arounds:
+            around.tell_ends(self._tell)
         while self.count:
-            self._empty = trio.Event()
-            await self._empty.wait()
-
-    def _end_and_tell(self, one: Cancellable) -> None:
-        self._begun.discard(one)
-        self._tell()
+            self._fewer = trio.Event()
+            await self._fewer.wait()
 
     def _tell(self) -> None:
-        if not self.count:
-            self._empty.set()
+        self._fewer.set()
+
+    def _errands(self) -> list[Cancellable]:
+        return [errand for holder in self._holders for errand in holder.held_for(self)]
 
     def cut_off(self) -> None:
         """End those that are still there: tasks are cancelled, parked ones reach their deadline."""
-        for scope in [*self._begun, *self._scopes]:
-            scope.cancel()
+        for one in [*self._errands(), *self._scopes]:
+            one.cancel()
         for delayed in list(self._parked):
             delayed.timed_out = True
             delayed.marked()
@@ -111,7 +132,8 @@ class _Held:
         self._scope = trio.CancelScope()
 
     def __enter__(self) -> None:
-        self._in_hand.begin(self._scope)
+        self._in_hand.enter()
+        self._in_hand.hold(self._scope)
         self._scope.__enter__()
 
     def __exit__(
@@ -123,7 +145,8 @@ class _Held:
         try:
             return self._scope.__exit__(kind, error, traceback)
         finally:
-            self._in_hand.end(self._scope)
+            self._in_hand.drop(self._scope)
+            self._in_hand.leave()
 
 
 class Owner(Protocol):

@@ -73,13 +73,11 @@ def beginning(around: "Around") -> Begin:
     """What gives the coroutine of an errand. It raises what a function raises that takes something
     else.
     """
-    function, in_hand, elapsed = around.one.function, around.one.in_hand, around.elapsed
+    function, elapsed = around.one.function, around.elapsed
     forward = _forwarding(around)
 
     def begin(errand: AroundErrand, message: Any, context: Context) -> Any:
         context.parking = errand
-        if in_hand is not None:
-            in_hand.begin(errand)
         errand.began = elapsed()
         made = errand.coroutine = function(message, context, MethodType(forward, errand))
         return made
@@ -173,8 +171,7 @@ def ending(around: "Around") -> End:
     """What accounts for an errand that is over, in whatever way, and tells whoever waits for it.
     worker: had it. answer: None: there is none.
     """
-    one, in_hand = around.one, around.one.in_hand
-    elapsed, is_bounded = around.elapsed, around.is_bounded
+    one, elapsed, is_bounded = around.one, around.elapsed, around.is_bounded
 
     def end(errand: AroundErrand, worker: Worker, answer: Any) -> None:
         spent = elapsed() - errand.began
@@ -186,8 +183,6 @@ def ending(around: "Around") -> End:
         context.request.stamps.plugin_s += spent
         if is_bounded:
             around_task.give_back(errand)
-        if in_hand is not None:
-            in_hand.end(errand)
         errand.state = OVER
         context.parking = worker.errand = None
         worker.done += 1

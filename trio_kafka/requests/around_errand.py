@@ -49,6 +49,10 @@ class AroundErrand(Forwarding):
 
     # --- as those who keep errands want it
 
+    def is_of(self, in_hand: object) -> bool:
+        """See `errands.Errand`."""
+        return self.state != TO_BEGIN and self.around.one.in_hand is in_hand
+
     def registered(self, finish: Callable[[Any], None]) -> bool:
         """See `errands.Errand`."""
         self.finish = finish

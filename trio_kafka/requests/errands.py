@@ -54,6 +54,12 @@ class Errand(Protocol):
     def is_parked(self) -> bool:
         """It waits for others."""
 
+    def is_of(self, in_hand: object) -> bool:
+        """Whether it is begun, for an interceptor of the owner with this `InHand`."""
+
+    def cancel(self) -> None:
+        """Its owner goes."""
+
     def registered(self, finish: Callable[[Any], None]) -> bool:
         """It stands in a Delayed, whose end is told to `finish`. False: it is to be begun, in its
         task.
@@ -155,6 +161,13 @@ class Errands:
         """Nobody is there for an answer."""
         for errand in delayed.keys:
             errand.leave_request()  # type: ignore[attr-defined]  # the key is an errand
+
+    # --- as who has what owners want to have an eye on
+
+    def held_for(self, in_hand: object) -> list[Errand]:
+        """See `hosting.guard.Holder`."""
+        errands = [worker.errand for worker in self._workers if worker.errand is not None]
+        return [errand for errand in errands if errand.is_of(in_hand)]
 
     # --- as those who have places
 

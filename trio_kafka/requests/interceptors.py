@@ -45,11 +45,8 @@ class Owner(Protocol):
 class InHand(Protocol):
     """What an owner has in hand, so that it can be cut off when the owner goes."""
 
-    def begin(self, one: Any) -> None:
-        """An errand begins; its `cancel` ends it."""
-
-    def end(self, one: Any) -> None:
-        """It is over."""
+    def watch(self, around: "Interception", holder: Any) -> None:
+        """Errands of an `around` of the owner are at `holder`; see `requests.errands`."""
 
 
 class InterceptorError(Exception):
@@ -89,8 +86,9 @@ class Interception:
     late: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False)
     longest_s: float = field(default=0.0, init=False)
-    # What takes longer is worth more than one comparison: a new longest, or late.
+    # What takes longer is worth more than one comparison: a new longest, or late, or told.
     alarm_s: float = field(default=0.0, init=False)
+    _ended: Callable[[], None] | None = field(default=None, init=False)
     node: Node | None = field(default=None, init=False)
     _rounds: dict[object, Rounds] = field(factory=dict, init=False)
 
@@ -109,8 +107,16 @@ class Interception:
         """A call took longer than `alarm_s`. True: it was over its deadline."""
         self.longest_s = max(self.longest_s, spent_s)
         deadline = _NEVER if self.deadline_s is None else self.deadline_s
-        self.alarm_s = min(self.longest_s, deadline)
+        if self._ended is None:
+            self.alarm_s = min(self.longest_s, deadline)
+        else:
+            self._ended()
         return spent_s > deadline
+
+    def tell_ends(self, told: Callable[[], None]) -> None:
+        """Call this at the end of each errand from now on."""
+        self._ended = told
+        self.alarm_s = -_NEVER
 
     def where(self, api: str) -> str:
         """What is told of a failure: 'before Produce'."""
