@@ -19,11 +19,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from trio_kafka.purgatory import Delayed
-from trio_kafka.requests.around_by_hand import beginning, ending, going_on, serving
-from trio_kafka.requests.around_errand import AroundErrand
-from trio_kafka.requests.around_task import keep_frame
+from trio_kafka.requests.around_errand import SEND, AroundErrand
+from trio_kafka.requests.around_forward import UNASKED
+from trio_kafka.requests.around_task import enter_now, is_full, keep_frame, wait
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.errands import Errands
+from trio_kafka.requests.errands import HERE, PARKED, STARTS, TO_BEGIN, Errands
 from trio_kafka.requests.interceptors import Interception
 from trio_kafka.requests.links import Means
 from trio_kafka.requests.opening import has_ranges
@@ -33,10 +33,7 @@ _NEVER: Final = float("inf")
 
 
 class Around:
-    """One `around` of a route; `inner`: what lies within, async if `inner_waits`.
-
-    begin, go_on, end: see `requests.around_by_hand`.
-    """
+    """One `around` of a route; `inner`: what lies within, async if `inner_waits`."""
 
     def __init__(
         self,
@@ -60,6 +57,7 @@ class Around:
         self.failures = means.failures
         self.errands = errands
         self.limiter = errands.limiter
+        self.lendable = errands.lendable
         self.has_ranges = has_ranges(route.api.response)
         # Whether something is taken before the interceptor runs, and given back in `forward`.
         self.is_bounded = one.limiter is not None or one.deadline_s is not None
@@ -67,15 +65,49 @@ class Around:
         self.is_plain = not (self.is_bounded or inner_waits or inner_parks)
         if one.in_hand is not None:
             one.in_hand.watch(one, errands)
-        self.end = ending(self)
-        self.go_on = going_on(self)
-        self.begin = beginning(self)
 
-    def handler(self) -> Callable[[Any, Context], Any]:
-        """What stands in the place of a plain one."""
-        return serving(self)
+    def serve(self, message: Any, context: Context) -> Any:
+        """In the place of a plain handler."""
+        errand = AroundErrand()  # its fields here: to call an initialiser costs as much as all
+        errand.around = self
+        errand.message = message
+        errand.context = context
+        errand.delayed = None
+        errand.finish = None
+        errand.inner_answer = UNASKED
+        lendable = self.lendable
+        if not lendable or self.limiter.free <= 0 or (self.is_bounded and is_full(self.one)):
+            errand.state = TO_BEGIN
+            errand.coroutine = errand.worker = None
+            return self._stand_for(errand)
+        errand.state = STARTS
+        worker = errand.worker = lendable.pop()
+        worker.errand = errand
+        if self.is_bounded:
+            enter_now(errand)
+        enter, names = worker.enter, worker.names
+        before = names["task"]
+        names["task"] = worker.task
+        try:
+            try:
+                trap = enter(SEND, errand.begin(), None)
+            finally:
+                names["task"] = before
+        except StopIteration as stop:
+            answer = errand.judge(stop.value)
+        except BaseException as error:  # noqa: BLE001 - it is judged
+            answer = errand.blame(error)
+        else:
+            if trap is not HERE:
+                wait(errand, trap, worker)
+            elif worker.missed:
+                worker.settle()
+            return errand.delayed if errand.state == PARKED else self._stand_for(errand)
+        worker.put_back()
+        errand.end(worker, answer)
+        return errand.give(answer)
 
-    def stand_for(self, errand: AroundErrand) -> Delayed:
+    def _stand_for(self, errand: AroundErrand) -> Delayed:
         """What stands for an errand that has a task."""
         request = errand.context.request
         if not errand.forwarded or request.connection.left or request.connection.closed:

@@ -6,7 +6,8 @@ among those who run, and the keeper of what it delays (`requests.around_forward`
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, TypeVarTuple
+from types import CoroutineType
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 import trio
 
@@ -14,12 +15,14 @@ from trio_kafka.errors import InvariantError, KafkaError, ProtocolError
 from trio_kafka.purgatory import NO_ANSWER
 from trio_kafka.requests import around_task
 from trio_kafka.requests.around_forward import UNASKED, Forwarding
-from trio_kafka.requests.errands import CANCELLED, OVER, PARKED, TO_BEGIN, Worker
+from trio_kafka.requests.errands import CANCELLED, HERE, OVER, PARKED, TO_BEGIN, Worker
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import check_answer
 from trio_kafka.requests.opening import release_ranges
 from trio_kafka.world.lending import AbortFunction, RaiseCancel
 
+# Called with the coroutine: a method of that one would be made anew each time.
+SEND: Final = CoroutineType.send
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
@@ -97,6 +100,52 @@ class AroundErrand(Forwarding):
 
     # --- its coroutine
 
+    def begin(self) -> Any:
+        """It. Raises what a function raises that takes something else."""
+        around, context = self.around, self.context
+        context.parking = self
+        self.began = around.elapsed()
+        self.coroutine = made = around.one.function(self.message, context, self.forward)
+        return made
+
+    def go_on(self, answer: Any) -> None:
+        """Run it on by hand, to its next wait or its end."""
+        around = self.around
+        if answer is None or around.limiter.free <= 0:
+            self.complete(answer)
+            return
+        self.delayed = None
+        worker: Any = self.worker
+        enter, names = worker.enter, worker.names
+        before = names["task"]
+        names["task"] = worker.task
+        try:
+            try:
+                trap = enter(SEND, self.coroutine, answer)
+            finally:
+                names["task"] = before
+        except StopIteration as stop:
+            answer = stop.value
+            if (
+                answer is None
+                or answer is not self.inner_answer
+                or self.context.request.stamps.answered
+            ):
+                answer = self.judge(answer)
+        except BaseException as error:  # noqa: BLE001 - it is judged
+            answer = self.blame(error)
+        else:
+            if trap is not HERE:
+                around_task.wait(self, trap, worker)
+            elif worker.missed:
+                worker.settle()
+            return
+        if worker.used:  # as `put_back`: a call less
+            worker.wake()
+        else:
+            worker.spare.append(worker)
+        self.end(worker, answer)
+
     def judge(self, answer: Any) -> Any:
         """The interceptor has returned this: what is the answer."""
         if self.error is not None or self.gone:
@@ -139,6 +188,29 @@ class AroundErrand(Forwarding):
             return None
         error, self.error = self.error, None
         return error or NO_ANSWER
+
+    def end(self, worker: Worker, answer: Any) -> None:
+        """It is over, in whatever way: whoever waits for it is told. worker: had it. answer: None:
+        there is none.
+        """
+        around = self.around
+        one = around.one
+        spent = around.elapsed() - self.began
+        one.counted += 1
+        one.seconds += spent
+        if spent > one.alarm_s:
+            one.note_slow(spent)
+        context = self.context
+        context.request.stamps.plugin_s += spent
+        if around.is_bounded:
+            around_task.give_back(self)
+        self.state = OVER
+        context.parking = worker.errand = None
+        worker.done += 1
+        finish = self.finish
+        if finish is not None:
+            self.finish = None
+            finish(self.why() if answer is None else answer)
 
     # --- what its coroutine waits for
 

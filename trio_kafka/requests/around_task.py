@@ -88,9 +88,7 @@ async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> Non
         value: Any
         value, worker.given = worker.given, None
         try:
-            coroutine = errand.coroutine or errand.around.begin(
-                errand, errand.message, errand.context
-            )
+            coroutine = errand.coroutine or errand.begin()
             trap = coroutine.throw(value.error) if throws else coroutine.send(value)
         except StopIteration as stop:
             answer = errand.judge(stop.value)
@@ -113,7 +111,7 @@ async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> Non
         end_elsewhere(errand)
     if errand.holds:
         errand.leave()
-    errand.around.end(errand, worker, answer)
+    errand.end(worker, answer)
     if cancelled is not None:
         try:
             raise cancelled

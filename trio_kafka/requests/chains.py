@@ -50,7 +50,7 @@ class Chains:
                     inner_waits=waits,
                     inner_parks=parks,
                 )
-                handler, waits, parks = around.handler(), False, True
+                handler, waits, parks = around.serve, False, True
             else:
                 neighbours.append(one)
         link()

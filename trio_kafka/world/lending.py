@@ -34,6 +34,10 @@ KNOWN: Final = (
 class Lender:
     """The task that makes it.
 
+    Whoever wants to run a step as this task, which sleeps, lets `names["task"]` be `task` for as
+    long as `enter(step, ...)` takes; `settle` afterwards, if it goes on sleeping. No method does
+    that: a call and its frame more, on the way of each request.
+
     given: what its sleep ended with, an Outcome; of a Cancelled that is to be raised, too. It
         stands here, as a frame that holds an exception is soon held by that.
     missed: it was cancelled while somebody ran as it.
@@ -41,13 +45,13 @@ class Lender:
         not asked while somebody runs as the task.
     """
 
-    __slots__ = ("_abort", "_run", "_runs", "given", "missed", "task")
+    __slots__ = ("_abort", "enter", "given", "missed", "names", "task")
 
     def __init__(self, abort: AbortFunction) -> None:
         self.task = trio.lowlevel.current_task()
-        self._run: Any = self.task.context.run
-        # The names of this thread: to ask the thread-local itself takes seven times as long.
-        self._runs: dict[str, Any] = getattr(_RUNS, "__dict__", {})
+        self.enter: Any = self.task.context.run
+        # Of this thread: to ask the thread-local itself takes seven times as long.
+        self.names: dict[str, Any] = getattr(_RUNS, "__dict__", {})
         self._abort = abort
         self.missed = False
         self.given: outcome.Outcome[Any] | None = None
@@ -59,16 +63,6 @@ class Lender:
             self.given = outcome.Value(await trio.lowlevel.wait_task_rescheduled(self._asked))
         except BaseException as error:  # noqa: BLE001 - it is for who was waiting
             self.given = outcome.Error(error)
-
-    def run(self, step: Callable[[Any], T], value: Any) -> T:
-        """step(value) as this task, which sleeps. `settle` afterwards, if it goes on sleeping."""
-        runs = self._runs
-        before = runs["task"]
-        runs["task"] = self.task
-        try:
-            return self._run(step, value)  # type: ignore[no-any-return]  # as the step gave it
-        finally:
-            runs["task"] = before
 
     def wake(self) -> None:
         """Let the task itself go on."""
@@ -84,7 +78,7 @@ class Lender:
 
     def _asked(self, raise_cancel: RaiseCancel) -> trio.lowlevel.Abort:
         try:
-            self._run(_nothing)
+            self.enter(_nothing)
         except RuntimeError:  # its context is entered: somebody runs as this task
             self.missed = True
             return _FAILED
