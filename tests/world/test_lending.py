@@ -39,7 +39,12 @@ class Runner:
 
     def begin(self, function: Callable[[], Any]) -> None:
         self.coroutine = function()
-        trap = self.lender.run(self.coroutine.send, None)
+        lender, send = self.lender, self.coroutine.send
+        before, lender.names["task"] = lender.names["task"], lender.task
+        try:
+            trap = lender.enter(send, None)
+        finally:
+            lender.names["task"] = before
         self.abort = abort_of(trap)
         if self.abort is None:
             self.lender.wake()

@@ -104,8 +104,9 @@ class AroundErrand(Forwarding):
         """It. Raises what a function raises that takes something else."""
         around, context = self.around, self.context
         context.parking = self
-        self.began = around.elapsed()
-        self.coroutine = made = around.one.function(self.message, context, self.forward)
+        elapsed, function = around.elapsed, around.one.function
+        self.began = elapsed()
+        self.coroutine = made = function(self.message, context, self.forward)
         return made
 
     def go_on(self, answer: Any) -> None:
@@ -194,8 +195,8 @@ class AroundErrand(Forwarding):
         there is none.
         """
         around = self.around
-        one = around.one
-        spent = around.elapsed() - self.began
+        one, elapsed = around.one, around.elapsed
+        spent = elapsed() - self.began
         one.counted += 1
         one.seconds += spent
         if spent > one.alarm_s:

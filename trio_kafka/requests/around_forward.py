@@ -8,8 +8,9 @@ All of this is on the way of each request: what only some need stands in other f
 attributes that an errand has in its dict, if at all.
 """
 
+import types
 from collections.abc import Callable, Generator
-from types import GeneratorType, coroutine
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
@@ -33,7 +34,7 @@ from trio_kafka.requests.errands import (
 from trio_kafka.requests.opening import opened
 from trio_kafka.requests.parking import Place, Places
 from trio_kafka.requests.replies import Encoded
-from trio_kafka.requests.slices import LARGE, Lazily
+from trio_kafka.requests.slices import LARGE, LAZY
 from trio_kafka.steps import whole
 from trio_kafka.wire.frame import Frame
 from trio_kafka.world.lending import pass_on
@@ -111,7 +112,7 @@ class Forwarding(Place):
         """Nobody is there for an answer."""
         raise NotImplementedError
 
-    @coroutine
+    @types.coroutine
     def forward(self, message: Any) -> Generator[Any, Any, Any]:
         """The answer from further in; see `requests.around`.
 
@@ -121,11 +122,11 @@ class Forwarding(Place):
         around = self.around
         if self.state != STARTS or message is not self.message or not around.is_plain:
             around_task.set_out(self, message)
-        elapsed = around.elapsed
+        elapsed, inner = around.elapsed, around.inner
         began = elapsed()
-        made = Lazily.made
+        made = LAZY.made
         try:
-            answer = around.inner(message, self.context)
+            answer = inner(message, self.context)
             if around.inner_waits:
                 answer = yield from answer
             if self.state == STARTS:
@@ -137,7 +138,7 @@ class Forwarding(Place):
                     answer = yield HERE
                 else:
                     self.state = STARTED
-            if type(answer) is not around.response or Lazily.made != made:
+            if type(answer) is not around.response or LAZY.made != made:
                 answer = yield from self._opened(answer, made).__await__()
         except BaseException as error:
             answer = None  # or it would hold itself, by this frame
@@ -154,7 +155,7 @@ class Forwarding(Place):
     async def _opened(self, answer: Any, made: int) -> Any:
         """The message, of whatever there is. Raises what is further in has raised later.
 
-        made: `Lazily.made` before.
+        made: `LAZY.made` before.
         """
         around = self.around
         again = around.inner_waits  # whether others may have run since then
@@ -174,7 +175,7 @@ class Forwarding(Place):
             return None
         if type(answer) is Encoded and len(answer.body) <= LARGE:
             return whole(opened(around.route, answer))
-        if type(answer) is Encoded or Lazily.made != made:
+        if type(answer) is Encoded or LAZY.made != made:
             return await around.errands.all_of(opened(around.route, answer))
         return answer
 

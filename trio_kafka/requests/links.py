@@ -19,7 +19,7 @@ from trio_kafka.requests.failures import Failures, check_answer, tell_late
 from trio_kafka.requests.interceptors import Interception
 from trio_kafka.requests.opening import has_ranges, opened, release_ranges
 from trio_kafka.requests.replies import Encoded, Route
-from trio_kafka.requests.slices import LARGE, Lazily
+from trio_kafka.requests.slices import LARGE, LAZY
 from trio_kafka.requests.unrolled import Raised, unrolled
 from trio_kafka.steps import Steps, whole
 
@@ -98,9 +98,9 @@ class Link:
     # --- on the way out
 
     def leave(self, message: Any, context: Context, answer: Any, lazy: int) -> Any:
-        """What the `after`s make of whatever a handler gave. lazy: `Lazily.made` before it did."""
+        """What the `after`s make of whatever a handler gave. lazy: `LAZY.made` before it did."""
         kind = type(answer)
-        if kind is self._response and Lazily.made == lazy:
+        if kind is self._response and LAZY.made == lazy:
             return self._show(message, context, answer, self._afters)
         if kind is Delayed:
             if type(answer.purgatory) is Purgatory:
@@ -134,7 +134,7 @@ class Link:
         timed_out: bool,
     ) -> Any:
         """In the place of the `try_complete` of a Delayed."""
-        made = Lazily.made
+        made = LAZY.made
         try:
             answer = try_complete(timed_out)
         except Exception as error:  # noqa: BLE001 - it is judged
@@ -148,7 +148,7 @@ class Link:
         if answer is None or answer is NO_ANSWER or isinstance(answer, Exception):
             return answer
         try:
-            return self.leave(message, context, answer, Lazily.made)
+            return self.leave(message, context, answer, LAZY.made)
         except Exception as error:  # noqa: BLE001 - whoever waits for the answer is told
             return error
 

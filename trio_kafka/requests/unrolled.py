@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from trio_kafka.attributes import frozen
 from trio_kafka.requests.interceptors import Interception, Rounds
-from trio_kafka.requests.slices import Lazily
+from trio_kafka.requests.slices import LAZY
 
 EVERY: Final = 16
 _CALL: Final = re.compile(r"^ +\w+ = (?:before|after)_(\d+)\(").match
@@ -83,7 +83,7 @@ def unrolled(
         "ways": ways,
         "inner": inner,
         "Response": response,
-        "Lazily": Lazily,
+        "LAZY": LAZY,
         "Raised": Raised,
         "elapsed": elapsed,
         **{f"before_{n}": one.function for n, one in enumerate(befores)},
@@ -133,7 +133,7 @@ def _function(befores: _Side, afters: _Side, *, waits: bool, timed: bool) -> Ite
     samples = not timed and (befores.sampled or afters.sampled)
     # As arguments they are cells of the function that is made: nothing is looked up in a module.
     yield "def make(timed, elapsed=elapsed, inner=inner, Response=Response,"
-    yield "    Lazily=Lazily, Raised=Raised, calls=calls,"
+    yield "    LAZY=LAZY, Raised=Raised, calls=calls,"
     yield "    entered=ways.entered, shown=ways.shown, say=ways.say, leave=ways.leave,"
     yield "    note_slow=ways.note_slow, before_rounds=before_rounds, after_rounds=after_rounds,"
     for kind, side in (("before", befores), ("after", afters)):
@@ -155,12 +155,12 @@ def _function(befores: _Side, afters: _Side, *, waits: bool, timed: bool) -> Ite
     if not afters.count:
         yield f"        return {w}inner(message, context)"
     else:
-        yield "        lazy = Lazily.made"
+        yield "        lazy = LAZY.made"
         yield "        try:"
         yield f"            answer = {w}inner(message, context)"
         yield "        except Exception as error:"
         yield "            answer = say(message, context, error)"
-        yield "        if type(answer) is not Response or Lazily.made != lazy:"
+        yield "        if type(answer) is not Response or LAZY.made != lazy:"
         yield "            return leave(message, context, answer, lazy)"
         yield from _calls("after", "message, answer, context", "made", "shown", afters, timed=timed)
         yield "        return answer"
