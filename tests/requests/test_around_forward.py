@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.hosting.guard import InHand
-from trio_kafka.plugin import Context, Delayed, Purgatory, api
+from trio_kafka.plugin import Context, Delayed, Purgatory, Steps, api
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
@@ -360,6 +360,55 @@ async def test_its_owner_has_it_in_hand_until_it_is_over_and_can_end_it(
         assert at_rest(harness)
 
 
+async def test_one_that_waits_to_begin_is_in_nobodys_hand(autojump_clock: MockClock) -> None:
+    """Its owner would wait for what it was never given."""
+
+    @api(EchoRequest)
+    async def hold(request: EchoRequest, context: Context) -> EchoResponse:
+        await trio.sleep(2)
+        return EchoResponse()
+
+    async with PluginHarness(handlers=[hold]) as harness:
+        serve_waits(harness)
+        in_hand = InHand()
+        harness.interceptors.add(
+            "around", WaitRequest, nothing_more, order=1, owner=Blamed(), in_hand=in_hand
+        )
+        await warmed(harness)
+        assert harness._group is not None
+        harness._group.group.resize(1)
+        holding, waiting = harness.client(), harness.client()
+        holding.send(EchoRequest())
+        await trio.sleep(1)
+        waiting.send(WaitRequest(60_000))
+        await trio.testing.wait_all_tasks_blocked()
+        assert in_hand.count == 0
+        await holding.receive(EchoRequest())
+        await trio.testing.wait_all_tasks_blocked()
+        assert in_hand.count == 1
+
+
+async def test_an_owner_that_is_waited_for_is_told_by_routes_that_are_made_later(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness() as harness, trio.open_nursery() as nursery:
+        serve_waits(harness)
+        in_hand = InHand()
+        harness.interceptors.add(
+            "around", WaitRequest, nothing_more, order=1, owner=Blamed(), in_hand=in_hand
+        )
+        in_hand.enter()
+        nursery.start_soon(in_hand.wait_empty)
+        await trio.testing.wait_all_tasks_blocked()
+        client = harness.client()
+        client.send(WaitRequest(1000))
+        await trio.testing.wait_all_tasks_blocked()
+        in_hand.leave()
+        await trio.sleep(2)
+        assert in_hand.count == 0
+        assert not nursery.child_tasks
+
+
 async def test_one_that_only_forwards_costs_few_calls(autojump_clock: MockClock) -> None:
     """Of Python functions, on a request that is parked: time is measured in benchmarks."""
     counts: list[int] = []
@@ -410,3 +459,110 @@ async def test_whoever_is_parked_keeps_no_buffer_however_late_it_forwards(
             assert purgatory.waiting == 1
             assert buffers.fresh - len(buffers.kept_small) == 0
             await client.receive(WaitRequest())
+
+
+def refuse(request: EchoRequest, context: Context) -> EchoResponse:
+    raise KafkaError(ErrorCode.POLICY_VIOLATION)
+
+
+async def refuse_late(request: EchoRequest, context: Context) -> EchoResponse:
+    await trio.sleep(1)
+    raise KafkaError(ErrorCode.POLICY_VIOLATION)
+
+
+def refuse_in_steps(request: EchoRequest, context: Context) -> Steps[EchoResponse]:
+    yield
+    raise KafkaError(ErrorCode.POLICY_VIOLATION)
+
+
+@pytest.mark.parametrize("handler", [refuse, refuse_late, refuse_in_steps])
+async def test_an_error_was_forwarded_for_too(autojump_clock: MockClock, handler: Any) -> None:
+    ends: list[str] = []
+
+    async def again(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        try:
+            await forward(request)
+        except Exception as error:
+            ends.append(str(error))
+        return answer
+
+    async with PluginHarness(handlers=[api(EchoRequest)(handler)]) as harness:
+        harness.interceptors.add("around", EchoRequest, again, order=1, owner=Blamed())
+        for asked in (1, 2, 3):
+            refused = await harness.ask(EchoRequest())
+            assert refused.error_code == ErrorCode.POLICY_VIOLATION
+            assert len(ends) == asked
+        assert all("forward is called again" in end for end in ends)
+
+
+@pytest.mark.parametrize("in_steps", [False, True])
+async def test_of_two_that_forward_at_once_one_is_refused(
+    autojump_clock: MockClock, in_steps: bool
+) -> None:
+    served: list[object] = []
+    ends: list[str] = []
+
+    @api(EchoRequest)
+    async def late(request: EchoRequest, context: Context) -> EchoResponse:
+        served.append(request)
+        await trio.sleep(1)
+        return EchoResponse(text="once")
+
+    @api(EchoRequest)
+    def later(request: EchoRequest, context: Context) -> Steps[Delayed]:
+        served.append(request)
+        yield
+        return Delayed((), trio.current_time() + 1, once, purgatory=purgatory)
+
+    def once(timed_out: bool) -> EchoResponse | None:
+        return EchoResponse(text="once") if timed_out else None
+
+    async def both(request: Any, context: Context, forward: Any) -> Any:
+        async def elsewhere() -> None:
+            try:
+                await forward(request)
+            except Exception as error:
+                ends.append(str(error))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(elsewhere)
+            return await forward(request)
+
+    async with PluginHarness(handlers=[later if in_steps else late]) as harness:
+        purgatory = Purgatory("Later", harness.timers, harness.node)
+        harness.interceptors.add("around", EchoRequest, both, order=1, owner=Blamed())
+        for asked in (1, 2, 3):
+            assert (await harness.ask(EchoRequest())).text == "once"
+            assert (len(served), len(ends)) == (asked, asked)
+        assert all("forward is called again" in end for end in ends)
+
+
+async def test_who_answers_beside_the_answer_from_further_in_loses_the_connection(
+    autojump_clock: MockClock,
+) -> None:
+    async def both(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        context.request.respond(None)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+
+        @api(EchoRequest)
+        def echo(request: EchoRequest, context: Context) -> EchoResponse:
+            return EchoResponse(text=request.text)
+
+        harness.add(echo)
+        owners = []
+        for of in (WaitRequest, EchoRequest):
+            owners.append(Blamed())
+            harness.interceptors.add("around", of, both, order=1, owner=owners[-1])
+        for owner, request in zip(owners, (WaitRequest(5), EchoRequest()), strict=True):
+            for asked in (1, 2):  # in a new task, and by hand
+                client = harness.client()
+                client.send(request)
+                await trio.sleep(1)
+                assert client.connection.closed
+                assert len(owner.failures) == asked
+        assert at_rest(harness)
