@@ -129,7 +129,7 @@ def make_control_plane(
         site, parts, limits, "control", queued=_CONTROL_QUEUED, handlers=_CONTROL_HANDLERS
     )
     data.give_way_to(plane)
-    parts.replicas.logs.let_in(data.between)
+    parts.replicas.let_in(data.between)
     return plane
 
 

@@ -22,7 +22,7 @@ from trio_kafka.replication.append import ACKS_ALL
 from trio_kafka.replication.at_once import read_at_once
 from trio_kafka.replication.cold import ColdReads
 from trio_kafka.replication.delayed import Produced, ProduceWait
-from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
+from trio_kafka.replication.fetch import WIDE, WIDE_BESIDE, Fetch, FetchAnswer, FetchLimits
 from trio_kafka.replication.partition import Partition, PartitionSettings
 from trio_kafka.replication.place import log_of
 from trio_kafka.replication.read import Wanted
@@ -76,6 +76,7 @@ class ReplicaManager:
         self.cold = ColdReads(self._node)
         self.slow_appends = SlowAppends(world, self._node)
         self.traffic = TrafficByTopic()
+        self._wide = WIDE
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
         self._nodes: dict[Partition, Node] = {}
 
@@ -88,6 +89,13 @@ class ReplicaManager:
             await nursery.start(self.slow_appends.run, name="slow-appends")
             task_status.started()
             await trio.sleep_forever()
+
+    def let_in(self, between: Callable[[], None]) -> None:
+        """Another plane is to be let in: have this called between the pieces of large appends, and
+        fetch in more steps.
+        """
+        self._wide = WIDE_BESIDE
+        self.logs.let_in(between)
 
     # Looking up
 
@@ -165,7 +173,7 @@ class ReplicaManager:
         except KafkaError as error:
             return make(FetchAnswer(session_id=NO_SESSION, error=error))
         full = session_epoch <= FIRST_EPOCH or session.id == NO_SESSION
-        fetch = Fetch(session, limits, resolve or self._resolve, full=full)
+        fetch = Fetch(session, limits, resolve or self._resolve, full=full, wide=self._wide)
         if fetch.is_wide:
             return self._fetch_in_steps(fetch, make, now, max_wait_s)
         answer = fetch.look()

@@ -248,7 +248,10 @@ class HandlerGroup:
     # --- in steps
 
     def _in_steps(self, request: Request, steps: Steps[None]) -> None:
-        """Take steps, a task those that are left."""
+        """Take steps, a task those that are left. Another plane is let in before: to read the
+        request may have taken as long.
+        """
+        self._turn.between()
         if advance(steps, self.elapsed, self.elapsed() + _AT_ONCE_S) is None:
             request.connection.request, request.waits_for = request, IN_STEPS
             self.nursery.start_soon(self._go_on, request, steps, name=f"{self._name}-slices")
