@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from typing import Any
 
+import pytest
 import trio
 from trio.testing import MockClock
 
@@ -11,7 +12,8 @@ from tests.replication.kit import want
 from tests.replication.test_fetch import Broker, sizes
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchResponse
-from trio_kafka.replication.fetch import WIDE
+from trio_kafka.replication.fetch import WIDE, WIDE_BESIDE
+from trio_kafka.testing.direct import DirectGroup
 from trio_kafka.testing.planes import until
 
 
@@ -135,3 +137,27 @@ async def test_a_reading_that_another_poll_has_overtaken_does_not_wait(world) ->
     broker_.session.epoch += 1
 
     assert end_of(steps).error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH
+
+
+@pytest.mark.parametrize(("count", "is_let_in"), [(WIDE_BESIDE, False), (WIDE_BESIDE + 1, True)])
+async def test_another_plane_is_let_in_before_partitions_are_read(
+    autojump_clock: MockClock, count: int, is_let_in: bool
+) -> None:
+    async with broker() as served, trio.open_nursery() as nursery:
+        topic_id = await served.create_topic("t", partitions=count)
+        parts = served.broker.parts
+        asked: list[int] = []
+        group = DirectGroup(served.broker.world, parts)
+        await nursery.start(group.run)
+        client = group.client()
+        request = fetch_request(topic_id, *(FetchPartition(number) for number in range(count)))
+        await client.ask(request, 13)
+        parts.replicas.let_in(lambda: None)
+        group.turn.let_in = lambda: bool(asked.append(0))
+        made = client.send(request, 13)
+        at_once = len(asked)
+        await client.receive(request, 13)
+
+        assert made.stamps.answered
+        assert at_once == is_let_in
+        nursery.cancel_scope.cancel()
