@@ -9,12 +9,14 @@ from trio_kafka.log.pace import SLOW_FOR_S
 from trio_kafka.log.queries import read_bytes
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.model import TopicPartition
+from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication import append_queue, slow_appends
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed import Produced
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.testing.simulation import fault_on
+from trio_kafka.world.protocols import PIECE
 
 STALL_S = 0.5
 
@@ -152,6 +154,23 @@ async def test_what_is_queued_is_a_copy(world, nursery, autojump_clock) -> None:
     await slow.appends.wait_empty()
 
     assert (await read_bytes(slow.log, 0, 1000))[16:] == wanted[16:]
+
+
+async def test_what_is_large_is_copied_whole_and_another_plane_let_in_between_pieces(
+    world, nursery, autojump_clock
+) -> None:
+    slow, asked = Slow(world), []
+    await nursery.start(slow.appends.run)
+    slow.log.pace.between = lambda: asked.append(0)
+    sent = bytearray(encode_batch([Record(value=bytes(range(1, 256)) * 1200)]))
+    wanted = bytes(sent)
+
+    append(slow.partition, memoryview(sent), acks=1)
+    sent[:] = bytes(len(sent))  # its frame is somebody else's
+    assert len(asked) == len(wanted) // PIECE
+    await slow.appends.wait_empty()
+
+    assert (await read_bytes(slow.log, 0, len(wanted)))[16:] == wanted[16:]
 
 
 async def test_what_is_no_batch_is_refused_at_once(world, nursery, autojump_clock) -> None:
