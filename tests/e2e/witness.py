@@ -71,8 +71,8 @@ class Witness:
 
 
 def late(times: list[float]) -> float:
-    """The 99th percentile."""
-    return sorted(times)[int(len(times) * 0.99)]
+    """The 99th percentile; of fewer than 200, the longest but one."""
+    return sorted(times)[min(int(len(times) * 0.99), len(times) - 2)]
 
 
 def processor_clock(pid: int) -> int:
