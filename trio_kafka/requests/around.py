@@ -94,13 +94,7 @@ class Around:
             finally:
                 names["task"] = before
         except StopIteration as stop:
-            answer = stop.value
-            if (
-                answer is None
-                or answer is not errand.inner_answer
-                or context.request.stamps.answered
-            ):
-                answer = errand.judge(answer)
+            answer = errand.judge(stop.value)
         except BaseException as error:  # noqa: BLE001 - it is judged
             answer = errand.blame(error)
         else:

@@ -101,7 +101,7 @@ class AroundErrand(Forwarding):
     # --- its coroutine
 
     def begin(self) -> Any:
-        """It. Raises what a function raises that takes something else."""
+        """Make it. Raises what a function raises that takes something else."""
         around, context = self.around, self.context
         context.parking = self
         elapsed, function = around.elapsed, around.one.function
@@ -126,13 +126,7 @@ class AroundErrand(Forwarding):
             finally:
                 names["task"] = before
         except StopIteration as stop:
-            answer = stop.value
-            if (
-                answer is None
-                or answer is not self.inner_answer
-                or self.context.request.stamps.answered
-            ):
-                answer = self.judge(answer)
+            answer = self.judge(stop.value)
         except BaseException as error:  # noqa: BLE001 - it is judged
             answer = self.blame(error)
         else:
@@ -149,10 +143,13 @@ class AroundErrand(Forwarding):
 
     def judge(self, answer: Any) -> Any:
         """The interceptor has returned this: what is the answer."""
+        inner = self.inner_answer
+        if answer is inner and answer is not None and not self.context.request.stamps.answered:
+            return answer  # as most: it has only forwarded
         if self.error is not None or self.gone:
             return self.settle_for(None)
         around, request = self.around, self._request
-        inner = None if self.inner_answer is UNASKED else self.inner_answer
+        inner = None if inner is UNASKED else inner
         silent = answer is None and self.forwarded and inner is None
         try:
             if not silent or request.stamps.answered:

@@ -11,14 +11,13 @@ runs; a task that sleeps has an `_abort_func`, which Trio asks once. Where a Tri
 
 from collections.abc import Callable, Generator
 from types import coroutine
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn
 
 import outcome
 import trio
 from trio._core import _run as _trio_run
 from trio._core import _traps
 
-T = TypeVar("T")
 RaiseCancel = Callable[[], NoReturn]
 AbortFunction = Callable[[RaiseCancel], trio.lowlevel.Abort]
 _FAILED: Final = trio.lowlevel.Abort.FAILED
