@@ -511,6 +511,59 @@ async def test_an_answer_that_used_up_its_share_is_queued_once_whatever_edges_co
         await client.receive(6 << 20)
 
 
+LARGE_ROOM: Final = ListenerSettings(processors=1, send_buffer=None, receive_buffer=None)
+
+
+async def test_another_plane_is_let_in_between_the_pieces_of_a_large_answer(
+    autojump_clock: MockClock,
+) -> None:
+    world = Universe(room=1 << 24).machine("broker")
+    files = Files(world, 1 << 20)
+    async with asked_plane(world, [files.handler()], listener=LARGE_ROOM) as (plane, client):
+        await client.ask(ReadRequest(0, 256), 0)
+        seen: list[int] = []
+
+        def let_in() -> bool:
+            (connection,) = plane.connections
+            if connection.out is not None:
+                seen.append(connection.out.taken)
+            return False
+
+        plane.turn.let_in = let_in
+        await client.send(request_frame(ReadRequest(0, 1 << 20), 0))
+        data = await client.receive_frame()
+
+        assert data[8:] == bytes(range(256)) * 4096
+        assert [taken >> 18 for taken in dict.fromkeys(seen)] == [1, 2, 3]
+        assert files.leases == 0
+
+
+async def test_who_is_let_in_between_pieces_may_close_their_connection(
+    autojump_clock: MockClock,
+) -> None:
+    world = Universe(room=1 << 24).machine("broker")
+    files = Files(world, 1 << 20)
+    async with asked_plane(world, [files.handler()], listener=LARGE_ROOM) as (plane, client):
+        await client.ask(ReadRequest(0, 256), 0)
+        (connection,) = plane.connections
+
+        def let_in() -> bool:
+            if connection.out is not None and connection.out.taken > 1 << 18:
+                plane.processor._close(connection, items.STOPPED, reset=True)
+            return False
+
+        plane.turn.let_in = let_in
+        async with connected(world, plane.endpoint) as other:
+            await client.send(request_frame(ReadRequest(0, 1 << 20), 0))
+            with pytest.raises(ConnectionError):
+                await client.receive_frame()
+            await other.ask(ReadRequest(0, 256), 0)
+
+        assert plane.closed(items.STOPPED) == 1
+        assert files.leases == plane.buffers_out == 0
+        assert connection.muted & items.SENDING  # it was not sent, and nobody counts it as such
+
+
 async def test_a_socket_that_takes_less_than_it_could_is_asked_again_before_the_reader_parks(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

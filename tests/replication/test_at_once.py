@@ -104,3 +104,50 @@ async def test_what_is_not_that_simple_goes_the_long_way_and_leaves_nothing(worl
     assert counts(cluster) == before
     assert not cluster.replicas.partition("t", 0).log.segments.active.file.leased
     assert at_once() is not None
+
+
+async def test_others_are_let_in_while_many_partitions_are_read(world) -> None:
+    """Before some of each; what they do is seen by those that are read afterwards."""
+    cluster = await open_cluster(world)
+    many = 100
+    cluster.change(t={number: state(1) for number in range(many)})
+    find = cluster.replicas._resolve
+    first, last = find(("t", 0)), find(("t", many - 1))
+    append(first, batch(), acks=1)
+    calls = 0
+
+    def between() -> None:
+        nonlocal calls
+        calls += 1
+        for partition in first, last:
+            append(partition, batch(), acks=1)
+
+    wanted = {("t", number): want(0) for number in range(many)}
+    reads = read_at_once(wanted, FetchLimits(), find, between)
+    assert calls == 4
+    sizes = [size for _, size, *_ in told(reads)]
+    assert (sizes[0], sizes[-1], sum(map(bool, sizes))) == (2 * SIZE, 4 * SIZE, 2)
+
+    few = dict(list(wanted.items())[:32])
+    told(read_at_once(few, FetchLimits(), find, between))
+    assert calls == 4
+
+
+async def test_bytes_are_given_back_where_who_is_let_in_takes_a_partition_away(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={number: state(1) for number in range(40)})
+    find = cluster.replicas._resolve
+    append(find(("t", 0)), batch(), acks=1)
+    log = find(("t", 0)).log
+    calls = 0
+
+    def between() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            cluster.change(t={number: state(2, leader=2) for number in range(40)})
+
+    wanted = {("t", number): want(0) for number in range(40)}
+    assert read_at_once(wanted, FetchLimits(), find, between) is None
+    assert calls == 2
+    assert not log.segments.active.file.leased

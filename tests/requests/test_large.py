@@ -4,7 +4,7 @@ The clock here grows with every reading, so that all work takes time, in virtual
 """
 
 from collections.abc import Callable
-from itertools import count
+from itertools import count, groupby
 from typing import Any
 
 import pytest
@@ -140,6 +140,37 @@ async def test_whatever_is_large_comes_whole_and_takes_many_passes_of_the_loop(
         assert many > few + (wanted + words) / 16 / 6
     else:
         assert many <= few + 1
+
+
+async def test_another_plane_is_let_in_before_steps_and_between_those_that_are_taken_at_once(
+    autojump_clock: MockClock,
+) -> None:
+    seen: list[str] = []
+
+    @api(ListRequest)
+    def noted(request: ListRequest, context: Context) -> Steps[ListResponse]:
+        for _ in range(50):
+            seen.append("step")
+            yield
+        return answer(request)
+
+    async with (
+        running_plane(simulated_world(), [noted]) as plane,
+        connected(plane.world, plane.endpoint) as client,
+    ):
+
+        def over(_took_s: float) -> None:
+            seen.append("pass")
+            plane.turn.over = over
+
+        let_time_pass(plane, 2e-5)
+        plane.turn.let_in = lambda: bool(seen.append("let in"))
+        plane.turn.over = over
+        check(await client.ask(ListRequest(1), 1), 1, 0)
+
+    first = seen[seen.index("step") - 1 :]
+    at_once = [what for what, _ in groupby(first[: first.index("pass")])]
+    assert at_once[:4] == ["let in", "step", "let in", "step"]
 
 
 @pytest.mark.parametrize("handler", [at_once, by_steps, waiting], ids=NAMES[:3])

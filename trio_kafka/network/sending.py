@@ -14,13 +14,14 @@ from trio_kafka.introspect.channels import Sender
 from trio_kafka.introspect.stamps import Times
 from trio_kafka.network import items
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.outgoing import Outgoing, Progress, release
+from trio_kafka.network.outgoing import FILE_SHARE, Outgoing, Progress, release
 from trio_kafka.network.request import Request
 from trio_kafka.network.turn import Turn
 from trio_kafka.wire.server import Segments
 from trio_kafka.world.protocols import RangeCutError
 
 SMALL: Final = 16 << 10  # bytes of an answer behind which others are made before it is sent
+_PIECE: Final = 256 << 10  # bytes of files before another plane is let in
 
 
 class Sending:
@@ -131,7 +132,7 @@ class Sending:
         try:
             if not before:
                 connection.make_room_to_send(out.left_of_files)
-            progress = out.flush(connection.socket, hasty=self.hasty)
+            progress = self._offer(connection, out)
         except RangeCutError as error:
             self._close(connection, items.TRUNCATED, str(error), reset=True)
             return
@@ -150,6 +151,19 @@ class Sending:
         elif not connection.flushing:
             connection.flushing = True  # an edge may come in between: one item at a time
             self._responses.send_nowait(items.Flush(connection))
+
+    def _offer(self, connection: Connection, out: Outgoing) -> Progress:
+        """A turn's share of the answer; where another plane is to be let in, in pieces."""
+        if self._turn.let_in is None:
+            return out.flush(connection.socket, hasty=self.hasty)
+        for _ in range(FILE_SHARE // _PIECE):
+            progress = out.flush(connection.socket, _PIECE, hasty=self.hasty)
+            if progress is not Progress.SHARE_USED:
+                break
+            self._turn.between()
+            if connection.closed:
+                return Progress.BLOCKED
+        return progress
 
     def make_sure(self) -> None:
         """Ask those again that took less than they could: a full socket says so, and its edge comes

@@ -77,6 +77,7 @@ class ReplicaManager:
         self.slow_appends = SlowAppends(world, self._node)
         self.traffic = TrafficByTopic()
         self._wide = WIDE
+        self._between: Callable[[], None] | None = None
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
         self._nodes: dict[Partition, Node] = {}
 
@@ -91,10 +92,11 @@ class ReplicaManager:
             await trio.sleep_forever()
 
     def let_in(self, between: Callable[[], None]) -> None:
-        """Another plane is to be let in: have this called between the pieces of large appends, and
-        fetch in more steps.
+        """Another plane is to be let in: have this called between the pieces of large appends and
+        of fetches, and fetch in more steps.
         """
         self._wide = WIDE_BESIDE
+        self._between = between
         self.logs.let_in(between)
 
     # Looking up
@@ -156,7 +158,7 @@ class ReplicaManager:
         A session error is an answer (`FetchAnswer.error`).
         """
         if session_epoch == FINAL_EPOCH and session_id == NO_SESSION:
-            reads = read_at_once(wanted, limits, resolve or self._resolve)
+            reads = read_at_once(wanted, limits, resolve or self._resolve, self._between)
             if reads is not None:
                 return make(FetchAnswer(NO_SESSION, reads))
         now = trio.current_time()

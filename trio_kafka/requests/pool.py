@@ -30,7 +30,7 @@ from trio_kafka.model import code_of
 from trio_kafka.network import items
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import IN_STEPS, Request
-from trio_kafka.network.turn import Turn
+from trio_kafka.network.turn import SLICE_S, Turn
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.requests.chains import Chains
 from trio_kafka.requests.charged import charging
@@ -248,13 +248,18 @@ class HandlerGroup:
     # --- in steps
 
     def _in_steps(self, request: Request, steps: Steps[None]) -> None:
-        """Take steps, a task those that are left. Another plane is let in before: to read the
-        request may have taken as long.
+        """Take steps, a task those that are left. Another plane is let in between, and before: to
+        read the request may have taken as long.
         """
-        self._turn.between()
-        if advance(steps, self.elapsed, self.elapsed() + _AT_ONCE_S) is None:
-            request.connection.request, request.waits_for = request, IN_STEPS
-            self.nursery.start_soon(self._go_on, request, steps, name=f"{self._name}-slices")
+        elapsed, turn = self.elapsed, self._turn
+        turn.between()
+        ends = elapsed() + _AT_ONCE_S
+        while advance(steps, elapsed, elapsed() + SLICE_S) is None:
+            turn.between()
+            if elapsed() >= ends:
+                request.connection.request, request.waits_for = request, IN_STEPS
+                self.nursery.start_soon(self._go_on, request, steps, name=f"{self._name}-slices")
+                return
 
     async def _go_on(self, request: Request, steps: Steps[None]) -> None:
         with closing(steps):
