@@ -1,9 +1,11 @@
 """Small requests while the data plane is saturated, with a control plane and without one.
 
-The load is a process of its own, and gives way to who measures where cores are few: connections
-that produce batches of 1 MiB, fetch from 100 partitions, or ask for all topics, each as soon as it
-has its last answer. ApiVersions and DescribeCluster are asked on the control plane's listener, or,
-without one, on that of the data plane.
+The load is a process of its own, and gives way to others where cores are few: connections that
+produce batches of 1 MiB, fetch from 100 partitions, or ask for all topics, each as soon as it has
+its last answer. ApiVersions and DescribeCluster are asked on the control plane's listener, or,
+without one, on that of the data plane. Who asks stands for a client on another machine: beside the
+load it does not wait for a core itself, if it is allowed to do so. The same is asked of an `echo`,
+a process that does nothing else: what that takes beside the load is the machine's part.
 """
 
 import multiprocessing
@@ -12,8 +14,9 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import cycle
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
@@ -45,6 +48,7 @@ from trio_kafka.testing.processes import (
 )
 from trio_kafka.testing.scripted_client import request_frame
 
+ECHO: Final = "echo"
 _EVERY_S: Final = 0.002
 _LEAST: Final = 5
 _WITHIN_S: Final = 60
@@ -60,6 +64,7 @@ _FETCH_OF_ALL: Final = protocol.poll_request(
 _ASKED: Final = {
     "ApiVersions": protocol.frame(protocol.API_VERSIONS, 0),
     "DescribeCluster": request_frame(DescribeClusterRequest(), 0),
+    ECHO: b"\0\0\0\x20" + bytes(32),
 }
 
 
@@ -96,39 +101,84 @@ def control_plane(target: Target, load: Load) -> Figures:
         raise NotApplicableError("Kafka has no control plane since 4.0")
     figures: dict[str, Figure] = {}
     for control in True, False:
-        with _broker(target.directory, control=control) as (data, asked):
+        with _broker(target.directory, control=control) as (data, asked), _echo() as echo:
             _create_topics(data, load.topics)
             _fill(data)
             if control:
-                figures |= _asked(asked, "idle", target.seconds)
+                os.sync()  # or the disk is not idle
+                figures |= _asked(asked, echo, "idle", target.seconds)
             name = "control plane" if control else "none"
-            with loading(data, load) as rates:
-                figures |= _asked(asked, name, target.seconds)
+            with loading(data, load) as rates, _first_on_its_core():
+                figures |= _asked(asked, echo, name, target.seconds)
             figures[f"produce, {name}"] = rate(rates[0] / 1e6, "MB/s")
     return figures
 
 
-def _asked(address: Address, where: str, seconds: float) -> dict[str, Figure]:
+def _asked(address: Address, echo: Address, where: str, seconds: float) -> dict[str, Figure]:
+    """The 99th percentile of each API, and of the echo: all asked in turn."""
+    with ExitStack() as stack:
+        calls = {}
+        for name, request in _ASKED.items():
+            connection = stack.enter_context(connect(echo if name == ECHO else address))
+            connection.socket.settimeout(_WITHIN_S)
+            calls[name] = partial(connection.call, request)
+        all_took_s = _ask(calls, seconds * len(calls))
     found = {}
-    for api, request in _ASKED.items():
-        took_s = sorted(_ask(address, request, seconds))
-        found[figure_of(api, where)] = Figure(took_s[int(len(took_s) * 0.99)] * 1e3, "ms")
+    for name, took_s in all_took_s.items():
+        took_s.sort()
+        found[figure_of(name, where)] = Figure(took_s[int(len(took_s) * 0.99)] * 1e3, "ms")
     return found
 
 
-def _ask(address: Address, request: bytes, seconds: float) -> list[float]:
+def _ask(calls: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, list[float]]:
     """How long each answer took. The next one is asked when the last has come: a plane that is
     saturated would be behind for minutes.
     """
-    took: list[float] = []
-    with connect(address) as connection:
-        connection.socket.settimeout(_WITHIN_S)
-        end = time.perf_counter() + seconds
-        while (began := time.perf_counter()) < end or len(took) < _LEAST:
-            connection.call(request)
-            took.append(time.perf_counter() - began)
-            time.sleep(max(_EVERY_S - took[-1], 0))
-    return took
+    all_took_s: dict[str, list[float]] = {name: [] for name in calls}
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(all_took_s[ECHO]) < _LEAST:
+        for name, call in calls.items():
+            began = time.perf_counter()
+            call()
+            took_s = time.perf_counter() - began
+            all_took_s[name].append(took_s)
+            time.sleep(max(_EVERY_S - took_s, 0))
+    return all_took_s
+
+
+@contextmanager
+def _first_on_its_core() -> Iterator[None]:
+    """This process runs as soon as it can while the block does, if it is allowed to."""
+    with suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+@contextmanager
+def _echo() -> Iterator[Address]:
+    """Where each frame is answered with itself, by a process that does nothing else."""
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        process = multiprocessing.get_context("spawn").Process(
+            target=_answer, args=(listener,), daemon=True
+        )
+        process.start()
+        try:
+            yield listener.getsockname()
+        finally:
+            process.terminate()
+            process.join(_WITHIN_S)
+
+
+def _answer(listener: socket.socket) -> None:
+    while True:
+        client, _ = listener.accept()
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while content := client.recv(1 << 16):  # a frame: nobody sends two before the answer
+            client.sendall(content)
+        client.close()
 
 
 @contextmanager
