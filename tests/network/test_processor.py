@@ -530,10 +530,12 @@ async def test_another_plane_is_let_in_between_the_pieces_of_a_large_answer(
             return False
 
         plane.turn.let_in = let_in
+        before = plane.processor._responding.items
         await client.send(request_frame(ReadRequest(0, 1 << 20), 0))
         data = await client.receive_frame()
 
         assert data[8:] == bytes(range(256)) * 4096
+        assert plane.processor._responding.items == before  # one turn's share
         assert [taken >> 18 for taken in dict.fromkeys(seen)] == [1, 2, 3]
         assert files.leases == 0
 

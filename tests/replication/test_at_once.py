@@ -132,6 +132,10 @@ async def test_others_are_let_in_while_many_partitions_are_read(world) -> None:
     told(read_at_once(few, FetchLimits(), find, between))
     assert calls == 4
 
+    cluster.replicas.let_in(between)
+    told(cluster.replicas.begin_fetch(wanted, FetchLimits(), lambda answer: answer.parts))
+    assert calls == 8
+
 
 async def test_bytes_are_given_back_where_who_is_let_in_takes_a_partition_away(world) -> None:
     cluster = await open_cluster(world)
