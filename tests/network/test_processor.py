@@ -1,6 +1,8 @@
 """What becomes of bytes, answers and peers at a processor; on the simulated world."""
 
 import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import pytest
@@ -190,6 +192,16 @@ class Files:
     @property
     def leases(self) -> int:
         return len(self.file._leases)  # type: ignore[attr-defined]
+
+
+@asynccontextmanager
+async def roomy_plane(size: int) -> AsyncIterator[tuple[RunningPlane, ScriptedClient, Files]]:
+    """A plane that reads a file of `size`, with sockets that take all of an answer."""
+    world = Universe(room=1 << 24).machine("broker")
+    files = Files(world, size)
+    listener = ListenerSettings(processors=1, send_buffer=None, receive_buffer=None)
+    async with asked_plane(world, [files.handler()], listener=listener) as (plane, client):
+        yield plane, client, files
 
 
 async def test_a_file_range_arrives_whole_and_its_lease_ends(autojump_clock: MockClock) -> None:
@@ -493,10 +505,7 @@ async def test_a_turn_that_is_always_over_still_serves_all(
 async def test_an_answer_that_used_up_its_share_is_queued_once_whatever_edges_come(
     autojump_clock: MockClock,
 ) -> None:
-    world = Universe(room=1 << 24).machine("broker")
-    files = Files(world, 6 << 20)
-    settings = ListenerSettings(processors=1, send_buffer=None, receive_buffer=None)
-    async with asked_plane(world, [files.handler()], listener=settings) as (plane, client):
+    async with roomy_plane(6 << 20) as (plane, client, files):
         asked = request_frame(ReadRequest(0, 6 << 20), 0)
         await client.send(asked)
         assert len(await client.receive_frame()) == (6 << 20) + 8
@@ -511,15 +520,10 @@ async def test_an_answer_that_used_up_its_share_is_queued_once_whatever_edges_co
         await client.receive(6 << 20)
 
 
-LARGE_ROOM: Final = ListenerSettings(processors=1, send_buffer=None, receive_buffer=None)
-
-
 async def test_another_plane_is_let_in_between_the_pieces_of_a_large_answer(
     autojump_clock: MockClock,
 ) -> None:
-    world = Universe(room=1 << 24).machine("broker")
-    files = Files(world, 1 << 20)
-    async with asked_plane(world, [files.handler()], listener=LARGE_ROOM) as (plane, client):
+    async with roomy_plane(1 << 20) as (plane, client, files):
         await client.ask(ReadRequest(0, 256), 0)
         seen: list[int] = []
 
@@ -543,9 +547,7 @@ async def test_another_plane_is_let_in_between_the_pieces_of_a_large_answer(
 async def test_who_is_let_in_between_pieces_may_close_their_connection(
     autojump_clock: MockClock,
 ) -> None:
-    world = Universe(room=1 << 24).machine("broker")
-    files = Files(world, 1 << 20)
-    async with asked_plane(world, [files.handler()], listener=LARGE_ROOM) as (plane, client):
+    async with roomy_plane(1 << 20) as (plane, client, files):
         await client.ask(ReadRequest(0, 256), 0)
         (connection,) = plane.connections
 
@@ -555,7 +557,7 @@ async def test_who_is_let_in_between_pieces_may_close_their_connection(
             return False
 
         plane.turn.let_in = let_in
-        async with connected(world, plane.endpoint) as other:
+        async with connected(plane.world, plane.endpoint) as other:
             await client.send(request_frame(ReadRequest(0, 1 << 20), 0))
             with pytest.raises(ConnectionError):
                 await client.receive_frame()
@@ -577,10 +579,7 @@ async def test_a_socket_that_takes_less_than_it_could_is_asked_again_before_the_
         return whole(socket, lease, start, min(limit, 1000))
 
     monkeypatch.setattr(MemorySocket, "send_file_range", interrupted)
-    world = Universe(room=1 << 24).machine("broker")
-    files = Files(world, 5120)
-    settings = ListenerSettings(processors=1, send_buffer=None, receive_buffer=None)
-    async with asked_plane(world, [files.handler()], listener=settings) as (_, client):
+    async with roomy_plane(5120) as (_, client, _):
         await client.send(request_frame(ReadRequest(0, 5120), 0))
         assert len(await client.receive_frame()) == 5128
         assert calls == [0, 1000, 2000, 3000, 4000, 5000]

@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from trio_kafka.errors import KafkaError
-from trio_kafka.replication.fetch import FetchLimits, Reads
+from trio_kafka.replication.fetch import WIDE_BESIDE, FetchLimits, Reads
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import Wanted, read, visible_end
 from trio_kafka.replication.sessions import FetchKey
 
 FEW: Final = 100  # partitions: half a millisecond
-_SOME: Final = 32  # partitions that are read before others are let in: 0.1 ms
 
 
 def read_at_once(
@@ -43,7 +42,7 @@ def read_at_once(
         if not some:
             some = ask.offset < visible_end(log, isolation)
         found.append((key, ask, partition))
-    return _read(found, limits, between if len(found) > _SOME else None) if some else None
+    return _read(found, limits, between if len(found) > WIDE_BESIDE else None) if some else None
 
 
 def _read(
@@ -80,7 +79,7 @@ def _fill(
     """Read all; whether that is an answer."""
     left, size, isolation = limits.max_bytes, 0, limits.isolation
     for number, (key, ask, partition) in enumerate(found):
-        if between is not None and not number % _SOME:
+        if between is not None and not number % WIDE_BESIDE:
             between()
         part = read(partition, ask, min(ask.max_bytes, left), isolation, not size)
         reads.append((key, part))

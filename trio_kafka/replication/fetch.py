@@ -27,7 +27,7 @@ from trio_kafka.steps import Steps, whole
 Reads = list[tuple[FetchKey, PartitionRead]]
 SessionReads = list[tuple[SessionPartition, PartitionRead]]
 WIDE: Final = 200  # partitions to read: more than 2 ms
-WIDE_BESIDE: Final = 32  # where another plane is to be let in: 0.3 ms
+WIDE_BESIDE: Final = 32  # where another plane is to be let in: 0.3 ms, 0.1 read at once
 _STEP: Final = 16
 _DUPLICATE: Final = "another poll of this session came in between"
 
