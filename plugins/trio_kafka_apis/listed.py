@@ -41,7 +41,7 @@ LISTED: Final = (
     (69, "ConsumerGroupDescribe", 0, 1, "k69_consumer_group_describe"),
     (74, "ListConfigResources", 0, 1, "k74_list_config_resources"),
     (75, "DescribeTopicPartitions", 0, 0, "k75_describe_topic_partitions"),
-    (10001, "DescribeTree", 0, 0, "k10001_describe_tree"),
+    (10001, "DescribeTree", 0, 1, "k10001_describe_tree"),
     (10002, "ListPlugins", 0, 0, "k10002_list_plugins"),
     (10003, "ReloadPlugin", 0, 0, "k10003_reload_plugin"),
     (10010, "DescribeRequests", 0, 0, "k10010_describe_requests"),

@@ -23,9 +23,12 @@ from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_apis import k10001_describe_tree as module
 from trio_kafka_apis.k18_api_versions import api_versions
 from trio_kafka_apis.k10001_describe_tree import (
+    KINDS,
     LONGEST,
     MOST,
+    PASSED,
     SLICE,
+    choose,
     describe_tree,
     encode_row,
     walk,
@@ -43,6 +46,14 @@ async def asking(root: Node) -> AsyncIterator[ScriptedClient]:
 
 async def ask(client: ScriptedClient, *arguments: object) -> DescribeTreeResponse:
     answer = await client.ask(DescribeTreeRequest(*arguments), 0)
+    assert isinstance(answer, DescribeTreeResponse)
+    return answer
+
+
+async def ask_kinds(
+    client: ScriptedClient, *kinds: str, path: str | None = None, depth: int = -1, most: int = -1
+) -> DescribeTreeResponse:
+    answer = await client.ask(DescribeTreeRequest(path, depth, most, list(kinds)), 1)
     assert isinstance(answer, DescribeTreeResponse)
     return answer
 
@@ -229,6 +240,165 @@ async def test_others_run_between_slices(autojump_clock: MockClock) -> None:
     assert max(passes.count(one) for one in set(passes)) <= SLICE
 
 
+async def test_without_kinds_version_1_gives_what_version_0_gives(
+    autojump_clock: MockClock,
+) -> None:
+    async with asking(small_tree()) as client:
+        assert await ask_kinds(client) == await ask(client)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "found"),
+    [
+        (["task"], [(0, "broker-1"), (1, "scheduler")]),
+        (
+            ["selector"],
+            [
+                (0, "broker-1"),
+                (1, "plane data"),
+                (2, "listener A://[::1]:1"),
+                (3, "processor-0"),
+            ],
+        ),
+        (
+            ["channel", "task", "channel"],
+            [(0, "broker-1"), (1, "plane data"), (2, "request-channel"), (1, "scheduler")],
+        ),
+        (["plane"], [(0, "broker-1"), (1, "plane data")]),
+        (["broker"], [(0, "broker-1")]),
+        (["nonsense", "", "Task", "tas"], [(0, "broker-1")]),
+    ],
+)
+async def test_kinds_give_their_nodes_and_those_that_lead_to_them(
+    autojump_clock: MockClock, kinds: list[str], found: list[tuple[int, str]]
+) -> None:
+    async with asking(small_tree()) as client:
+        answer = await ask_kinds(client, *kinds)
+
+    assert names(answer) == found
+    assert not answer.truncated
+
+
+async def test_what_leads_to_several_nodes_is_there_once_and_as_it_is(
+    autojump_clock: MockClock,
+) -> None:
+    root = Node("root", "broker")
+    for name in ("a", "b", "c"):
+        part = root.add(name, "part", lambda name=name: {"is": name})  # type: ignore[misc]
+        part.add("not this", "log").add("nor this", "file")
+        if name != "b":
+            for n in range(2):
+                part.add(f"log {n}", "log").add("task", "task")
+            part.add("task", "task")
+
+    async with asking(root) as client:
+        answer = await ask_kinds(client, "task")
+
+    below = [(2, "log 0"), (3, "task"), (2, "log 1"), (3, "task"), (2, "task")]
+    assert names(answer) == [(0, "root"), (1, "a"), *below, (1, "c"), *below]
+    assert answer.rows[1] == TreeRow(1, "part", "a", [TreeFigure("is", 4, "a")])
+
+
+async def test_a_node_that_is_passed_over_reads_no_figures(autojump_clock: MockClock) -> None:
+    read: list[str] = []
+    root = Node("root", "broker", lambda: read.append("root") or {})
+    root.add("part", "part", lambda: read.append("part") or {})
+    root.add("task", "task", lambda: read.append("task") or {})
+
+    async with asking(root) as client:
+        await ask_kinds(client, "task")
+
+    assert read == ["root", "task"]
+
+
+@pytest.mark.parametrize(
+    ("path", "depth", "found"),
+    [
+        ("plane data", -1, ["plane data", "listener A://[::1]:1", "processor-0"]),
+        ("plane data", 1, ["plane data"]),
+        ("plane data/request-channel", -1, ["request-channel"]),
+        (None, 2, ["broker-1"]),
+        (None, 3, ["broker-1", "plane data", "listener A://[::1]:1", "processor-0"]),
+        (None, 0, ["broker-1"]),
+    ],
+)
+async def test_kinds_are_looked_for_below_the_path_as_deep_as_was_asked(
+    autojump_clock: MockClock, path: str | None, depth: int, found: list[str]
+) -> None:
+    async with asking(small_tree()) as client:
+        answer = await ask_kinds(client, "selector", path=path, depth=depth)
+
+    assert [row.name for row in answer.rows] == found
+    assert [row.depth for row in answer.rows] == list(range(len(found)))
+
+
+@pytest.mark.parametrize(
+    ("most", "found", "truncated"),
+    [(0, 0, True), (1, 1, True), (2, 2, True), (3, 3, False), (4, 3, False), (-1, 3, False)],
+)
+async def test_what_was_passed_over_is_no_more_to_come(
+    autojump_clock: MockClock, most: int, found: int, truncated: bool
+) -> None:
+    async with asking(small_tree()) as client:
+        answer = await ask_kinds(client, "channel", most=most)
+
+    assert (len(answer.rows), answer.truncated) == (found, truncated)
+
+
+async def test_the_bound_counts_what_is_written(autojump_clock: MockClock) -> None:
+    root = Node("root", "broker")
+    for n in range(MOST):
+        root.add(f"part {n}", "part")
+        root.add(f"task {n}", "task")
+
+    async with asking(root) as client:
+        one_too_many = await ask_kinds(client, "task")
+        root.children[-1].remove()
+        just_so = await ask_kinds(client, "task")
+
+    assert (len(one_too_many.rows), one_too_many.truncated) == (MOST, True)
+    assert (len(just_so.rows), just_so.truncated) == (MOST, False)
+
+
+async def test_more_kinds_than_are_taken_are_an_error(autojump_clock: MockClock) -> None:
+    async with asking(small_tree()) as client:
+        refused = await ask_kinds(client, *["task"] * (KINDS + 1))
+        taken = await ask_kinds(client, *["task"] * KINDS)
+
+    assert (refused.error_code, refused.rows) == (42, [])
+    assert refused.error_message == f"{KINDS + 1} kinds: at most {KINDS}"
+    assert len(taken.rows) == 2
+
+
+@pytest.mark.parametrize("every", [0, 10])
+async def test_others_run_while_nodes_are_passed_over(
+    autojump_clock: MockClock, every: int
+) -> None:
+    """every: so many nodes apart is one that is asked for; 0: there is none."""
+    world = simulated_world()
+    async with (
+        running_plane(world, [describe_tree]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        root = plane.parts.tree = Node("root", "broker")
+        written: list[int] = []
+        walked: list[int] = []
+        for n in range(40 * PASSED):
+            is_wanted = every and not n % every
+            root.add(
+                str(n),
+                "task" if is_wanted else "part",
+                lambda: written.append(plane.turn.passes) or {},
+                lambda _: walked.append(plane.turn.passes) or (),
+            )
+        answer = await ask_kinds(client, "task")
+
+    assert len(walked) == 40 * PASSED
+    assert len(answer.rows) - 1 == len(written) == (4 * PASSED if every else 0)
+    assert max(written.count(one) for one in {0, *written}) <= SLICE
+    assert max(walked.count(one) for one in set(walked)) <= PASSED + SLICE
+
+
 async def test_a_node_whose_figures_fail_hides_no_other(autojump_clock: MockClock) -> None:
     def fail() -> Figures:
         raise OSError("a text that may hold anything")
@@ -270,6 +440,18 @@ def test_what_left_during_the_walk_is_passed_over_and_what_came_is_seen() -> Non
     assert found == ["root", "first", "third", "late"]
 
 
+def test_what_leads_to_a_node_is_given_even_if_it_has_left_meanwhile() -> None:
+    root = Node("root", "broker")
+    part = root.add("part", "part")
+    part.add("log", "log", passing=lambda _: part.remove() or ())
+    part.add("task", "task")
+
+    found = [step and (step[0], step[1].name) for step in choose(walk(root, -1), ["task"])]
+
+    assert part.parent is None
+    assert found == [(0, "root"), (1, "part"), (2, "task")]
+
+
 def test_a_part_that_has_left_the_tree_can_still_be_walked() -> None:
     root = Node("root", "broker")
     part = root.add("part", "part")
@@ -296,7 +478,7 @@ async def test_api_versions_lists_it(autojump_clock: MockClock) -> None:
 
     assert [(one.api_key, one.min_version, one.max_version) for one in answer.api_keys] == [
         (18, 0, 5),
-        (10001, 0, 0),
+        (10001, 0, 1),
     ]
 
 
@@ -315,6 +497,48 @@ def test_the_messages_have_these_bytes() -> None:
         "00000002" + "000470617274" + "00016e" + "00000001" + "000166" + "04" + "000176"
     )
     assert decoder(DescribeTreeResponse, 0)(to_bytes(response, 0))[0] == response
+
+
+def test_version_1_adds_kinds_behind_the_request_and_nothing_to_the_response() -> None:
+    request = DescribeTreeRequest("a/b", 2, 9, ["task", "log"])
+    response = DescribeTreeResponse(rows=[TreeRow(2, "part", "n", [TreeFigure("f", 4, "v")])])
+
+    assert to_bytes(request, 1).hex() == (
+        "0003612f62" + "00000002" + "00000009" + "00000002" + "00047461736b" + "00036c6f67"
+    )
+    assert to_bytes(response, 1) == to_bytes(response, 0)
+    assert decoder(DescribeTreeResponse, 1)(to_bytes(response, 1))[0] == response
+
+
+KIND_NAMES = ("task", "part", "log")
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Node:
+    """Each new node goes below any that is there already."""
+    nodes = [Node("root", "broker")]
+    for n, (place, kind) in enumerate(
+        draw(st.lists(st.tuples(st.integers(0, 1000), st.sampled_from(KIND_NAMES)), max_size=30))
+    ):
+        nodes.append(nodes[place % len(nodes)].add(str(n), kind))  # type: ignore[arg-type]
+    return nodes[0]
+
+
+@given(trees(), st.sets(st.sampled_from(KIND_NAMES), min_size=1), st.integers(-1, 5))
+def test_chosen_are_those_with_a_node_of_the_kinds_at_or_below_them(
+    root: Node, kinds: set[str], depth: int
+) -> None:
+    whole = list(walk(root, depth))
+    leading = {root}
+    for _, node in whole:
+        above: Node | None = node
+        while node.kind in kinds and above is not None:
+            leading.add(above)
+            above = above.parent
+
+    chosen = list(choose(iter(whole), sorted(kinds)))
+
+    assert chosen == [step for step in whole if step[1] in leading]
 
 
 def figure_of(name: str, value: float | str | bool | None) -> TreeFigure:

@@ -23,17 +23,20 @@ REAL: Final = 3  # the shortest text that reads back as the same float64
 TEXT: Final = 4
 
 
-@request(key=10001, versions="0")
+@request(key=10001, versions="0-1")
 class DescribeTreeRequest:
     """Which part of the tree.
 
     path: the names from the root down, joined by slashes; null: the root. max_depth: below that
     node, 0 is the node alone, -1 all. max_nodes: -1 leaves it to the server, which has a bound.
+    kinds: nodes of these kinds, and those that lead to them; none: all. The top node of `path` is
+    always there.
     """
 
     path: str | None = string(nullable="0+", default=None)
     max_depth: int = int32(default=-1)
     max_nodes: int = int32(default=-1)
+    kinds: list[str] = array(string, "1+")
 
 
 @struct
