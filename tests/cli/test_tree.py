@@ -16,6 +16,7 @@ from trio_kafka.cli.ask import AskError, parse_address
 from trio_kafka.cli.columns import printable
 from trio_kafka.cli.tree import (
     MORE,
+    NO_KINDS,
     as_json,
     as_text,
     branches,
@@ -106,6 +107,34 @@ async def test_path_and_depth_ask_for_less(capsys: pytest.CaptureFixture[str]) -
     )
 
 
+async def test_kinds_ask_for_nodes_and_what_leads_to_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with broker() as plane:
+        plane.parts.tree.add("scheduler", "task")
+        asked = ("--bootstrap", str(plane.endpoint), "--kind", "channel")
+        assert await run(*asked) == 0
+        assert await run(*asked, "--depth", "1", "--kind", "task", "--kind", "nonsense") == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        "broker-1       broker   epoch=3",
+        "└─ plane data  plane",
+        "   └─ queue    channel  depth=0",
+        "broker-1      broker  epoch=3",
+        "└─ scheduler  task",
+    ]
+
+
+async def test_more_kinds_than_a_broker_takes_are_one_line_and_status_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with broker() as plane:
+        kinds = ["--kind", "task"] * 65
+        assert await run("--bootstrap", str(plane.endpoint), *kinds) == 1
+
+    assert capsys.readouterr() == ("", f"trio-kafka: {plane.endpoint}: 65 kinds: at most 64\n")
+
+
 async def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     async with broker() as plane:
         assert await run("--bootstrap", str(plane.endpoint), "--json") == 0
@@ -179,7 +208,7 @@ def test_its_help_names_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tree", "--help"]) == 0
 
     text = capsys.readouterr().out
-    for option in ("--bootstrap", "--path", "--depth", "--json", "--timeout"):
+    for option in ("--bootstrap", "--path", "--depth", "--kind", "--json", "--timeout"):
         assert f"{option} " in text
 
 
@@ -196,6 +225,32 @@ def test_a_server_without_a_tree_is_not_asked_for_it() -> None:
 
     with server(kafka) as address, pytest.raises(AskError, match="is it trio-kafka"):
         read_tree(address)
+
+
+@pytest.mark.parametrize("keys", [(18, 10001), (18,)])
+def test_a_server_that_cannot_choose_by_kind_is_not_asked_to(keys: tuple[int, ...]) -> None:
+    def older(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(api_versions_answer(*keys))
+        assert connection.recv(1) == b""
+
+    with server(older) as address, pytest.raises(AskError) as raised:
+        read_tree(address, kinds=["task"])
+
+    assert str(raised.value) == NO_KINDS
+
+
+def test_a_server_that_cannot_choose_by_kind_is_asked_for_all() -> None:
+    answered = DescribeTreeResponse(rows=ROWS)
+
+    def older(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(api_versions_answer(10001))
+        connection.recv(1 << 16)
+        connection.sendall(small_answer(2, to_bytes(answered, 0), flexible=False))
+
+    with server(older) as address:
+        assert read_tree(address) == answered
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,11 @@ def parse_address(text: str) -> Endpoint:
 
 
 @contextmanager
-def asking(address: Endpoint, timeout_s: float, *, unknown: str) -> Iterator[Ask]:
+def asking(address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0) -> Iterator[Ask]:
     """A function that asks, while the block runs: in the best version that both sides know.
 
-    timeout_s: for all of it. unknown: what to say of a broker that has no such API.
+    timeout_s: for all of it. first: the first version that can carry what is asked. unknown: what
+    to say of a broker that has no such API, or only earlier versions of it.
     Raises AskError for all that goes wrong with connection and protocol.
     """
     try:
@@ -74,7 +75,7 @@ def asking(address: Endpoint, timeout_s: float, *, unknown: str) -> Iterator[Ask
 
             def ask(request: object) -> Any:
                 version = common_version(type(request), served)
-                if version is None:
+                if version is None or version < first:
                     raise AskError(unknown)
                 return exchange(request, version)
 
@@ -89,9 +90,11 @@ def asking(address: Endpoint, timeout_s: float, *, unknown: str) -> Iterator[Ask
         raise AskError(f"this is not Kafka's protocol: {error}") from error
 
 
-def answer_to(request: object, address: Endpoint, timeout_s: float, *, unknown: str) -> Any:
+def answer_to(
+    request: object, address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0
+) -> Any:
     """The response to a single request, as `asking`. Raises AskError, also for an error code."""
-    with asking(address, timeout_s, unknown=unknown) as ask:
+    with asking(address, timeout_s, unknown=unknown, first=first) as ask:
         answer = ask(request)
     if answer.error_code:
         raise AskError(answer.error_message or name_of(answer.error_code))

@@ -6,7 +6,7 @@ more than text is shown escaped.
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
@@ -23,7 +23,10 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
     TreeRow,
 )
 
-MORE: Final = "There are more nodes: ask for less with --path or --depth."
+MORE: Final = "There are more nodes: ask for less with --path, --depth or --kind."
+NO_TREE: Final = "this server has no tree to show: is it trio-kafka?"
+NO_KINDS: Final = "this server cannot choose by kind: is it trio-kafka, and new enough?"
+_KINDS_SINCE: Final = 1  # version of DescribeTree
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -40,16 +43,31 @@ def declare(parser: ArgumentParser) -> None:
         help="so many levels below that node; -1 is all",
     )
     parser.add_argument(
+        "--kind",
+        action="append",
+        default=[],
+        help="only nodes of this kind, and those that lead to them; may be repeated",
+    )
+    parser.add_argument(
         "--json",
         action="store_true",
         help="print one JSON object: a node is its name, kind, figures and children",
     )
 
 
-def tree(*, bootstrap: str, path: str | None, depth: int, json: bool, timeout: float) -> int:
+def tree(
+    *,
+    bootstrap: str,
+    path: str | None,
+    depth: int,
+    kind: Sequence[str],
+    json: bool,
+    timeout: float,
+) -> int:
     """Show what runs and what waits in a broker, as a tree with figures that are read now."""
     try:
-        answer = read_tree(parse_address(bootstrap), path=path, depth=depth, timeout_s=timeout)
+        address = parse_address(bootstrap)
+        answer = read_tree(address, path=path, depth=depth, kinds=kind, timeout_s=timeout)
     except AskError as error:
         return give_up(bootstrap, error)
     for line in as_json(answer) if json else as_text(answer):
@@ -58,12 +76,23 @@ def tree(*, bootstrap: str, path: str | None, depth: int, json: bool, timeout: f
 
 
 def read_tree(
-    address: Endpoint, *, path: str | None = None, depth: int = -1, timeout_s: float = 5.0
+    address: Endpoint,
+    *,
+    path: str | None = None,
+    depth: int = -1,
+    kinds: Sequence[str] = (),
+    timeout_s: float = 5.0,
 ) -> DescribeTreeResponse:
-    """The tree of a broker, or a part of it. Raises AskError."""
-    unknown = "this server has no tree to show: is it trio-kafka?"
-    wanted = DescribeTreeRequest(path, depth)
-    answer: DescribeTreeResponse = answer_to(wanted, address, timeout_s, unknown=unknown)
+    """The tree of a broker, or a part of it.
+
+    kinds: nodes of these kinds, and those that lead to them; none: all.
+    Raises AskError, also where a broker can only give all kinds.
+    """
+    wanted = DescribeTreeRequest(path, depth, kinds=list(kinds))
+    first, unknown = (_KINDS_SINCE, NO_KINDS) if kinds else (0, NO_TREE)
+    answer: DescribeTreeResponse = answer_to(
+        wanted, address, timeout_s, unknown=unknown, first=first
+    )
     return answer
 
 
