@@ -1,9 +1,17 @@
 """What the ASGI apps of these plugins have in common: bodies of JSON, errors in JSON."""
 
 import json
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
-from trio_kafka.hosting.mounts import Receive
+import trio
+
+from trio_kafka.hosting.mounts import Receive, Send
+
+# A piece of an answer ends with the first of these. An item of 500 bytes takes 4.3 µs to dump, the
+# least one 1 µs: a piece takes 0.5 ms. To pause after each item would cost 2.7 µs, 60 % more.
+_ITEMS: Final = 100
+_SIZE: Final = 50_000
 
 
 class HttpError(Exception):
@@ -33,3 +41,57 @@ async def read_json(receive: Receive, most: int) -> Any:
         return json.loads(body.decode())
     except (ValueError, RecursionError) as error:
         raise HttpError(400, f"the body is no JSON: {error}") from None
+
+
+async def send_json(
+    send: Send,
+    status: int,
+    body: Mapping[str, Any] | None,
+    *,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+    head_only: bool = False,
+) -> None:
+    """Answer with `body` as `json.dumps` writes it, or with nothing if it is None.
+
+    Lists right below it may be long: others run in between. One item of such a list, and
+    any other value, is dumped in one turn of the loop. Nobody may change the body meanwhile.
+    head_only: the answer to HEAD, which is all but the body.
+    """
+    told = [(b"cache-control", b"no-store"), *headers]
+    if body is not None:
+        told.insert(0, (b"content-type", b"application/json"))
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    for piece, more in [(b"", False)] if body is None or head_only else _pieces(body):
+        await send({"type": "http.response.body", "body": piece, "more_body": more})
+        if more:
+            await trio.lowlevel.checkpoint()
+
+
+def _pieces(body: Mapping[str, Any]) -> Iterator[tuple[bytes, bool]]:
+    """What is to be sent, and whether more follows."""
+    waiting, size = list[str](), 0
+    for text in _texts(body):
+        waiting.append(text)
+        size += len(text)
+        if len(waiting) >= _ITEMS or size >= _SIZE:
+            yield "".join(waiting).encode(), True
+            waiting, size = [], 0
+    yield "".join([*waiting, "}"]).encode(), False
+
+
+def _texts(body: Mapping[str, Any]) -> Iterator[str]:
+    """All but the end: a text for each item of a list, and for each value that is none."""
+    begin = "{"
+    for name, value in body.items():
+        begin += f"{json.dumps(name)}: "
+        if isinstance(value, list | tuple):
+            begin += "["
+            for item in value:
+                yield begin + json.dumps(item)
+                begin = ", "
+            yield "]" if value else begin + "]"
+        else:
+            yield begin + json.dumps(value)
+        begin = ", "
+    if not body:
+        yield begin

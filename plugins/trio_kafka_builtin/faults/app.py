@@ -13,7 +13,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.plugin import PluginContext
 from trio_kafka.testing.fault_rules import FaultRules, Named, RuleError
 from trio_kafka.testing.faults import Faults, Place
-from trio_kafka_builtin.answers import HttpError, read_json
+from trio_kafka_builtin.answers import HttpError, read_json, send_json
 from trio_kafka_builtin.faults.plugin import FaultSettings
 
 PLANE: Final = "trio_kafka"  # its extension of the scope
@@ -41,12 +41,7 @@ class FaultApi:
         except HttpError as error:
             status = error.status
             body = {"error_code": status, "message": str(error)}
-        text = b"" if body is None else json.dumps(body).encode()
-        headers = [(b"cache-control", b"no-store")]
-        if text:
-            headers.append((b"content-type", b"application/json"))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": text})
+        await send_json(send, status, body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, Any]:
         """Raises HttpError."""

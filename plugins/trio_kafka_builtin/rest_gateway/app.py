@@ -1,17 +1,15 @@
 """The ASGI app: routes, limits, and Kafka's errors as HTTP's."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
-import trio
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.hosting.mounts import Receive, Scope, Send
 from trio_kafka.plugin import PluginContext, RefusedError
-from trio_kafka_builtin.answers import HttpError, read_json
+from trio_kafka_builtin.answers import HttpError, read_json, send_json
 from trio_kafka_builtin.rest_gateway.client import client_of
 from trio_kafka_builtin.rest_gateway.consume import Asked, consume
 from trio_kafka_builtin.rest_gateway.formats import check_format
@@ -26,8 +24,7 @@ from trio_kafka_builtin.rest_gateway.topics import (
     list_topics,
 )
 
-_LISTS: Final = ("records", "partitions", "offsets")  # that may be long
-_PIECE: Final = 64  # items of those that are sent at once
+_RETRY: Final = ((b"retry-after", b"1"),)
 STATUS: Final[Mapping[ErrorCode, int]] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 404,
     ErrorCode.TOPIC_ALREADY_EXISTS: 409,
@@ -54,10 +51,10 @@ STATUS: Final[Mapping[ErrorCode, int]] = {
 
 @frozen
 class Answer:
-    """status and what becomes JSON; a long list in it is written piece by piece."""
+    """status and what becomes JSON."""
 
     status: int
-    body: Any = None
+    body: Mapping[str, Any] | None = None
 
 
 class Gateway:
@@ -72,14 +69,15 @@ class Gateway:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if self._in_hand >= self._settings.max_requests:
-            await _send(send, 503, _error(503, "too many requests at once"), retry=True)
+            body = _error(503, "too many requests at once")
+            await send_json(send, 503, body, headers=_RETRY)
             return
         self._in_hand += 1
         try:
             answer = await self._answer(scope, receive)
         finally:
             self._in_hand -= 1
-        await _send(send, answer.status, answer.body)
+        await send_json(send, answer.status, answer.body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         try:
@@ -172,30 +170,3 @@ def _number(
 def _error(status: int, message: str, code: ErrorCode | None = None) -> dict[str, Any]:
     told = {"error_code": status, "message": message}
     return told if code is None else {**told, "kafka_error": code.name, "kafka_code": int(code)}
-
-
-async def _send(send: Send, status: int, body: Any, *, retry: bool = False) -> None:
-    headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
-    if retry:
-        headers.append((b"retry-after", b"1"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    if status == 204:
-        await send({"type": "http.response.body", "body": b""})
-        return
-    long = next((name for name in _LISTS if isinstance(body.get(name), list)), None)
-    if long is None:
-        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
-        return
-    items = body[long]
-    rest = {name: value for name, value in body.items() if name != long}
-    begin = f'{json.dumps(rest)[:-1]}{", " if rest else ""}"{long}": ['
-    for at in range(0, len(items), _PIECE):
-        texts = []
-        for item in items[at : at + _PIECE]:
-            texts.append(json.dumps(item))
-            await trio.lowlevel.checkpoint()  # one may be large
-        piece = f"{begin}{', '.join(texts)}".encode()
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
-        begin = ", "
-    end = "]}" if items else f"{begin}]}}"
-    await send({"type": "http.response.body", "body": end.encode()})
