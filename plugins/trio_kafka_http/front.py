@@ -16,6 +16,7 @@ import trio
 from trio_kafka.hosting.mounts import Mount, Mounts
 from trio_kafka.introspect.log import Logger
 from trio_kafka_http.authority import Names, same_origin
+from trio_kafka_http.credentials import CHALLENGES, token_of
 from trio_kafka_http.exchange import (
     LINGER_S,
     ClientGoneError,
@@ -33,8 +34,8 @@ EXTENSION: Final = "trio_kafka"
 _LONGEST_PATH: Final = 2048
 _OWN: Final = frozenset({"/healthz", "/readyz"})
 _READ: Final = frozenset({"GET", "HEAD"})
+_NEEDED: Final = "a token is needed: Authorization: Bearer, or Basic with the token as password"
 _ALLOW: Final = ((b"allow", b"GET, HEAD"),)
-_BEARER: Final = ((b"www-authenticate", b'Bearer realm="trio-kafka"'),)
 
 
 class RefusedError(Exception):
@@ -127,9 +128,9 @@ class Front:
     def _authorize(self, headers: Mapping[bytes, bytes]) -> None:
         if not self._token:
             return
-        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
-            raise RefusedError(401, "a token is needed: Authorization: Bearer", _BEARER)
+        given = token_of(headers.get(b"authorization", b""))
+        if given is None or not hmac.compare_digest(given, self._token):
+            raise RefusedError(401, _NEEDED, CHALLENGES)
 
     def _find(self, path: str, headers: Mapping[bytes, bytes]) -> Mount:
         if len(path) > _LONGEST_PATH:

@@ -47,7 +47,7 @@ class HttpSettings:
     )
     token: str | None = password(
         None,
-        "What clients send as `Authorization: Bearer`. Without it only loopback is served.",
+        "What clients send as Bearer, browsers as a password. Without it only loopback is served.",
         check=_check_token,
     )
     hosts: tuple[str, ...] = texts(

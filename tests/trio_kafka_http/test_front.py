@@ -1,6 +1,7 @@
 """What every request meets, without a socket: the front is an ASGI app."""
 
 import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -62,16 +63,58 @@ async def test_health_is_read_and_not_written(path: str) -> None:
     assert (await ask(front_of(), "HEAD", path)).status == 200
 
 
+def basic(user: str, password: str) -> str:
+    return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
 async def test_a_token_is_asked_for_where_one_is_set() -> None:
     front = front_of(APPS, token="s3cret")
-    right = {"authorization": "bearer s3cret"}
 
-    for given in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic s3cret"}):
+    for given in (
+        {},
+        {"authorization": "Bearer wrong"},
+        {"authorization": "Basic s3cret"},
+        {"authorization": "Basic !"},
+        {"authorization": basic("s3cret", "wrong")},
+        {"authorization": basic("", "")},
+        {"authorization": "Digest s3cret"},
+    ):
         for path in ("/hello", "/nowhere"):
             answer = await ask(front, "GET", path, headers=given)
-            assert (answer.status, answer.headers["www-authenticate"][:6]) == (401, "Bearer")
-    assert (await ask(front, "GET", "/hello", headers=right)).status == 200
-    assert (await ask(front, "GET", "/nowhere", headers=right)).status == 404
+            assert (answer.status, answer.json()["error_code"]) == (401, 401)
+    for text in ("bearer s3cret", basic("any", "s3cret"), basic("", "s3cret")):
+        right = {"authorization": text}
+        assert (await ask(front, "GET", "/hello", headers=right)).status == 200
+        assert (await ask(front, "GET", "/nowhere", headers=right)).status == 404
+
+
+async def test_who_has_no_token_is_told_both_ways_to_give_it() -> None:
+    told: list[tuple[bytes, bytes]] = []
+    front = front_of(APPS, token="s3cret")
+
+    async def listened(scope: Any, receive: Any, send: Any) -> None:
+        async def listen(message: Any) -> None:
+            told.extend(message.get("headers", ()))
+            await send(message)
+
+        await front(scope, receive, listen)
+
+    await ask(listened, "GET", "/hello")
+
+    assert [value for name, value in told if name == b"www-authenticate"] == [
+        b'Bearer realm="trio-kafka"',
+        b'Basic realm="trio-kafka", charset="UTF-8"',
+    ]
+
+
+async def test_a_token_in_a_browser_serves_no_page_of_another_origin() -> None:
+    front = front_of(APPS, token="s3cret")
+    given = {"authorization": basic("any", "s3cret")}
+
+    own = {**given, "origin": "http://localhost"}
+    assert (await ask(front, "POST", "/echo", headers=own, body=b"x")).status == 200
+    other = {**given, "origin": "http://evil.example"}
+    assert (await ask(front, "POST", "/echo", headers=other, body=b"x")).status == 403
 
 
 async def test_probes_need_no_token() -> None:
@@ -81,18 +124,19 @@ async def test_probes_need_no_token() -> None:
     assert (await ask(front, "GET", "/readyz")).status == 200
 
 
-async def test_apps_never_see_the_planes_token_but_their_own() -> None:
+@pytest.mark.parametrize("given", ["Bearer s3cret", "Basic YW55OnMzY3JldA=="])
+async def test_apps_never_see_the_planes_token_but_their_own(given: str) -> None:
     seen: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         seen.append(dict(scope["headers"]).get(b"authorization"))
         await hello(scope, receive, send)
 
-    given = {"authorization": "Bearer s3cret"}
-    await ask(front_of({"/app": app}, token="s3cret"), "GET", "/app", headers=given)
-    await ask(front_of({"/app": app}), "GET", "/app", headers=given)
+    headers = {"authorization": given}
+    await ask(front_of({"/app": app}, token="s3cret"), "GET", "/app", headers=headers)
+    await ask(front_of({"/app": app}), "GET", "/app", headers=headers)
 
-    assert seen == [None, b"Bearer s3cret"]
+    assert seen == [None, given.encode()]
 
 
 @pytest.mark.parametrize("token", ["s3cret", None])
