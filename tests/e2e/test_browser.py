@@ -1,0 +1,71 @@
+"""The browser of the tests: what it can see, and that nothing of it is left."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium.common.exceptions import TimeoutException, WebDriverException
+from selenium.webdriver import Chrome
+
+from tests.e2e.browser import browser, errors_of, processes_of, wait_until
+
+pytestmark = pytest.mark.slow
+
+
+def page(script: str) -> str:
+    return f"data:text/html,<title>before</title><script>{script}</script>"
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Chrome]:
+    with browser() as started:
+        yield started
+
+
+def test_errors_of_a_page_are_those_of_its_console(driver: Chrome) -> None:
+    errors_of(driver)
+    driver.get(page("document.title = 'fine'; console.log('a word')"))
+    assert (driver.title, errors_of(driver)) == ("fine", [])
+
+    driver.get(page("throw new Error('broken')"))
+    [error] = errors_of(driver)
+    assert "broken" in error
+    assert errors_of(driver) == []
+
+
+def test_what_comes_later_is_waited_for(driver: Chrome) -> None:
+    found = iter([None, "", "there"])
+
+    assert wait_until(driver, lambda _: next(found)) == "there"
+    with pytest.raises(TimeoutException):
+        wait_until(driver, lambda seen: seen.title == "never", 0.1)
+
+
+def test_it_reaches_no_other_machine(driver: Chrome) -> None:
+    with pytest.raises(WebDriverException, match="ERR_NAME_NOT_RESOLVED"):
+        driver.get("http://kafka.example/")
+
+
+@pytest.mark.parametrize("how", ["a failed test", "a dead driver"])
+def test_nothing_is_left_of_it(how: str) -> None:
+    with pytest.raises(AssertionError, match=how), browser() as driver:
+        directory = driver.capabilities["chrome"]["userDataDir"].removesuffix("/data")
+        assert processes_of(directory)
+        if how == "a dead driver":
+            driver.service.process.kill()
+        raise AssertionError(how)
+
+    assert not Path(directory).exists()
+    assert processes_of(directory) == []
+
+
+@pytest.mark.parametrize("missing", ["chromium", "chromedriver"])
+def test_a_test_is_skipped_where_there_is_no_browser(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/{name}")
+
+    wanted = f"{missing} is not installed: apt-get install chromium chromium-driver"
+    with pytest.raises(pytest.skip.Exception, match=wanted), browser():
+        pass
