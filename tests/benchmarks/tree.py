@@ -1,8 +1,9 @@
 """The tree of a broker that has one: what it counts itself."""
 
-from trio_kafka.cli.tree import read_tree, value_of
+from trio_kafka.cli.tree import read_tree
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10001_describe_tree import TreeRow
+from trio_kafka.protocol.tree_rows import value_of
 from trio_kafka.testing.processes import Address, ask_api_versions
 
 _DESCRIBE_TREE = 10001

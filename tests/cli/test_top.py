@@ -6,7 +6,10 @@ import pytest
 import trio
 
 from trio_kafka.cli import main
-from trio_kafka.cli.top import Figures, Look, Node, lines
+from trio_kafka.cli.top import lines
+from trio_kafka.introspect.looks import Look
+from trio_kafka.introspect.looks import NodeLook as Node
+from trio_kafka.introspect.tree import Figures
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld

@@ -13,7 +13,6 @@ import trio
 
 from trio_kafka.cli import main
 from trio_kafka.cli.ask import AskError, parse_address
-from trio_kafka.cli.columns import printable
 from trio_kafka.cli.tree import (
     MORE,
     NO_KINDS,
@@ -22,7 +21,6 @@ from trio_kafka.cli.tree import (
     branches,
     read_tree,
     show,
-    value_of,
 )
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
@@ -33,6 +31,7 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
     TreeFigure,
     TreeRow,
 )
+from trio_kafka.protocol.texts import printable
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.wire.server import small_answer
 from trio_kafka.world.clock import SkippingClock
@@ -336,27 +335,23 @@ def test_what_a_terminal_would_obey_is_escaped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "shown", "as_data"),
+    ("kind", "value", "shown"),
     [
-        (0, "", "-", None),
-        (1, "true", "true", True),
-        (1, "false", "false", False),
-        (2, "12", "12", 12),
-        (3, "0.123456", "0.123", 0.123456),
-        (3, "100.0", "100", 100.0),
-        (3, "inf", "inf", "inf"),
-        (3, "nan", "nan", "nan"),
-        (4, "12", "12", "12"),
-        (4, "", "''", ""),
-        (9, "x", "x", "x"),
+        (0, "", "-"),
+        (1, "true", "true"),
+        (1, "false", "false"),
+        (2, "12", "12"),
+        (3, "0.123456", "0.123"),
+        (3, "100.0", "100"),
+        (3, "inf", "inf"),
+        (3, "nan", "nan"),
+        (4, "12", "12"),
+        (4, "", "''"),
+        (9, "x", "x"),
     ],
 )
-def test_a_figure_is_shown_by_its_kind(kind: int, value: str, shown: str, as_data: object) -> None:
-    figure = TreeFigure("f", kind, value)
-
-    assert show(figure) == shown
-    assert value_of(figure) == as_data
-    assert type(value_of(figure)) is type(as_data)
+def test_a_figure_is_shown_by_its_kind(kind: int, value: str, shown: str) -> None:
+    assert show(TreeFigure("f", kind, value)) == shown
 
 
 def test_an_error_without_a_text_is_told_by_its_name() -> None:

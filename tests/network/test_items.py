@@ -11,9 +11,16 @@ def test_each_reason_to_be_muted_has_a_bit_of_its_own() -> None:
         items.MEMORY,
         items.DRAINING,
         items.REAUTHENTICATING,
+        items.SENDING,
     ]
 
     assert sum(bits) == (1 << len(bits)) - 1
+    assert len({items.words_of(bit) for bit in bits} - {""}) == len(bits)
+
+
+def test_a_set_of_reasons_is_told_in_words() -> None:
+    assert items.words_of(0) == ""
+    assert items.words_of(items.IN_HAND | items.THROTTLED) == "in hand, throttled"
 
 
 def test_a_close_need_not_name_a_request() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from trio_kafka.protocol.texts import read_uuid, show_uuid, to_camel
+from trio_kafka.protocol.texts import printable, read_uuid, show_uuid, to_camel
 
 
 def test_uuids_are_shown_as_kafka_shows_them() -> None:
@@ -17,3 +17,8 @@ def test_uuids_are_shown_as_kafka_shows_them() -> None:
 )
 def test_names_are_kafkas_in_snake_case(ours: str, kafkas: str) -> None:
     assert to_camel(ours) == kafkas
+
+
+def test_what_is_no_printable_character_is_shown_escaped() -> None:
+    assert printable("\x1b[2J\n") == "\\x1b[2J\\n"
+    assert printable("äöü ß") == "äöü ß"

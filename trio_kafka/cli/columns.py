@@ -3,17 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from trio_kafka.protocol.texts import printable
+
 LEFT: Final = "<"
 RIGHT: Final = ">"
-
-
-def printable(text: str) -> str:
-    """The text with everything escaped that is no printable character."""
-    if text.isprintable():
-        return text
-    return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
-    )
 
 
 def columns(

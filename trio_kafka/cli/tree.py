@@ -10,11 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
-from trio_kafka.cli.columns import printable
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10001_describe_tree import (
-    BOOLEAN,
-    INTEGER,
     NULL,
     REAL,
     DescribeTreeRequest,
@@ -22,6 +19,8 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
     TreeFigure,
     TreeRow,
 )
+from trio_kafka.protocol.texts import printable
+from trio_kafka.protocol.tree_rows import value_of
 
 MORE: Final = "There are more nodes: ask for less with --path, --depth or --kind."
 NO_TREE: Final = "this server has no tree to show: is it trio-kafka?"
@@ -152,16 +151,3 @@ def as_json(answer: DescribeTreeResponse) -> Iterator[str]:
         places[row.depth + 1 :] = [children]
     shown = {"truncated": answer.truncated, "tree": top[0] if top else None}
     yield json.dumps(shown, indent=2)
-
-
-def value_of(figure: TreeFigure) -> int | float | str | bool | None:
-    """A figure as JSON has it; what JSON has no number for is a text."""
-    if figure.kind == NULL:
-        return None
-    if figure.kind == BOOLEAN:
-        return figure.value == "true"
-    if figure.kind == INTEGER:
-        return int(figure.value)
-    if figure.kind == REAL and figure.value not in ("inf", "-inf", "nan"):
-        return float(figure.value)
-    return figure.value

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from trio_kafka.introspect.stamps import Origin, Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
+from trio_kafka.network.items import words_of
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
@@ -135,7 +136,7 @@ class Connection:
             "client_id": self._client_id,
             "software": None if software is None else " ".join(software),
             "requests": self.requests,
-            "muted": self.muted,
+            "muted": words_of(self.muted),
             "buffer": self.framer.held,
             "send_buffer": self.send_buffer,
             "receive_buffer": self.receive_buffer,

@@ -2,6 +2,7 @@
 closed.
 """
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from trio_kafka.attributes import define
@@ -34,6 +35,23 @@ FORBIDDEN: Final = "forbidden"  # its handler ended it: what was asked cannot be
 TRUNCATED: Final = "truncated"  # the file was cut under an answer whose length was promised
 DRAINED: Final = "drained"
 STOPPED: Final = "stopped"
+
+
+_WORDS: Final = {
+    IN_HAND: "in hand",
+    CHANNEL_FULL: "channel full",
+    THROTTLED: "throttled",
+    MEMORY: "memory",
+    DRAINING: "draining",
+    REAUTHENTICATING: "re-authenticating",
+    SENDING: "sending",
+}
+
+
+@cache
+def words_of(muted: int) -> str:
+    """A set of these reasons for people; empty if it is."""
+    return ", ".join(words for reason, words in _WORDS.items() if muted & reason)
 
 
 @define(eq=False)

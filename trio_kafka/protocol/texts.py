@@ -1,4 +1,4 @@
-"""How Kafka writes names of fields and uuids where people read them."""
+"""Texts where people read them: Kafka's names of fields and uuids, and what clients chose."""
 
 import base64
 from typing import Any
@@ -21,3 +21,12 @@ def read_uuid(text: Any) -> bytes:
     if len(value) != 16 or show_uuid(value) != text:
         raise ValueError(f"{text!r} is no uuid: want 22 characters of base64url")
     return value
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that is no printable character."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )

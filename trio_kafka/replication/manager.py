@@ -268,7 +268,7 @@ class ReplicaManager:
         )
         self._partitions[topic_id, at.partition] = partition
         self._partitions[at.topic, at.partition] = partition
-        self._nodes[partition] = self._node.add(str(at), "part", partition.figures)
+        self._nodes[partition] = self._node.add(str(at), "partition", partition.figures)
         try:
             partition.open(log_of(self.logs, partition, state, made.log, new=new))
         except LogDirError as error:

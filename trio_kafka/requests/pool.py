@@ -252,12 +252,13 @@ class HandlerGroup:
         read the request may have taken as long.
         """
         elapsed, turn = self.elapsed, self._turn
+        request.waits_for = IN_STEPS
         turn.between()
         ends = elapsed() + _AT_ONCE_S
         while advance(steps, elapsed, elapsed() + SLICE_S) is None:
             turn.between()
             if elapsed() >= ends:
-                request.connection.request, request.waits_for = request, IN_STEPS
+                request.connection.request = request
                 self.nursery.start_soon(self._go_on, request, steps, name=f"{self._name}-slices")
                 return
 

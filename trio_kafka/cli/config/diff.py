@@ -5,7 +5,6 @@ from argparse import ArgumentParser
 from typing import Final
 
 from trio_kafka.cli.ask import AskError, asking, declare_timeout, name_of, parse_address
-from trio_kafka.cli.columns import printable
 from trio_kafka.cli.outside import Machine
 from trio_kafka.cli.settings import REFUSED, read_file
 from trio_kafka.config.comparison import Side, differences, side_of, side_of_broker, untold
@@ -18,6 +17,7 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsResource,
 )
 from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
+from trio_kafka.protocol.texts import printable
 
 DIFFERENT: Final = 1
 _BROKER: Final = 4  # the resource type of Kafka's protocol

@@ -3,9 +3,9 @@
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 
-from trio_kafka.cli.columns import printable
 from trio_kafka.cli.settings import REFUSED, declare_settings, read_settings
 from trio_kafka.hosting.examine import Examined, examine
+from trio_kafka.protocol.texts import printable
 
 PROBLEMS = 1
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
-from trio_kafka.cli.columns import LEFT, RIGHT, columns, printable
+from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListedPlugin,
@@ -15,6 +15,7 @@ from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListPluginsResponse,
 )
 from trio_kafka.protocol.schema import fields_of
+from trio_kafka.protocol.texts import printable
 
 UNKNOWN: Final = "this server has no plugins to show: is it trio-kafka?"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

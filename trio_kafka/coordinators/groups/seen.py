@@ -15,14 +15,14 @@ _MEMBERS: Final = 100  # of one group
 def group_nodes(groups: Collection[Group], parent: Node) -> Iterator[Node]:
     """A node for each, and how many there are besides."""
     for group in tuple(islice(groups, _GROUPS)):  # others may come and go meanwhile
-        yield Node(group.group_id, "part", group.describe, parent, partial(_member_nodes, group))
+        yield Node(group.group_id, "group", group.describe, parent, partial(_member_nodes, group))
     yield from _more(len(groups) - _GROUPS, "groups", parent)
 
 
 def _member_nodes(group: Group, parent: Node) -> Iterator[Node]:
     members = group.members()
     for member in members[:_MEMBERS]:
-        yield Node(member.member_id, "part", member.figures, parent)
+        yield Node(member.member_id, "member", member.figures, parent)
     yield from _more(len(members) - _MEMBERS, "members", parent)
 
 
