@@ -1,4 +1,4 @@
-"""What the ASGI apps of these plugins have in common: bodies of JSON, errors in JSON."""
+"""What the ASGI apps of these plugins have in common: queries, bodies of JSON, errors in JSON."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,6 +41,20 @@ async def read_json(receive: Receive, most: int) -> Any:
         return json.loads(body.decode())
     except (ValueError, RecursionError) as error:
         raise HttpError(400, f"the body is no JSON: {error}") from None
+
+
+def read_number(
+    query: Mapping[str, str], name: str, default: int, *, low: int = 0, high: int = (1 << 63) - 1
+) -> int:
+    """A number of a query, or the default. Raises HttpError for what is none, or out of bounds."""
+    text = query.get(name)
+    if text is None:
+        return default
+    digits = text.removeprefix("-") if low < 0 else text
+    is_number = digits.isascii() and digits.isdecimal() and len(digits) <= 19
+    if not is_number or not low <= int(text) <= high:
+        raise HttpError(400, f"{name}={text[:40]}: want a number from {low} to {high}")
+    return int(text)
 
 
 async def send_json(

@@ -11,6 +11,8 @@ from trio_kafka.broker import running_broker
 from trio_kafka.cli.embedded import banner, embedded_settings, print_banner
 from trio_kafka.testing.processes import ask_api_versions, unused_port
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_admin.plugin import admin
+from trio_kafka_http.plugin import http
 
 
 def test_the_usual_port_is_taken_if_it_is_free() -> None:
@@ -41,6 +43,19 @@ async def test_the_banner_says_where_and_how(autojump_clock, capsys) -> None:
         f"  kcat -b {broker.bootstrap} -L",
         f'  confluent_kafka.Producer({{"bootstrap.servers": "{broker.bootstrap}"}})',
     ]
+
+
+async def test_where_there_is_http_the_banner_says_what_to_ask_and_where_to_look(
+    autojump_clock,
+) -> None:
+    async with running_broker(
+        config_of(), simulated_world(), format_if_empty=True, apis=APIS, plugins=(http, admin)
+    ) as broker:
+        [line, address] = banner(broker).splitlines()[3:]
+
+    found = re.fullmatch(r"  curl (http://\S+)/readyz", line)
+    assert found is not None
+    assert address.split()[0] == f"{found[1]}/admin"
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ def names_in(source: str) -> Iterator[str]:
 CODE = {
     name
     for module in modules()
-    if module.parts[0] == "trio_kafka"
+    if module.parts[0] in ("trio_kafka", "admin_ui")
     for name in names_in((ROOT / module).read_text())
 }
 

@@ -17,6 +17,7 @@ from trio_kafka.hosting.declared import Plugin
 from trio_kafka.testing.asgi import Answer, ask
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_admin.plugin import admin
 from trio_kafka_builtin.audit.plugin import audit
 from trio_kafka_builtin.mask.plugin import mask
 from trio_kafka_builtin.rest_gateway.plugin import rest_gateway
@@ -24,17 +25,18 @@ from trio_kafka_http.plugin import http
 from trio_kafka_metrics.plugin import metrics
 
 PLUGINS: dict[str, Plugin] = {
-    "trio_kafka_builtin/audit": audit,
-    "trio_kafka_builtin/mask": mask,
-    "trio_kafka_builtin/rest_gateway": rest_gateway,
-    "trio_kafka_http": http,
-    "trio_kafka_metrics": metrics,
+    "admin_ui/trio_kafka_admin": admin,
+    "plugins/trio_kafka_builtin/audit": audit,
+    "plugins/trio_kafka_builtin/mask": mask,
+    "plugins/trio_kafka_builtin/rest_gateway": rest_gateway,
+    "plugins/trio_kafka_http": http,
+    "plugins/trio_kafka_metrics": metrics,
 }
 ASKED = re.compile(r"(GET|POST|PUT|DELETE) (\S+)(?: (.+))?")
 
 
 def readme(place: str) -> str:
-    return (ROOT / "plugins" / place / "README.md").read_text()
+    return (ROOT / place / "README.md").read_text()
 
 
 def blocks(place: str, language: str) -> list[str]:
@@ -55,7 +57,7 @@ def table(plugin: Plugin) -> Iterator[str]:
 
 
 def settings_text(place: str) -> str:
-    up = "../" * (place.count("/") + 2)
+    up = "../" * (place.count("/") + 1)
     text = "\n".join(table(PLUGINS[place])).replace("besides: \n", "besides: ")
     return text.replace("DOCS", f"{up}docs")
 
@@ -67,7 +69,7 @@ def test_all_settings_of_a_plugin_are_in_its_readme(place: str) -> None:
 
 @pytest.mark.parametrize("place", PLUGINS)
 def test_what_a_readme_links_is_there(place: str) -> None:
-    directory = ROOT / "plugins" / place
+    directory = ROOT / place
     links = re.findall(r"\]\(([^)]+)\)", readme(place))
     assert links
     assert [link for link in links if not (directory / link).exists()] == []
@@ -132,7 +134,7 @@ def fits(wanted: Any, found: Any) -> bool:
 def write() -> None:
     """The settings of all READMEs anew: `python -m tests.project.test_plugin_readmes`."""
     for place in PLUGINS:
-        path = Path(ROOT / "plugins" / place / "README.md")
+        path = Path(ROOT / place / "README.md")
         head = path.read_text().partition("## Settings\n\n")[0]
         path.write_text(f"{head}## Settings\n\n{settings_text(place)}\n")
 

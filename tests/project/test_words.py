@@ -9,7 +9,16 @@ from tests.project.tree import ROOT, tracked_files
 URL = re.compile(r"\b(?:https?|ftp|ssh|git)://([\w.-]+)")
 # Written in two halves, so that this file passes its own test.
 MACHINE_PATH = re.compile(r"(?<![\w./}])/(?:" + "work|root|home|Users" + r")/\w")
-HOSTS = {"www.apache.org", "localhost", "127.0.0.1", "0.0.0.0", "example.com", "host", "schemas"}
+HOSTS = {
+    "www.apache.org",
+    "www.w3.org",
+    "localhost",
+    "127.0.0.1",
+    "0.0.0.0",
+    "example.com",
+    "host",
+    "schemas",
+}
 BINARY = {".gz", ".png", ".log", ".index", ".timeindex", ".checkpoint", ".bin", ".snapshot"}
 
 

@@ -12,6 +12,7 @@ _HOST: Final = "127.0.0.1"
 _PORT: Final = 9092
 _DATA: Final = "data"
 _OPTION: Final = "--embedded"
+_UI: Final = "admin"
 
 
 def embedded_settings(port: int = _PORT) -> Layer:
@@ -25,14 +26,18 @@ def embedded_settings(port: int = _PORT) -> Layer:
 
 
 def banner(broker: Broker) -> str:
-    """Where it is, and two ways to talk to it."""
+    """Where it is, and how to talk to it."""
     at = broker.bootstrap
     lines = [
         f"trio-kafka serves at {at}, with its data in {', '.join(broker.config.directories)}",
         f"  kcat -b {at} -L",
         f'  confluent_kafka.Producer({{"bootstrap.servers": "{at}"}})',
-        *(f"  curl {http}/readyz" for http in _http_addresses(broker)),
     ]
+    ui = _path_of_ui(broker)
+    for http in _http_addresses(broker):
+        lines.append(f"  curl {http}/readyz")
+        if ui is not None:
+            lines.append(f"  {http}{ui}   (a browser shows what runs and what waits)")
     return "\n".join(lines)
 
 
@@ -45,6 +50,11 @@ def _http_addresses(broker: Broker) -> list[str]:
     """Of the HTTP plane, if there is one: it is a plugin, and known by its place in the tree."""
     nodes = (node for _, node in broker.node.walk() if node.kind == "listener")
     return [node.name for node in nodes if node.name.startswith("http://")]
+
+
+def _path_of_ui(broker: Broker) -> str | None:
+    """Where the admin UI is mounted, if it is."""
+    return next((one.path for one in broker.plugins.site.mounts if one.owner == _UI), None)
 
 
 def _is_free(port: int) -> bool:

@@ -9,7 +9,7 @@ from attrs import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.hosting.mounts import Receive, Scope, Send
 from trio_kafka.plugin import PluginContext, RefusedError
-from trio_kafka_builtin.answers import HttpError, read_json, send_json
+from trio_kafka_builtin.answers import HttpError, read_json, read_number, send_json
 from trio_kafka_builtin.rest_gateway.client import client_of
 from trio_kafka_builtin.rest_gateway.consume import Asked, consume
 from trio_kafka_builtin.rest_gateway.formats import check_format
@@ -103,7 +103,7 @@ class Gateway:
             case ["openapi.json"], "GET":
                 answer = Answer(200, document(root))
             case ["topics"], "GET":
-                most = _number(query, "limit", MOST_NAMES, low=1, high=MOST_NAMES)
+                most = read_number(query, "limit", MOST_NAMES, low=1, high=MOST_NAMES)
                 answer = Answer(200, await list_topics(context, query.get("after", ""), most))
             case ["topics"], "POST":
                 answer = Answer(201, await create_topic(client, await self._body(receive)))
@@ -128,10 +128,10 @@ class Gateway:
         most, wait = settings.max_fetch_bytes, settings.max_wait_ms
         return Asked(
             topic=topic,
-            partition=_number({"partition": number}, "partition", 0),
-            offset=_number(query, "offset", 0),
-            max_bytes=_number(query, "max_bytes", min(65536, most), low=1, high=most),
-            wait_s=_number(query, "wait_ms", 0, high=wait) / 1000,
+            partition=read_number({"partition": number}, "partition", 0),
+            offset=read_number(query, "offset", 0),
+            max_bytes=read_number(query, "max_bytes", min(65536, most), low=1, high=most),
+            wait_s=read_number(query, "wait_ms", 0, high=wait) / 1000,
             format=check_format(query.get("format", "json")),
         )
 
@@ -154,17 +154,6 @@ def _is_known(names: list[str]) -> bool:
         ):
             return True
     return False
-
-
-def _number(
-    query: Mapping[str, str], name: str, default: int, *, low: int = 0, high: int = (1 << 63) - 1
-) -> int:
-    text = query.get(name)
-    if text is None:
-        return default
-    if not text.isascii() or not text.isdecimal() or len(text) > 19 or not low <= int(text) <= high:
-        raise HttpError(400, f"{name}={text[:40]}: want a number from {low} to {high}")
-    return int(text)
 
 
 def _error(status: int, message: str, code: ErrorCode | None = None) -> dict[str, Any]:

@@ -1,0 +1,78 @@
+"""What pages ask of the broker: as any client does, by requests from within.
+
+So a page sees what the command line sees, within the same bounds, and is seen itself: in metrics,
+the request log and the list of requests.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import trio
+
+from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.looks import QUEUES, WORKING, Look
+from trio_kafka.plugin import ErrorCode, PluginContext
+from trio_kafka.protocol.messages.k10001_describe_tree import (
+    DescribeTreeRequest,
+    DescribeTreeResponse,
+)
+from trio_kafka.protocol.messages.k10002_list_plugins import (
+    ListPluginsRequest,
+    ListPluginsResponse,
+)
+from trio_kafka.protocol.messages.k10010_describe_requests import (
+    DescribeRequestsRequest,
+    DescribeRequestsResponse,
+)
+from trio_kafka.protocol.tree_rows import look_of
+from trio_kafka_admin.looks import Looks
+from trio_kafka_admin.plugin import AdminSettings
+
+OVERVIEW_DEPTH: Final = 3  # processors; their connections are below
+CLIENT_ID: Final = "admin-ui"
+
+
+class Asker:
+    """Of one app. overview, queues: looks that its pages share."""
+
+    def __init__(self, context: PluginContext[AdminSettings]) -> None:
+        self.context = context
+        self.overview = Looks(self._read_overview)
+        self.queues = Looks(self._read_queues)
+
+    @property
+    def max_rows(self) -> int:
+        return self.context.settings.max_rows
+
+    async def tree(
+        self, *, path: str = "", depth: int = -1, most: int = -1, kinds: Sequence[str] = ()
+    ) -> DescribeTreeResponse:
+        """Raises KafkaError."""
+        wanted = DescribeTreeRequest(path or None, depth, most, list(kinds))
+        answer: DescribeTreeResponse = await self._ask(wanted)
+        return answer
+
+    async def requests(
+        self, which: int, keys: Sequence[int], client_id: str | None, most: int
+    ) -> DescribeRequestsResponse:
+        """Raises KafkaError."""
+        wanted = DescribeRequestsRequest(which, list(keys), client_id, most)
+        answer: DescribeRequestsResponse = await self._ask(wanted)
+        return answer
+
+    async def plugins(self) -> ListPluginsResponse:
+        """Raises KafkaError."""
+        answer: ListPluginsResponse = await self._ask(ListPluginsRequest())
+        return answer
+
+    async def _read_overview(self) -> Look:
+        return look_of(await self.tree(depth=OVERVIEW_DEPTH, kinds=WORKING), trio.current_time())
+
+    async def _read_queues(self) -> Look:
+        return look_of(await self.tree(kinds=QUEUES), trio.current_time())
+
+    async def _ask(self, request: object) -> Any:
+        answer = await self.context.ask(request, client_id=CLIENT_ID)
+        if answer.error_code:
+            raise KafkaError(ErrorCode(answer.error_code), answer.error_message)
+        return answer

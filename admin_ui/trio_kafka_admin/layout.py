@@ -1,0 +1,64 @@
+"""What stands around every page, and pages of one sentence."""
+
+from collections.abc import Iterable
+
+from trio_kafka_admin.markup import Html, begin, join, tag, text
+from trio_kafka_admin.page import Page, Place
+
+_VIEWPORT = "width=device-width, initial-scale=1"
+
+
+def head(
+    page: Page, pages: Iterable[Page], place: Place, *, query: str, refresh_ms: int, asked: Html
+) -> Html:
+    """All above what is read. query: of the page's address. refresh_ms: of what stands below."""
+    links = [
+        tag(
+            "a",
+            text(one.title),
+            href=place.address(one.name),
+            aria_current="page" if one is page else None,
+        )
+        for one in pages
+    ]
+    data = place.address(f"api/{page.name}") + (f"?{query}" if query else "")
+    tools = [
+        begin("input", type="search", id="filter", placeholder="filter what is shown", hidden=True),
+        tag("button", text("pause"), id="pause", type="button", hidden=True),
+        tag("a", text("JSON"), href=data),
+        tag("output", id="said"),
+    ]
+    return join(
+        [
+            _top(page.title, place),
+            tag("header", tag("strong", text("trio-kafka")), tag("nav", *links), tag("p", *tools)),
+            tag("h1", text(page.title)),
+            tag("p", text(page.about), class_="about"),
+            asked,
+            begin("main", id="live", data_refresh_ms=refresh_ms),
+        ]
+    )
+
+
+def foot() -> Html:
+    """All below it."""
+    return Html("</main></body></html>")
+
+
+def sentence(title: str, words: str, place: Place) -> Html:
+    """A page that says what is wrong."""
+    way = tag("p", place.link("to the overview", "overview"))
+    body = [tag("h1", text(title)), tag("p", text(words)), way]
+    return join([_top(title, place), *body, Html("</body></html>")])
+
+
+def _top(title: str, place: Place) -> Html:
+    within = [
+        begin("meta", charset="utf-8"),
+        begin("meta", name="viewport", content=_VIEWPORT),
+        tag("title", text(f"{title} - trio-kafka")),
+        begin("link", rel="icon", href=place.address("static/icon.svg")),
+        begin("link", rel="stylesheet", href=place.address("static/app.css")),
+        tag("script", src=place.address("static/app.js"), defer=True),
+    ]
+    return join([Html('<!doctype html><html lang="en">'), tag("head", *within), Html("<body>")])

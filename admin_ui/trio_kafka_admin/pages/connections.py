@@ -1,0 +1,98 @@
+"""Connections: who is there, and why nothing is read from them just now."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import trio
+
+from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeResponse
+from trio_kafka.protocol.tree_rows import value_of
+from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.markup import Html, begin, tag, text
+from trio_kafka_admin.page import Data, Page, Place
+from trio_kafka_admin.query import Query
+from trio_kafka_admin.table import figures, table, words
+
+_A_STEP: Final = 32  # rows between two checkpoints
+_KINDS: Final = ("plane", "listener", "connection")
+
+
+async def read(asker: Asker, query: Query) -> Data:
+    most = query.number("limit", asker.max_rows, low=1, high=5000)
+    wanted = query.text("of").lower()
+    answer = await asker.tree(kinds=_KINDS)
+    rows = await _rows(answer, wanted)
+    return {"truncated": answer.truncated, "total": len(rows), "connections": rows[:most]}
+
+
+async def _rows(answer: DescribeTreeResponse, wanted: str) -> list[dict[str, Any]]:
+    """wanted: what the client id, the software or the peer has in it."""
+    rows = []
+    above: list[tuple[str, str]] = []
+    for number, node in enumerate(answer.rows, 1):
+        above[node.depth :] = [(node.kind, node.name)]
+        if node.kind == "connection":
+            figures_of = {one.name: value_of(one) for one in node.figures}
+            places = dict(above)
+            row = {
+                "plane": places.get("plane", "").removeprefix("plane "),
+                "listener": places.get("listener", ""),
+                # Of HTTP, a connection's name is its peer.
+                "peer": figures_of.pop("peer", node.name),
+                "client_id": figures_of.pop("client_id", None),
+                "software": figures_of.pop("software", None),
+                "requests": figures_of.pop("requests", None),
+                "muted": figures_of.pop("muted", None),
+                "unsent": figures_of.pop("unsent", None),
+                "others": figures_of,
+            }
+            if not wanted or any(wanted in str(row[key]).lower() for key in _LOOKED_AT):
+                rows.append(row)
+        if not number % _A_STEP:
+            await trio.lowlevel.checkpoint()
+    return rows
+
+
+_LOOKED_AT: Final = ("peer", "client_id", "software", "listener", "plane")
+_COLUMNS: Final = (
+    words("plane", "plane"),
+    words("listener", "listener"),
+    words("peer", "peer"),
+    words("client_id", "client"),
+    words("software", "software"),
+    figures("requests", "requests"),
+    words("muted", "not read from", "why nothing is read from it now"),
+    figures("unsent", "unsent bytes"),
+)
+
+
+def show(data: Data, place: Place) -> Iterator[Html]:
+    del place
+    yield from table("connections", _COLUMNS, data["connections"], empty="Nobody is connected.")
+    left_out = data["total"] - len(data["connections"])
+    if left_out:
+        yield tag("p", text(f"{left_out} more: ask for less, or see ?limit="))
+    if data["truncated"]:
+        yield tag("p", text("There are more than are looked at."))
+
+
+def ask(query: Query, place: Place) -> Html:
+    """Whose."""
+    value = query.text("of")
+    return tag(
+        "form",
+        begin("input", name="of", placeholder="client, software or address", value=value),
+        tag("button", text("show")),
+        action=place.address("connections"),
+    )
+
+
+PAGE = Page(
+    name="connections",
+    title="Connections",
+    order=50,
+    about="Who is connected, with what software, and whose requests are not read just now.",
+    read=read,
+    show=show,
+    ask=ask,
+)

@@ -1,0 +1,126 @@
+"""The overview: who this is, what is wrong just now, what the loops do and what is asked."""
+
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from typing import Any, Final
+
+import attrs
+
+from trio_kafka.introspect.looks import HOPS, Look, api_loads, loops
+from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.findings import findings
+from trio_kafka_admin.markup import Html, join, tag, text
+from trio_kafka_admin.page import Data, Page, Place
+from trio_kafka_admin.query import Query
+from trio_kafka_admin.table import Column, figures, number, table, words
+
+_COUNTS: Final = {
+    "partitions": ("replica-manager", "partitions"),
+    "led here": ("replica-manager", "leaders"),
+    "logs": ("log-manager", "logs"),
+    "groups": ("group-coordinator", "groups"),
+    "connections": ("connection-limits", "connections"),
+}
+
+
+async def read(asker: Asker, query: Query) -> Data:
+    del query
+    before, after = await asker.overview.two()
+    parts = asker.context.parts
+    return {
+        "node_id": int(parts.node_id),
+        "cluster_id": parts.cluster_id,
+        "version": metadata.version("trio-kafka"),
+        "seconds": None if before is None else after.at - before.at,
+        "findings": [attrs.asdict(one) for one in findings(before, after)],
+        "listeners": _listeners(after),
+        "counts": _counts(after),
+        "loops": [attrs.asdict(one) for one in loops(before, after)],
+        "apis": [attrs.asdict(one) for one in api_loads(before, after)],
+    }
+
+
+def _counts(look: Look) -> dict[str, int]:
+    found = dict[str, int]()
+    top = next(iter(look.nodes))
+    for title, (name, figure) in _COUNTS.items():
+        node = look.nodes.get((*top, name))
+        if node is not None:
+            found[title] = int(node.number(figure))
+    return found
+
+
+def _listeners(look: Look) -> list[str]:
+    nodes = look.nodes.values()
+    return [node.name.removeprefix("listener ") for node in nodes if node.kind == "listener"]
+
+
+def show(data: Data, place: Place) -> Iterator[Html]:
+    yield _findings(data["findings"], place)
+    yield _facts(data)
+    yield tag("h2", text("Loops"))
+    yield from table("loops", _LOOPS, data["loops"], empty="There is no plane.")
+    yield tag("h2", text("Requests"))
+    yield from table("apis", _APIS, data["apis"], empty="Nobody has asked for anything yet.")
+    seconds = data["seconds"]
+    told = "since the start" if seconds is None else f"of the last {seconds:.1f} s"
+    yield tag("p", text(f"Rates and means are {told}."), class_="more")
+
+
+def _findings(found: list[Mapping[str, Any]], place: Place) -> Html:
+    if not found:
+        return tag("p", text("Nothing wrong is found."), class_="good")
+    items = [
+        tag("li", text(one["words"]), Html(" "), place.link("look", "tree", path=one["node"]))
+        for one in found
+    ]
+    return tag("ul", *items, class_="bad")
+
+
+def _facts(data: Data) -> Html:
+    told = {
+        "broker": data["node_id"],
+        "cluster": data["cluster_id"],
+        "trio-kafka": data["version"],
+        "listeners": " ".join(data["listeners"]),
+        **data["counts"],
+    }
+    parts = [join([tag("dt", text(name)), tag("dd", text(one))]) for name, one in told.items()]
+    return tag("dl", *parts)
+
+
+def _hop(hop: str) -> Column:
+    return Column(
+        head=hop.replace("_", " "),
+        show=lambda row: number(row["hops_ms"][hop], 3),
+        sort=lambda row: row["hops_ms"][hop],
+        number=True,
+    )
+
+
+_LOOPS: Final = (
+    words("plane", "plane"),
+    figures("connections", "connections"),
+    figures("passes_per_s", "passes/s", 1),
+    figures("busy_percent", "busy %", 1, "of the time in which the loop did not sleep"),
+    figures("wake_ms", "wake ms", 3, "from wake to run, a mean"),
+    figures("lag_ms", "lag ms", 1, "the longest turn of late"),
+    figures("tasks", "tasks"),
+)
+_APIS: Final = (
+    words("api", "API"),
+    words("plane", "plane"),
+    figures("per_s", "/s", 1),
+    *(_hop(hop) for hop in HOPS),
+    figures("total_ms", "total ms", 3),
+    figures("total_max_ms", "max ms", 1, "since the start"),
+    figures("count", "count", about="since the start"),
+)
+PAGE = Page(
+    name="overview",
+    title="Overview",
+    order=10,
+    about="What this broker does now.",
+    read=read,
+    show=show,
+)

@@ -1,0 +1,81 @@
+"""Queues: every place in which something may wait, the fullest first."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from trio_kafka.introspect.looks import QueueLoad, queues
+from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.markup import Html, tag, text
+from trio_kafka_admin.page import Data, Page, Place
+from trio_kafka_admin.query import Query
+from trio_kafka_admin.table import DASH, Column, Row, figures, table, words
+
+
+async def read(asker: Asker, query: Query) -> Data:
+    before, after = await asker.queues.two()
+    most = query.number("limit", asker.max_rows, low=1, high=5000)
+    top = next(iter(after.nodes))[0]
+    found = sorted(queues(before, after), key=lambda one: (-fill_of(one), -one.waiting))
+    rows = [_row(one, top) for one in found[:most]]
+    return {
+        "seconds": None if before is None else after.at - before.at,
+        "total": len(found),
+        "queues": rows,
+    }
+
+
+def fill_of(queue: QueueLoad) -> float:
+    """How much of its bound is used, from 0 to 1; 0 where there is none."""
+    if not queue.bound:
+        return 0.0
+    return (queue.waiting if queue.taken is None else queue.taken) / queue.bound
+
+
+def _row(queue: QueueLoad, top: str) -> dict[str, Any]:
+    return {**attrs.asdict(queue), "fill": fill_of(queue), "node": f"{top}/{queue.path}"}
+
+
+def show(data: Data, place: Place) -> Iterator[Html]:
+    columns = (
+        Column(
+            head="what waits",
+            show=lambda row: place.link(row["path"], "tree", path=row["node"]),
+            about="its place in the tree",
+        ),
+        words("kind", "kind"),
+        figures("waiting", "now"),
+        figures("bound", "bound", about="of a limiter: its tokens"),
+        Column(
+            head="full",
+            show=_meter,
+            sort=lambda row: row["fill"],
+            about="of a limiter: the tokens that are taken",
+        ),
+        figures("most", "most", about="that ever waited at once"),
+        figures("oldest_s", "oldest s", 3),
+        figures("done_per_s", "done/s", 1),
+    )
+    yield from table("queues", columns, data["queues"], empty="Nothing can wait anywhere.")
+    left_out = data["total"] - len(data["queues"])
+    if left_out:
+        yield tag("p", text(f"{left_out} more that are no fuller: see ?limit="), class_="more")
+
+
+def _meter(row: Row) -> Html:
+    if not row["bound"]:
+        return DASH
+    percent = round(100 * row["fill"])
+    told = f"{percent} %"
+    return tag("meter", text(told), value=percent, max=100, high=80, optimum=0, title=told)
+
+
+PAGE = Page(
+    name="queues",
+    title="Queues",
+    order=30,
+    about="Every channel, limiter and purgatory: what waits now, and the most that ever did.",
+    read=read,
+    show=show,
+)

@@ -1,0 +1,175 @@
+"""Requests: those on their way, where they are and what they wait for; the latest; the slowest."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import trio
+
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k10010_describe_requests import (
+    IN_HAND,
+    LATEST,
+    NOT_YET,
+    SLOWEST,
+    RequestLife,
+)
+from trio_kafka.protocol.schema import fields_of
+from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.markup import Html, begin, join, tag, text
+from trio_kafka_admin.page import Data, Page, Place
+from trio_kafka_admin.query import Query
+from trio_kafka_admin.table import Column, Row, figures, number, shown, table, words
+from trio_kafka_builtin.answers import HttpError
+
+WHICH: Final = {"in-hand": IN_HAND, "latest": LATEST, "slowest": SLOWEST}
+HOPS: Final = ("queue", "local", "remote", "response_queue", "send")
+_A_STEP: Final = 32  # requests between two checkpoints
+_WIDTH: Final = 160  # of a bar, pixels
+_FIELDS: Final = [field.name for field in fields_of(RequestLife)]
+_ERRORS: Final = {int(code): code.name for code in ErrorCode}
+
+
+async def read(asker: Asker, query: Query) -> Data:
+    which = query.one_of("which", tuple(WHICH))
+    most = query.number("limit", asker.max_rows, low=1, high=5000)
+    keys = _keys_of(asker, query.text("api"))
+    answer = await asker.requests(WHICH[which], keys, query.text("client") or None, most)
+    rows = []
+    for at, life in enumerate(answer.requests, 1):
+        rows.append(_row(life))
+        if not at % _A_STEP:
+            await trio.lowlevel.checkpoint()
+    return {"which": which, "truncated": answer.truncated, "requests": rows}
+
+
+def _keys_of(asker: Asker, api: str) -> list[int]:
+    """Of an API's name, in any case, or its key. Raises HttpError."""
+    if not api:
+        return []
+    names = asker.context.parts.apis.names
+    found = [key for key, name in names.items() if api.lower() in (name.lower(), str(key))]
+    if not found:
+        raise HttpError(400, f"api={api[:40]!r}: no API that is served has that name or key")
+    return found
+
+
+def _row(life: RequestLife) -> dict[str, Any]:
+    row = {name: getattr(life, name) for name in _FIELDS}
+    row["error"] = _ERRORS.get(life.error_code, f"error {life.error_code}")
+    return row
+
+
+def show(data: Data, place: Place) -> Iterator[Html]:
+    del place
+    in_hand = data["which"] == "in-hand"
+    columns = (*_WHO, *(_IN_HAND if in_hand else _OVER))
+    empty = "No request is on its way." if in_hand else "No request has come yet."
+    yield from table(f"requests-{data['which']}", columns, data["requests"], empty=empty)
+    if data["truncated"]:
+        yield tag("p", text("There are more: ask for those of one API or client, or see ?limit="))
+
+
+def _software(row: Row) -> Html:
+    return shown(f"{row['software_name']} {row['software_version']}".strip())
+
+
+def _listener(row: Row) -> Html:
+    plane = row["plane"]
+    return text(row["listener"] if plane == "data" else f"{row['listener']} ({plane})")
+
+
+def _ms(key: str, head: str, about: str = "") -> Column:
+    """Of microseconds; those of a hop that has not begun are a dash."""
+
+    def milliseconds(row: Row) -> float | None:
+        return None if row[key] == NOT_YET else row[key] / 1e3
+
+    return Column(
+        head=head,
+        show=lambda row: number(milliseconds(row), 3),
+        sort=milliseconds,
+        number=True,
+        about=about,
+    )
+
+
+def bar(row: Row) -> Html:
+    """Where the time of a request went: its hops, one behind the other, as parts of all of it."""
+    total = sum(max(row[f"{hop}_us"], 0) for hop in HOPS)
+    parts, at, told = [], 0.0, []
+    for hop in HOPS:
+        took = max(row[f"{hop}_us"], 0)
+        if not took:
+            continue
+        width = _WIDTH * took / total
+        part = begin("rect", class_=hop, x=f"{at:.1f}", y=0, width=f"{width:.1f}", height=10)
+        parts.append(Html(f"{part}</rect>"))
+        told.append(f"{hop.replace('_', ' ')} {took / 1e3:.3f} ms")
+        at += width
+    title = tag("title", text(", ".join(told)))
+    return tag("svg", title, *parts, class_="hops", width=_WIDTH, height=10)
+
+
+_WHO: Final = (
+    words("api_name", "API"),
+    figures("api_version", "v"),
+    words("client_id", "client"),
+    Column(head="software", show=_software),
+    words("peer", "peer"),
+    Column(head="listener", show=_listener),
+)
+_IN_HAND: Final = (
+    _ms("age_us", "age ms"),
+    words("stage", "stage"),
+    words("waits_for", "waits for"),
+    figures("request_bytes", "bytes in"),
+)
+_OVER: Final = (
+    Column(
+        head="ago s",
+        show=lambda row: number(row["ended_us"] / 1e6, 1),
+        sort=lambda row: row["ended_us"],
+        number=True,
+    ),
+    _ms("total_us", "total ms"),
+    Column(head="where", show=bar, sort=lambda row: row["total_us"], about=", ".join(HOPS)),
+    *(_ms(f"{hop}_us", hop.replace("_", " ")) for hop in HOPS),
+    _ms("throttle_us", "throttle", "what its client was told to wait"),
+    _ms("plugin_us", "plugins", "of it, in interceptors"),
+    figures("request_bytes", "bytes in"),
+    figures("response_bytes", "out"),
+    Column(head="error", show=lambda row: shown(row["error"] if row["error_code"] else "")),
+)
+
+
+def ask(query: Query, place: Place) -> Html:
+    """Which of them, and whose."""
+    which = query.one_of("which", tuple(WHICH))
+    links = [
+        tag(
+            "a",
+            text(one),
+            href=place.address("requests", which=one),
+            aria_current="page" if one == which else None,
+        )
+        for one in WHICH
+    ]
+    fields = [
+        begin("input", type="hidden", name="which", value=which),
+        begin("input", name="api", placeholder="API", value=query.text("api")),
+        begin("input", name="client", placeholder="client id", value=query.text("client")),
+        tag("button", text("show")),
+    ]
+    form = tag("form", *fields, action=place.address("requests"))
+    return join([tag("nav", *links, class_="which"), form])
+
+
+PAGE = Page(
+    name="requests",
+    title="Requests",
+    order=40,
+    about="Those on their way, and what they wait for; of each API the latest, and the slowest.",
+    read=read,
+    show=show,
+    ask=ask,
+)

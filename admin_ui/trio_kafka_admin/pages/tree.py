@@ -1,0 +1,131 @@
+"""The tree: what runs and what waits, with figures that are read now."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, get_args
+
+import trio
+
+from trio_kafka.introspect.looks import WORKING
+from trio_kafka.introspect.tree import Kind
+from trio_kafka.plugin import Figure
+from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeResponse
+from trio_kafka.protocol.tree_rows import value_of
+from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.markup import NOTHING, Html, begin, join, tag, text
+from trio_kafka_admin.page import Data, Page, Place
+from trio_kafka_admin.query import Query
+from trio_kafka_admin.table import DASH
+
+_A_STEP: Final = 32  # rows between two checkpoints
+
+
+async def read(asker: Asker, query: Query) -> Data:
+    path = query.text("path")
+    depth = query.number("depth", -1, low=-1, high=1000)
+    most = query.number("limit", asker.max_rows, low=1, high=5000)
+    answer = await asker.tree(path=path, depth=depth, most=most)
+    without: list[str] = []
+    if answer.truncated and not path:
+        # What works tells more than thousands of logs that happen to come first.
+        answer = await asker.tree(depth=depth, most=most, kinds=WORKING)
+        without = sorted(set(get_args(Kind)) - set(WORKING))
+    return {
+        "path": path,
+        "left_out": without,
+        "truncated": answer.truncated,
+        "rows": await _rows(answer, path),
+    }
+
+
+async def _rows(answer: DescribeTreeResponse, top: str) -> list[dict[str, Any]]:
+    rows = []
+    names: list[str] = []
+    # Names may contain slashes themselves, as listeners' do.
+    above = top.removesuffix(answer.rows[0].name).rstrip("/")
+    for number, row in enumerate(answer.rows, 1):
+        names[row.depth :] = [row.name]
+        found = {
+            "depth": row.depth,
+            "kind": row.kind,
+            "name": row.name,
+            "path": "/".join([above, *names] if above else names),
+            "figures": {one.name: value_of(one) for one in row.figures},
+        }
+        rows.append(found)
+        if not number % _A_STEP:
+            await trio.lowlevel.checkpoint()
+    return rows
+
+
+def show(data: Data, place: Place) -> Iterator[Html]:
+    rows = data["rows"]
+    yield begin("div", class_="tree", id="tree")
+    opened = 0
+    for at, row in enumerate(rows):
+        below = at + 1 < len(rows) and rows[at + 1]["depth"] > row["depth"]
+        yield from [_END] * (opened - row["depth"])
+        opened = row["depth"]
+        line = _line(row, place)
+        if below:
+            opened += 1
+            head = begin("details", open=True, id=row["path"])
+            yield join([head, tag("summary", line)])
+        else:
+            yield tag("div", line, class_="leaf")
+    yield from [_END] * opened
+    yield Html("</div>")
+    if data["left_out"]:
+        yield tag("p", text(f"Too many to show: {', '.join(data['left_out'])}. Go to a node."))
+    if data["truncated"]:
+        yield tag("p", text("There are more nodes: go to one of these, or see ?depth= and ?limit="))
+
+
+_END: Final = Html("</details>")
+
+
+def _line(row: Mapping[str, Any], place: Place) -> Html:
+    return join(
+        [
+            place.link(row["name"], "tree", path=row["path"]),
+            Html(" "),
+            tag("small", text(row["kind"])),
+            *(_figure(name, value) for name, value in row["figures"].items()),
+        ]
+    )
+
+
+def _figure(name: str, value: Figure) -> Html:
+    """One that says nothing just now, such as 0, is dim."""
+    quiet = value in (0, None, "", False)
+    return Html(
+        f" <span{' class=quiet' if quiet else ''}><i>{text(name)}</i> {_shown(value)}</span>"
+    )
+
+
+def _shown(value: Figure) -> Html:
+    if value is None or value == "":
+        return DASH
+    if isinstance(value, float):
+        return text(f"{value:.3f}".rstrip("0").rstrip("."))
+    if isinstance(value, bool):
+        return Html("yes" if value else "no")
+    return text(value)
+
+
+def ask(query: Query, place: Place) -> Html:
+    """The way up from the node that is shown."""
+    path = query.text("path")
+    if not path:
+        return NOTHING
+    return tag("p", place.link("the whole tree", "tree"), Html(" &rsaquo; "), text(path))
+
+
+PAGE = Page(
+    name="tree",
+    title="Tree",
+    order=20,
+    about="What runs and what waits: each node in the place that it ends with.",
+    read=read,
+    show=show,
+    ask=ask,
+)

@@ -1,0 +1,171 @@
+// A page is whole without this. What is added: it asks again while somebody looks at it, and keeps
+// what was folded, sorted and filtered. Nothing is asked that the address bar does not say.
+"use strict";
+
+const live = document.getElementById("live");
+const said = document.getElementById("said");
+const filter = document.getElementById("filter");
+const pause = document.getElementById("pause");
+const folded = new Map(); // by id of a details element: whether somebody has opened or shut it
+const sorted = new Map(); // by id of a table: [column, descending]
+let paused = false;
+let asking = false;
+
+// --- what stays when the page is asked again
+
+function keepFolds(root) {
+  for (const one of root.querySelectorAll("details[id]")) {
+    if (folded.has(one.id)) one.open = folded.get(one.id);
+  }
+}
+
+function valueOf(row, column) {
+  const cell = row.cells[column];
+  const text = cell.dataset.value ?? cell.textContent;
+  const number = Number(text);
+  return text.trim() !== "" && !Number.isNaN(number) ? number : text;
+}
+
+function compare(one, other) {
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  if (typeof one !== typeof other) return typeof one === "number" ? 1 : -1;
+  return one.localeCompare(other);
+}
+
+function sortTable(table) {
+  const chosen = sorted.get(table.id);
+  if (!chosen) return;
+  const [column, descending] = chosen;
+  const heads = table.tHead.rows[0].cells;
+  if (column >= heads.length) return;
+  for (const head of heads) head.removeAttribute("aria-sort");
+  heads[column].setAttribute("aria-sort", descending ? "descending" : "ascending");
+  const rows = [...table.tBodies[0].rows];
+  rows.sort((one, other) => {
+    const found = compare(valueOf(one, column), valueOf(other, column));
+    return descending ? -found : found;
+  });
+  table.tBodies[0].append(...rows);
+}
+
+function makeSortable(root) {
+  for (const table of root.querySelectorAll("table[id]")) {
+    for (const head of table.tHead.rows[0].cells) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+    }
+    sortTable(table);
+  }
+}
+
+function sortBy(head) {
+  const table = head.closest("table");
+  const column = head.cellIndex;
+  const [before, descending] = sorted.get(table.id) ?? [-1, false];
+  const first = head.classList.contains("number"); // the largest is looked for most often
+  sorted.set(table.id, [column, before === column ? !descending : first]);
+  sortTable(table);
+}
+
+function applyFilter(root) {
+  const wanted = filter.value.toLowerCase();
+  const has = (one) => one.textContent.toLowerCase().includes(wanted);
+  for (const row of root.querySelectorAll("tbody tr, .tree details, .tree .leaf")) {
+    row.hidden = wanted !== "" && !has(row);
+  }
+}
+
+function prepare(root) {
+  keepFolds(root);
+  makeSortable(root);
+  applyFilter(root);
+}
+
+// --- asking again
+
+// What is there becomes what is wanted. Elements stay where they can: focus, and a click that has
+// begun, would go with them.
+function become(there, wanted) {
+  if (there.nodeName !== wanted.nodeName || there.id !== wanted.id) {
+    there.replaceWith(wanted);
+    return;
+  }
+  if (there.nodeType !== Node.ELEMENT_NODE) {
+    if (there.data !== wanted.data) there.data = wanted.data;
+    return;
+  }
+  for (const { name } of [...there.attributes]) {
+    if (!wanted.hasAttribute(name)) there.removeAttribute(name);
+  }
+  for (const { name, value } of wanted.attributes) {
+    if (there.getAttribute(name) !== value) there.setAttribute(name, value);
+  }
+  becomeAll(there, wanted);
+}
+
+function becomeAll(there, wanted) {
+  const [old, fresh] = [[...there.childNodes], [...wanted.childNodes]];
+  old.slice(fresh.length).forEach((one) => one.remove());
+  fresh.forEach((one, at) => (at < old.length ? become(old[at], one) : there.append(one)));
+}
+
+function isRead() {
+  // Whoever marks something wants to copy it, not to lose it.
+  const marked = document.getSelection();
+  return !marked.isCollapsed && live.contains(marked.anchorNode);
+}
+
+function tell(words) {
+  said.textContent = words;
+  document.body.classList.toggle("stale", words !== "");
+}
+
+async function refresh() {
+  if (asking || paused || document.hidden || isRead()) return;
+  asking = true;
+  try {
+    const answer = await fetch(location.href, { signal: AbortSignal.timeout(20000) });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = page.getElementById("live");
+    if (!answer.ok || !fresh) {
+      tell(`the broker answers ${answer.status}`);
+    } else if (!isRead()) {
+      prepare(fresh);
+      becomeAll(live, fresh);
+      tell("");
+    }
+  } catch {
+    tell("the broker does not answer");
+  } finally {
+    asking = false;
+  }
+}
+
+if (live) {
+  live.addEventListener("click", (event) => {
+    const head = event.target.closest("th");
+    if (head) sortBy(head);
+    // The click, not `toggle`: that one comes of what the page itself opens, too.
+    const summary = event.target.closest("summary");
+    if (!summary || event.target.closest("a")) return;
+    const details = summary.parentElement;
+    if (details.id) folded.set(details.id, !details.open);
+  });
+
+  const refreshMs = Number(live.dataset.refreshMs);
+  filter.hidden = false;
+  filter.addEventListener("input", () => applyFilter(live));
+  prepare(live);
+  if (refreshMs > 0) {
+    pause.hidden = false;
+    pause.addEventListener("click", () => {
+      paused = !paused;
+      pause.textContent = paused ? "go on" : "pause";
+      if (!paused) refresh();
+    });
+    setInterval(refresh, refreshMs);
+    document.addEventListener("visibilitychange", refresh);
+  }
+}

@@ -1,0 +1,32 @@
+"""What a browser needs besides a page: read once, and known by what it contains."""
+
+from hashlib import blake2b
+from importlib.resources import files
+from typing import Final
+
+from attrs import frozen
+
+_KINDS: Final = {
+    "app.css": b"text/css; charset=utf-8",
+    "app.js": b"text/javascript; charset=utf-8",
+    "icon.svg": b"image/svg+xml",
+}
+
+
+@frozen
+class StaticFile:
+    """content_type and etag: as headers have them."""
+
+    content: bytes
+    content_type: bytes
+    etag: bytes
+
+
+def read_static_files() -> dict[str, StaticFile]:
+    """By name. It reads files: for a thread."""
+    found = {}
+    for name, kind in _KINDS.items():
+        content = files(__package__).joinpath("static", name).read_bytes()
+        etag = f'"{blake2b(content, digest_size=12).hexdigest()}"'.encode()
+        found[name] = StaticFile(content, kind, etag)
+    return found

@@ -1,0 +1,82 @@
+"""Tables: columns are declared, rows are what the JSON twin gives.
+
+A cell may have a value to sort by, which a browser needs where its text does not tell.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import frozen
+
+from trio_kafka_admin.markup import Html, Value, begin, join, tag, text
+
+Row = Mapping[str, Any]
+DASH: Final = Html("&ndash;")
+
+
+@frozen(kw_only=True)
+class Column:
+    """show: the content of a cell. sort: what it is sorted by; None: its text."""
+
+    head: str
+    show: Callable[[Row], Html]
+    sort: Callable[[Row], Value] | None = None
+    number: bool = False
+    about: str = ""
+
+
+def words(key: str, head: str, about: str = "") -> Column:
+    """A column of texts; nothing, and an empty one, is a dash."""
+    return Column(head=head, show=lambda row: shown(row[key]), about=about)
+
+
+def figures(key: str, head: str, digits: int = 0, about: str = "") -> Column:
+    """A column of numbers, with so many digits behind the point; None is a dash."""
+    return Column(
+        head=head,
+        show=lambda row: number(row[key], digits),
+        sort=lambda row: row[key],
+        number=True,
+        about=about,
+    )
+
+
+def shown(value: object) -> Html:
+    """A text, or a dash where there is none."""
+    return DASH if value is None or value == "" else text(value)
+
+
+def number(value: float | None, digits: int = 0) -> Html:
+    """With a thin space between thousands."""
+    if value is None:
+        return DASH
+    return Html(f"{value:,.{digits}f}".replace(",", "&#8239;"))
+
+
+def table(
+    name: str, columns: Sequence[Column], rows: Iterable[Row], *, empty: str
+) -> Iterator[Html]:
+    """The table in pieces, a row each; or a sentence that there is nothing.
+
+    name: by which a browser remembers how it was sorted.
+    """
+    begun = False
+    for row in rows:
+        if not begun:
+            begun = True
+            heads = [
+                tag("th", text(one.head), title=one.about or None, class_=_class(one), scope="col")
+                for one in columns
+            ]
+            yield join([begin("table", id=name), tag("thead", tag("tr", *heads)), begin("tbody")])
+        yield tag("tr", *(_cell(one, row) for one in columns))
+    yield Html("</tbody></table>") if begun else tag("p", text(empty), class_="empty")
+
+
+def _cell(column: Column, row: Row) -> Html:
+    value = None if column.sort is None else column.sort(row)
+    return tag("td", column.show(row), class_=_class(column), data_value=value)
+
+
+def _class(column: Column) -> str | None:
+    return "number" if column.number else None

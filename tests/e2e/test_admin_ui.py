@@ -1,0 +1,243 @@
+"""The admin UI in a browser: pages that stay up to date, and keep what somebody did with them."""
+
+import json
+import os
+import signal
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+from tests.e2e.browser import browser, errors_of, wait_until
+from trio_kafka.testing.processes import (
+    BrokerProcess,
+    ask_api_versions,
+    broker_process,
+    unused_port,
+)
+
+pytestmark = pytest.mark.slow
+
+REFRESH_MS = 100
+PAGES = ("overview", "tree", "queues", "requests", "connections", "plugins")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[BrokerProcess, str]]:
+    """A broker, and the address of its admin UI."""
+    http = f"http://127.0.0.1:{unused_port()}"
+    settings = (f"plugin.http.listeners={http}", f"plugin.admin.refresh.ms={REFRESH_MS}")
+    with broker_process(tmp_path_factory.mktemp("broker"), *settings) as broker:
+        yield broker, f"{http}/admin"
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[Chrome]:
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture
+def driver(started: Chrome) -> Iterator[Chrome]:
+    """One that has had no errors when the test is over."""
+    started.get("about:blank")  # the page before may ask a broker that has gone
+    errors_of(started)
+    yield started
+    # A browser asks for an icon of what is no page, such as JSON.
+    assert [one for one in errors_of(started) if "favicon.ico" not in one] == []
+
+
+@pytest.fixture
+def ui(served: tuple[BrokerProcess, str]) -> str:
+    return served[1]
+
+
+def find(driver: Chrome, selector: str) -> WebElement:
+    return driver.find_element(By.CSS_SELECTOR, selector)
+
+
+def texts(driver: Chrome, selector: str) -> list[str]:
+    """Read at one moment: elements come and go."""
+    script = "return [...document.querySelectorAll(arguments[0])].map(one => one.innerText)"
+    found: list[str] = driver.execute_script(script, selector)
+    return found
+
+
+def wait_for_refresh(driver: Chrome) -> None:
+    """Until what is shown now has become something else."""
+    driver.execute_script("live.firstElementChild.dataset.old = 1")
+    wait_until(driver, lambda page: not page.find_elements(By.CSS_SELECTOR, "[data-old]"))
+
+
+def first_cells(driver: Chrome, table: str) -> list[str]:
+    return texts(driver, f"#{table} tbody td:first-child")
+
+
+def test_every_page_is_shown_without_an_error(driver: Chrome, ui: str) -> None:
+    driver.get(ui)
+    for name in PAGES:
+        driver.find_element(By.LINK_TEXT, name.capitalize()).click()
+        assert (driver.current_url, find(driver, "h1").text) == (f"{ui}/{name}", name.capitalize())
+        assert find(driver, "main").text
+        color = find(driver, "header a").value_of_css_property("text-decoration-line")
+        assert color == "none"  # its style sheet is there
+        driver.find_element(By.LINK_TEXT, "JSON").click()
+        assert isinstance(json.loads(find(driver, "pre").text), dict)
+        driver.back()
+
+
+def test_a_page_that_is_looked_at_stays_up_to_date(
+    driver: Chrome, served: tuple[BrokerProcess, str]
+) -> None:
+    broker, ui = served
+    driver.get(f"{ui}/requests?which=latest&api=ApiVersions")
+    before = len(texts(driver, "tbody tr"))
+    driver.execute_script("window.stays = true")
+
+    for _ in range(2):
+        ask_api_versions(broker.address)
+
+    wait_until(driver, lambda _: len(texts(driver, "tbody tr")) == before + 2)
+    assert driver.execute_script("return window.stays")  # the page itself was not loaded again
+
+
+def test_a_table_stays_sorted(driver: Chrome, ui: str) -> None:
+    driver.get(f"{ui}/plugins")
+    usual = first_cells(driver, "plugins")
+
+    def click(head: str) -> None:
+        buttons = driver.find_elements(By.CSS_SELECTOR, "#plugins th button")
+        next(one for one in buttons if one.text.startswith(head)).click()
+
+    click("plugin")
+    assert first_cells(driver, "plugins") == sorted(usual) != usual
+    wait_for_refresh(driver)
+    assert first_cells(driver, "plugins") == sorted(usual)
+    click("plugin")
+    assert first_cells(driver, "plugins") == sorted(usual, reverse=True)
+    click("order")
+    wait_for_refresh(driver)
+    orders = [int(one) for one in texts(driver, "#plugins tbody td:nth-child(7)")]
+    assert orders == sorted(orders, reverse=True) != sorted(orders)
+    assert texts(driver, "th[aria-sort=descending]") == ["order"]
+
+
+def test_what_has_the_focus_keeps_it(driver: Chrome, ui: str) -> None:
+    driver.get(f"{ui}/plugins")
+    driver.execute_script("document.querySelectorAll('th button')[2].focus()")
+
+    wait_for_refresh(driver)
+
+    focused = "return document.activeElement === document.querySelectorAll('th button')[2]"
+    assert driver.execute_script(focused)
+
+
+def test_what_was_folded_stays_folded(driver: Chrome, ui: str) -> None:
+    driver.get(f"{ui}/tree")
+    scheduler = "details[id='broker-1/scheduler']"
+    assert find(driver, scheduler).get_attribute("open")
+
+    find(driver, f"{scheduler} > summary small").click()
+
+    for _ in range(2):
+        assert not find(driver, scheduler).get_attribute("open")
+        wait_for_refresh(driver)
+    find(driver, f"{scheduler} > summary small").click()
+    wait_for_refresh(driver)
+    assert find(driver, scheduler).get_attribute("open")
+
+
+def test_a_filter_hides_what_has_not_its_words(driver: Chrome, ui: str) -> None:
+    driver.get(f"{ui}/queues")
+    total = len(first_cells(driver, "queues"))
+
+    find(driver, "#filter").send_keys("NEW-conn")
+
+    def shown() -> list[str]:
+        return [one for one in texts(driver, "#queues tbody tr:not([hidden])") if one]
+
+    for _ in range(2):
+        assert 0 < len(shown()) < total
+        assert all("new-connections" in one for one in shown())
+        wait_for_refresh(driver)
+    find(driver, "#filter").send_keys(Keys.BACKSPACE * len("NEW-conn"))
+    wait_until(driver, lambda _: len(shown()) == total)
+
+
+def test_a_page_that_is_paused_asks_no_more(driver: Chrome, ui: str) -> None:
+    driver.get(f"{ui}/plugins")
+    wait_for_refresh(driver)
+
+    find(driver, "#pause").click()
+    wait_until(driver, lambda page: not page.execute_script("return asking"))
+    before = asked(ui)
+    driver.execute_async_script(f"setTimeout(arguments[0], {5 * REFRESH_MS})")
+
+    assert asked(ui) == before
+    find(driver, "#pause").click()
+    wait_for_refresh(driver)
+    assert asked(ui) > before
+
+
+def asked(ui: str) -> int:
+    """How often the broker was asked for its plugins."""
+    with urllib.request.urlopen(f"{ui}/api/tree?path=plane%20data/requests/ListPlugins") as answer:
+        return int(json.load(answer)["rows"][0]["figures"]["count"])
+
+
+def test_words_that_are_marked_are_not_taken_away(driver: Chrome, ui: str) -> None:
+    driver.get(f"{ui}/queues")
+    wait_for_refresh(driver)
+    driver.execute_script(
+        "const cell = document.querySelector('#queues td');"
+        "cell.dataset.old = 1; getSelection().selectAllChildren(cell)"
+    )
+
+    driver.execute_async_script(f"setTimeout(arguments[0], {5 * REFRESH_MS})")
+    assert driver.find_elements(By.CSS_SELECTOR, "[data-old]")
+
+    driver.execute_script("getSelection().removeAllRanges()")
+    wait_until(driver, lambda page: not page.find_elements(By.CSS_SELECTOR, "[data-old]"))
+
+
+def test_a_broker_that_does_not_answer_is_told_of_until_it_does(
+    started: Chrome, served: tuple[BrokerProcess, str]
+) -> None:
+    broker, ui = served
+    started.get(f"{ui}/overview?slow")
+    started.execute_script(
+        "const usual = fetch; window.fetch = (url) => usual(url, "
+        "{signal: AbortSignal.timeout(300)})"
+    )
+    os.kill(broker.process.pid, signal.SIGSTOP)
+    try:
+        wait_until(started, lambda page: find(page, "#said").text == "the broker does not answer")
+        assert find(started, "main").text  # what was last known stays
+    finally:
+        os.kill(broker.process.pid, signal.SIGCONT)
+    wait_until(started, lambda page: find(page, "#said").text == "")
+
+
+def test_whoever_has_the_token_sees_the_pages(
+    started: Chrome, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    address = f"127.0.0.1:{unused_port()}"
+    settings = (
+        f"plugin.http.listeners=http://{address}",
+        "plugin.http.token=secret",
+        f"plugin.admin.refresh.ms={REFRESH_MS}",
+    )
+    with broker_process(tmp_path_factory.mktemp("guarded"), *settings):
+        started.get(f"http://{address}/admin")
+        assert not started.find_elements(By.CSS_SELECTOR, "main")
+
+        user = "any:secret@"
+        started.get(f"http://{user}{address}/admin/tree")
+        wait_for_refresh(started)
+        find(started, "#tree summary a").click()
+        wait_for_refresh(started)
+        assert find(started, "#said").text == ""

@@ -1,0 +1,52 @@
+"""docs/how-to/admin-ui.md: its pages, settings and questions are there."""
+
+import re
+
+import pytest
+
+from tests.project.tree import ROOT
+from tests.trio_kafka_admin.kit import admin_ui
+from trio_kafka.config.setting import settings_of
+from trio_kafka_admin.discovery import all_pages
+from trio_kafka_admin.findings import RULES
+from trio_kafka_admin.plugin import AdminSettings
+
+GUIDE = (ROOT / "docs" / "how-to" / "admin-ui.md").read_text()
+PAGES = re.findall(r"^\| `/admin/(\w+)` \|", GUIDE, re.MULTILINE)
+TARGETS = re.findall(r"(/admin/api\S*?)[`\s,:]", GUIDE)
+
+
+def test_every_page_is_in_the_guide_in_its_order() -> None:
+    assert [page.name for page in all_pages()] == PAGES
+
+
+def test_the_settings_that_it_names_are_there() -> None:
+    named = set(re.findall(r"`plugin\.admin\.([a-z.]+)", GUIDE))
+
+    assert named - {"enabled"} == set(settings_of(AdminSettings)) - {"path"}
+
+
+@pytest.mark.parametrize("target", sorted(set(TARGETS)))
+async def test_what_it_asks_is_answered(target: str) -> None:
+    async with admin_ui() as ui:
+        await ui.json(target)
+
+
+async def test_what_may_be_asked_with_is_taken_where_the_table_says() -> None:
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.+?) \| .+ \|$", GUIDE, re.MULTILINE)
+    wrong = {"depth": "x", "limit": "x", "which": "x", "api": "none", "path": "nowhere"}
+
+    async with admin_ui() as ui:
+        for names, pages in rows:
+            for page in re.findall(r"`(\w+)`", pages):
+                for name in set(re.findall(r"\w+", names)) & set(wrong):
+                    answer = await ui.ask(f"/admin/api/{page}?{name}={wrong[name]}")
+                    assert answer.status in (400, 404), (page, name)
+    assert len(rows) == 4
+
+
+def test_the_kinds_of_findings_are_told() -> None:
+    told = GUIDE.partition("## What is said to be wrong")[2].partition("## What it costs")[0]
+
+    assert len(RULES) == 10, "tell of the new rule in the guide"
+    assert told.count("\n- ") == 6

@@ -1,0 +1,119 @@
+"""A broker with the admin UI in virtual time, and pages as a browser takes them in."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from html.parser import HTMLParser
+from typing import Any
+
+from attrs import Factory, define
+
+from trio_kafka.hosting.declared import Plugin
+from trio_kafka.testing.asgi import Answer, ask
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_admin.plugin import admin
+
+DASH = "\N{EN DASH}"
+VOID = {"meta", "link", "input", "br"}
+
+
+@define(eq=False)
+class Element:
+    name: str
+    attributes: dict[str, str | None]
+    content: list["Element | str"] = Factory(list)
+
+    @property
+    def text(self) -> str:
+        """Without elements, white space as a browser has it."""
+        parts = [one if isinstance(one, str) else one.text for one in self.content]
+        return " ".join("".join(parts).split())
+
+    def all(self, name: str, /, **attributes: str) -> list["Element"]:
+        """All elements of that name below this one, with these attributes; `class_` is `class`."""
+        found = []
+        for one in self.content:
+            if isinstance(one, str):
+                continue
+            given = {key.rstrip("_").replace("_", "-"): text for key, text in attributes.items()}
+            if one.name == name and given.items() <= one.attributes.items():
+                found.append(one)
+            found += one.all(name, **attributes)
+        return found
+
+    def one(self, name: str, /, **attributes: str) -> "Element":
+        [found] = self.all(name, **attributes)
+        return found
+
+
+class _Reader(HTMLParser):
+    """Takes well-formed pages only: every element that is begun is ended, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = [Element("", {})]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs), attrs
+        element = Element(tag, dict(attrs))
+        self.open[-1].content.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open[-1].name == tag, f"</{tag}> ends <{self.open[-1].name}>"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.open[-1].content.append(data)
+
+
+def read_html(text: str) -> Element:
+    """A page, or a part of one."""
+    reader = _Reader()
+    reader.feed(text)
+    reader.close()
+    assert [one.name for one in reader.open] == [""]
+    return reader.open[0]
+
+
+def table_of(page: Element, name: str) -> list[dict[str, str]]:
+    """Rows of a table: texts by the head of their column."""
+    table = page.one("table", id=name)
+    heads = [one.text for one in table.one("thead").all("th")]
+    return [
+        dict(zip(heads, [cell.text for cell in row.all("td")], strict=True))
+        for row in table.one("tbody").all("tr")
+    ]
+
+
+@define(eq=False)
+class Ui:
+    served: ServedBroker
+
+    async def ask(self, target: str, method: str = "GET", **headers: str) -> Answer:
+        mount = self.served.broker.plugins.site.mounts.find(target.partition("?")[0])
+        assert mount is not None
+        return await ask(mount.app, method, target, headers=headers)
+
+    async def page(self, target: str, status: int = 200) -> Element:
+        answer = await self.ask(target)
+        assert answer.status == status, answer.body
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        return read_html(answer.body.decode())
+
+    async def json(self, target: str, status: int = 200) -> Any:
+        answer = await self.ask(target)
+        assert answer.status == status, answer.body
+        return answer.json()
+
+
+@asynccontextmanager
+async def admin_ui(
+    *others: Plugin, more: dict[str, str] | None = None, **settings: str
+) -> AsyncIterator[Ui]:
+    given = {f"plugin.admin.{name.replace('_', '.')}": text for name, text in settings.items()}
+    async with served_broker(
+        simulated_world(), {**given, **(more or {})}, plugins=(admin, *others)
+    ) as served:
+        yield Ui(served)

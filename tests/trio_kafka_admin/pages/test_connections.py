@@ -1,0 +1,56 @@
+"""Connections, as a page."""
+
+from tests.trio_kafka_admin.kit import admin_ui, table_of
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+
+
+async def test_who_is_connected_is_shown_with_what_is_known_of_them() -> None:
+    async with admin_ui() as ui, ui.served.connect() as other:
+        await ui.served.ask(ApiVersionsRequest("soft", "1.0"))
+        await other.ask(ApiVersionsRequest("other", "2.0"), 3)
+        await other.ask(ApiVersionsRequest("other", "2.0"), 3)
+        rows = table_of(await ui.page("/admin/connections"), "connections")
+        twin = await ui.json("/admin/api/connections")
+
+        assert [one["software"] for one in rows] == ["soft 1.0", "other 2.0"]
+        assert [one["requests"] for one in rows] == ["1", "2"]
+        assert {one["plane"] for one in rows} == {"data"}
+        assert {one["listener"] for one in rows} == {
+            f"listener PLAINTEXT://{ui.served.broker.endpoint}"
+        }
+        assert twin["total"] == 2
+        assert "buffer" in twin["connections"][0]["others"]
+
+
+async def test_of_many_those_that_are_asked_for_are_shown() -> None:
+    async with admin_ui() as ui, ui.served.connect() as other:
+        await ui.served.ask(ApiVersionsRequest("first", "1.0"))
+        await other.ask(ApiVersionsRequest("second", "2.0"), 3)
+
+        for wanted, found in (("SECOND", ["second 2.0"]), ("nobody", []), ("data", [1, 2])):
+            rows = (await ui.json(f"/admin/api/connections?of={wanted}"))["connections"]
+            assert len(rows) == len(found)
+        page = await ui.page("/admin/connections?of=nobody%22%3E")
+        assert page.one("main").text == "Nobody is connected."
+        assert page.one("input", name="of").attributes["value"] == 'nobody">'
+
+
+async def test_those_that_are_left_out_are_counted() -> None:
+    async with admin_ui() as ui, ui.served.connect():
+        page = await ui.page("/admin/connections?limit=1")
+
+        assert len(table_of(page, "connections")) == 1
+        assert page.one("main").all("p")[0].text.startswith("1 more")
+
+
+async def test_http_has_connections_too() -> None:
+    async with admin_ui() as ui:
+        plane = ui.served.broker.node.add("plane http", "plane")
+        listener = plane.add("http://127.0.0.1:1", "listener")
+        listener.add("127.0.0.1:5", "connection", lambda: {"requests": 3, "age_s": 1.0})
+        rows = (await ui.json("/admin/api/connections?of=http"))["connections"]
+
+        assert [(one["plane"], one["peer"], one["requests"]) for one in rows] == [
+            ("http", "127.0.0.1:5", 3)
+        ]
+        assert (rows[0]["client_id"], rows[0]["others"]) == (None, {"age_s": 1.0})

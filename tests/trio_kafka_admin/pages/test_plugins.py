@@ -1,0 +1,73 @@
+"""Plugins, as a page."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from attrs import frozen
+
+from tests.trio_kafka_admin.kit import DASH, admin_ui, table_of
+from trio_kafka.config.setting import password
+from trio_kafka.plugin import PluginContext, plugin
+
+
+@frozen(kw_only=True)
+class Settings:
+    """Of `guard`."""
+
+    secret: str | None = password(None, "A word.")
+
+
+@plugin("guard", settings=Settings)
+@asynccontextmanager
+async def guard(context: PluginContext[Settings]) -> AsyncIterator[None]:
+    """Guards <something>."""
+    yield
+
+
+@plugin("broken")
+@asynccontextmanager
+async def broken(context: PluginContext[None]) -> AsyncIterator[None]:
+    """Fails at its start."""
+    raise ValueError("<no> way")
+    yield
+
+
+async def test_every_plugin_is_shown_with_what_it_gives() -> None:
+    async with admin_ui(guard) as ui:
+        page = await ui.page("/admin/plugins")
+        rows = {one["plugin"]: one for one in table_of(page, "plugins")}
+
+        assert rows["guard"]["what it does"] == "Guards <something>."
+        assert (rows["guard"]["state"], rows["guard"]["gives"]) == ("ready", DASH)
+        assert rows["admin"]["gives"] == "mount:/admin"
+        link = page.one("a", href="/admin/tree?path=plugins%2Fguard")
+        below = await ui.page(link.attributes["href"] or "")
+        assert below.one("div", id="tree").all("a")[0].text == "guard"
+
+
+async def test_one_that_failed_says_why() -> None:
+    async with admin_ui(broken) as ui:
+        page = await ui.page("/admin/plugins")
+        [row] = [one for one in table_of(page, "plugins") if one["plugin"] == "broken"]
+
+        assert row["state"].startswith("failed: ")
+        assert "<no> way" in row["state"]
+        assert page.all("span", class_="bad") != []
+        found = (await ui.json("/admin/api/overview"))["findings"]
+        assert [one["node"] for one in found] == ["broker-1/plugins/broken"]
+        assert "plugin broken has failed" in found[0]["words"]
+
+
+async def test_one_that_is_off_is_told_to_be_off() -> None:
+    async with admin_ui(guard, more={"plugin.guard.enabled": "false"}) as ui:
+        rows = table_of(await ui.page("/admin/plugins"), "plugins")
+
+        assert [one["state"] for one in rows if one["plugin"] == "guard"] == ["off"]
+
+
+async def test_a_secret_stays_one() -> None:
+    async with admin_ui(guard, more={"plugin.guard.secret": "open-sesame"}) as ui:
+        for target in ("/admin/plugins", "/admin/api/plugins", "/admin/tree", "/admin/api/tree"):
+            answer = await ui.ask(target)
+            assert b"guard" in answer.body
+            assert b"open-sesame" not in answer.body

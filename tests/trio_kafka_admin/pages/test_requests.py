@@ -1,0 +1,105 @@
+"""Requests, as a page."""
+
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_admin.kit import DASH, Element, Ui, admin_ui, read_html, table_of
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka_admin.pages.requests import HOPS, bar
+
+
+async def fetch(ui: Ui, topic: object) -> None:
+    """One that waits for a record for half a minute."""
+    wanted = FetchTopic("orders", topic, [FetchPartition(partition=0, fetch_offset=0)])  # type: ignore[arg-type]
+    async with ui.served.connect() as client:
+        await client.ask(FetchRequest(max_wait_ms=30_000, min_bytes=1, topics=[wanted]), 12)
+
+
+async def test_a_request_on_its_way_says_where_it_is_and_what_it_waits_for(
+    autojump_clock: MockClock,
+) -> None:
+    async with admin_ui() as ui, trio.open_nursery() as nursery:
+        topic = await ui.served.create_topic("orders")
+        nursery.start_soon(fetch, ui, topic)
+        await trio.sleep(10)
+        [row] = table_of(await ui.page("/admin/requests?api=fetch"), "requests-in-hand")
+        twin = await ui.json("/admin/api/requests?api=1")
+
+        assert (row["API"], row["stage"], row["waits for"]) == (
+            "Fetch",
+            "parked",
+            "Fetch: orders-0",
+        )
+        assert twin["which"] == "in-hand"
+        assert [one["stage"] for one in twin["requests"]] == ["parked"]
+        nursery.cancel_scope.cancel()
+
+
+async def test_the_latest_and_the_slowest_are_shown_with_the_hops_of_their_way() -> None:
+    async with admin_ui() as ui:
+        await ui.served.ask(ApiVersionsRequest("soft", "1.0"))
+        for which in ("latest", "slowest"):
+            page = await ui.page(f"/admin/requests?which={which}&api=ApiVersions")
+            [row] = table_of(page, f"requests-{which}")
+            assert (row["API"], row["listener"], row["error"]) == ("ApiVersions", "PLAINTEXT", DASH)
+            assert [one.text for one in page.all("a") if "aria-current" in one.attributes] == [
+                "Requests",
+                which,
+            ]
+            assert page.one("svg", class_="hops").one("title").text != ""
+
+
+async def test_those_of_one_client_can_be_asked_for() -> None:
+    async with admin_ui() as ui:
+        await ui.served.ask(ApiVersionsRequest("soft", "1.0"))
+        client = "nobody%20%26%20co"
+        page = await ui.page(f"/admin/requests?which=latest&client={client}")
+
+        assert page.one("main").text == "No request has come yet."
+        assert page.one("input", name="client").attributes["value"] == "nobody & co"
+        assert page.one("input", name="which").attributes["value"] == "latest"
+
+
+async def test_more_than_there_is_room_for_are_told_of(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui:
+        for _ in range(3):
+            await ui.served.ask(ApiVersionsRequest("soft", "1.0"))
+        page = await ui.page("/admin/requests?which=latest&limit=2")
+
+        assert len(table_of(page, "requests-latest")) == 2
+        assert page.one("main").all("p")[-1].text.startswith("There are more")
+
+
+def drawn(**times: int) -> Element:
+    return read_html(bar({f"{hop}_us": times.get(hop, 0) for hop in HOPS})).one("svg")
+
+
+def test_a_bar_has_a_part_for_each_hop_as_long_as_its_share() -> None:
+    found = drawn(queue=1000, local=3000, send=-1)
+
+    parts = [
+        (one.attributes["class"], one.attributes["x"], one.attributes["width"])
+        for one in found.all("rect")
+    ]
+    assert parts == [("queue", "0.0", "40.0"), ("local", "40.0", "120.0")]
+    assert found.one("title").text == "queue 1.000 ms, local 3.000 ms"
+
+
+def test_a_request_that_took_no_time_has_an_empty_bar() -> None:
+    assert drawn().all("rect") == []
+
+
+async def test_a_page_asks_for_itself_as_a_request_that_is_served() -> None:
+    async with admin_ui() as ui:
+        [row] = table_of(await ui.page("/admin/requests?api=DescribeRequests"), "requests-in-hand")
+
+        assert row["stage"] == "handler"
+
+
+async def test_an_error_is_told_by_its_name() -> None:
+    async with admin_ui() as ui:
+        await ui.page("/admin/tree?path=nowhere", 404)
+        page = await ui.page("/admin/requests?which=latest&api=DescribeTree")
+
+        assert table_of(page, "requests-latest")[0]["error"] == "RESOURCE_NOT_FOUND"

@@ -1,0 +1,124 @@
+"""The tree, as a page."""
+
+from tests.trio_kafka_admin.kit import DASH, Element, admin_ui, read_html
+from trio_kafka_admin.page import Place
+from trio_kafka_admin.pages.tree import PAGE
+
+
+def row(depth: int, path: str, kind: str = "part", /, **figures: object) -> dict[str, object]:
+    name = path.rpartition("/")[2]
+    return {"depth": depth, "kind": kind, "name": name, "path": path, "figures": figures}
+
+
+def shown(*rows: object, left_out: object = (), truncated: bool = False) -> Element:
+    data = {"path": "", "left_out": left_out, "truncated": truncated, "rows": rows}
+    return read_html("".join(PAGE.show(data, Place("/admin"))))
+
+
+def nesting(element: Element) -> list[object]:
+    """Names of nodes, each with a list of those below it."""
+    found: list[object] = []
+    for one in element.content:
+        assert isinstance(one, Element)
+        if one.name == "details":
+            summary, *rest = one.content
+            assert isinstance(summary, Element)
+            found.append([summary.one("a").text, *nesting(Element("", {}, rest))])
+        else:
+            found.append(one.one("a").text)
+    return found
+
+
+def test_nodes_stand_in_the_nodes_that_they_are_children_of() -> None:
+    page = shown(
+        row(0, "b"),
+        row(1, "b/x"),
+        row(2, "b/x/1"),
+        row(3, "b/x/1/deep"),
+        row(1, "b/y"),
+        row(1, "b/z"),
+        row(2, "b/z/2"),
+    )
+
+    assert nesting(page.one("div", id="tree")) == [
+        ["b", ["x", ["1", "deep"]], "y", ["z", "2"]],
+    ]
+    folds = page.all("details")
+    assert [one.attributes["id"] for one in folds] == ["b", "b/x", "b/x/1", "b/z"]
+    assert all("open" in one.attributes for one in folds)
+
+
+def test_a_figure_that_says_nothing_just_now_is_quiet() -> None:
+    figures = {"depth": 3, "zero": 0, "none": None, "off": False, "on": True, "empty": ""}
+    page = shown(row(0, "b", ms=1.23456, text="<x>", **figures))
+
+    assert [one.text for one in page.all("span")] == [
+        "ms 1.235",
+        "text <x>",
+        "depth 3",
+        "zero 0",
+        f"none {DASH}",
+        "off no",
+        "on yes",
+        f"empty {DASH}",
+    ]
+    quiet = [one.one("i").text for one in page.all("span", class_="quiet")]
+    assert quiet == ["zero", "none", "off", "empty"]
+
+
+async def test_the_whole_tree_of_a_broker_is_shown() -> None:
+    async with admin_ui() as ui:
+        await ui.served.create_topic("orders")
+        page = await ui.page("/admin/tree")
+        rows = (await ui.json("/admin/api/tree"))["rows"]
+
+        names = {one.text for one in page.one("div", id="tree").all("a")}
+        assert names >= {"broker-1", "scheduler", "orders-0", "request-handlers", "plugins", "turn"}
+        walked = [node.name for _, node in ui.served.broker.node.walk()]
+        assert [one["name"] for one in rows] == walked
+        assert {"connection", "task", "channel", "log"} <= {one["kind"] for one in rows}
+
+
+async def test_every_node_links_to_itself() -> None:
+    async with admin_ui() as ui:
+        for _ in range(2):  # what is asked for the first time is in the tree from then on
+            rows = (await ui.json("/admin/api/tree"))["rows"]
+        page = await ui.page("/admin/tree")
+        links = page.one("div", id="tree").all("a")
+
+        for one, link in zip(rows, links, strict=True):
+            target = link.attributes["href"]
+            assert target is not None
+            assert one["name"] == link.text
+            below = (await ui.json(target.replace("/admin/", "/admin/api/")))["rows"]
+            assert (below[0]["path"], below[0]["kind"]) == (one["path"], one["kind"])
+
+
+async def test_the_page_of_a_node_leads_back_up() -> None:
+    async with admin_ui() as ui:
+        page = await ui.page("/admin/tree?path=broker-1/scheduler&depth=0")
+
+        assert len(page.one("div", id="tree").all("small")) == 1
+        [way] = [one for one in page.all("p") if "broker-1/scheduler" in one.text]
+        assert way.one("a").attributes["href"] == "/admin/tree"
+
+
+async def test_too_much_for_a_page_is_what_works_without_its_logs() -> None:
+    async with admin_ui() as ui:
+        logs = ui.served.broker.node.add("log-manager-2", "part")
+        for number in range(600):
+            logs.add(f"orders-{number}", "log")
+        found = await ui.json("/admin/api/tree")
+        page = await ui.page("/admin/tree")
+        below = await ui.json("/admin/api/tree?path=broker-1/log-manager-2")
+
+        kinds = {one["kind"] for one in found["rows"]}
+        assert "log" not in kinds
+        assert {"plane", "plugin", "selector", "channel"} <= kinds
+        assert not found["truncated"]
+        assert found["left_out"] == ["connection", "file", "group", "log", "member", "partition"]
+        assert "Too many to show: connection, file," in page.one("main").text
+        # Of one node all is shown that there is room for, in its order.
+        assert below["truncated"]
+        assert {one["kind"] for one in below["rows"][1:]} == {"log"}
+        assert len(below["rows"]) == 500

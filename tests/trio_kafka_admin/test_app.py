@@ -1,0 +1,208 @@
+"""The app: routes, refusals, guards; it never holds the loop."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from tests.trio_kafka_admin.kit import admin_ui, read_html
+from trio_kafka.plugin import ErrorCode, KafkaError, PluginContext, plugin
+from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
+from trio_kafka_admin.discovery import all_pages
+
+PAGES = [page.name for page in all_pages()]
+
+
+async def test_every_page_is_shown_and_has_a_json_twin() -> None:
+    async with admin_ui() as ui:
+        for name in PAGES:
+            page = await ui.page(f"/admin/{name}")
+            assert page.one("h1").text.lower() == name
+            assert page.one("main", id="live").content != []
+            answer = await ui.ask(f"/admin/api/{name}")
+            assert answer.headers["content-type"] == "application/json"
+            assert isinstance(answer.json(), dict)
+
+
+async def test_the_root_shows_the_first_page() -> None:
+    async with admin_ui() as ui:
+        for target in ("/admin", "/admin/"):
+            assert (await ui.page(target)).one("h1").text == "Overview"
+
+
+async def test_the_api_says_what_there_is_to_ask_for() -> None:
+    async with admin_ui() as ui:
+        listed = (await ui.json("/admin/api"))["pages"]
+
+        assert [one["path"] for one in listed] == [f"/admin/api/{name}" for name in PAGES]
+        for one in listed:
+            await ui.json(one["path"])
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "words"),
+    [
+        ("/admin/nothing", 404, "nothing is here"),
+        ("/admin/tree/more", 404, "nothing is here"),
+        ("/admin/static/none.js", 404, "nothing is here"),
+        ("/admin/static/../app.py", 404, "nothing is here"),
+        ("/admin/tree?path=nowhere", 404, "broker-1 has no node 'nowhere'"),
+        ("/admin/tree?depth=x", 400, "depth=x: want a number from -1 to 1000"),
+        ("/admin/queues?limit=0", 400, "limit=0: want a number from 1 to 5000"),
+        ("/admin/requests?which=<b>", 400, "which='<b>': want one of in-hand, latest, slowest"),
+        ("/admin/requests?api=Nope", 400, "api='Nope': no API that is served has that name or key"),
+        ("/admin/tree?path=%ff", 400, "the query cannot be read"),
+    ],
+)
+async def test_what_cannot_be_shown_is_told_on_a_page_and_in_json(
+    target: str, status: int, words: str
+) -> None:
+    async with admin_ui() as ui:
+        page = await ui.page(target, status)
+        assert words in page.all("p")[0].text
+        said = await ui.json(target.replace("/admin/", "/admin/api/", 1), status)
+        assert said["error_code"] == status
+        if "static" not in target:
+            assert words in said["message"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+async def test_it_only_looks(method: str) -> None:
+    async with admin_ui() as ui:
+        for target in ("/admin", "/admin/plugins", "/admin/api/tree", "/admin/static/app.js"):
+            answer = await ui.ask(target, method)
+            assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+
+
+async def test_head_is_get_without_a_body() -> None:
+    async with admin_ui() as ui:
+        for target in ("/admin/tree", "/admin/api/tree", "/admin/static/app.js", "/admin/nothing"):
+            get, head = await ui.ask(target), await ui.ask(target, "HEAD")
+            assert (head.status, head.headers) == (get.status, get.headers)
+            assert head.body == b"" != get.body
+
+
+async def test_no_answer_can_be_framed_kept_or_made_to_run_anything() -> None:
+    async with admin_ui() as ui:
+        for target in ("/admin", "/admin/api/tree", "/admin/nothing", "/admin/static/app.js"):
+            headers = (await ui.ask(target)).headers
+            policy = headers["content-security-policy"]
+            assert policy.startswith("default-src 'none'; script-src 'self';")
+            assert "unsafe" not in policy
+            assert "frame-ancestors 'none'" in policy
+            assert headers["x-content-type-options"] == "nosniff"
+            kept = "no-cache" if "static" in target else "no-store"
+            assert headers["cache-control"] == kept
+
+
+async def test_a_file_that_the_browser_has_is_not_sent_again() -> None:
+    async with admin_ui() as ui:
+        first = await ui.ask("/admin/static/app.css")
+        etag = first.headers["etag"]
+        again = await ui.ask("/admin/static/app.css", **{"if-none-match": f'W/"x", {etag}'})
+        other = await ui.ask("/admin/static/app.css", **{"if-none-match": '"other"'})
+
+    assert (first.status, first.headers["content-type"]) == (200, "text/css; charset=utf-8")
+    assert (again.status, again.body, again.headers["etag"]) == (304, b"", etag)
+    assert (other.status, other.body) == (200, first.body)
+
+
+async def test_it_is_served_where_it_is_told_to() -> None:
+    async with admin_ui(path="/ops/ui") as ui:
+        page = await ui.page("/ops/ui/tree")
+
+        assert page.one("nav").all("a")[0].attributes["href"] == "/ops/ui/overview"
+        assert (await ui.ask("/ops/ui/static/app.js")).status == 200
+
+
+async def test_more_at_once_than_it_has_room_for_are_told_to_wait(
+    autojump_clock: MockClock,
+) -> None:
+    held = trio.Event()
+
+    @plugin("slow", order=900)
+    @asynccontextmanager
+    async def slow(context: PluginContext[None]) -> AsyncIterator[None]:
+        """Holds every question about the tree."""
+
+        async def wait(request: Any, context: Any, forward: Any) -> Any:
+            await held.wait()
+            return await forward(request)
+
+        context.around(DescribeTreeRequest, wait)
+        yield
+
+    async with admin_ui(slow, max_requests="2") as ui:
+        answers = []
+
+        async def ask() -> None:
+            answers.append(await ui.ask("/admin/api/tree"))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                nursery.start_soon(ask)
+            await wait_all_tasks_blocked()
+            refused = await ui.ask("/admin/api/plugins")
+            on_a_page = await ui.ask("/admin/plugins")
+            held.set()
+
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert refused.json()["message"] == "too many requests at once"
+        assert on_a_page.status == 503
+        assert [one.status for one in answers] == [200, 200]
+        tree = (await ui.json("/admin/api/tree"))["rows"]
+        [node] = [one for one in tree if one["name"] == "admin-requests"]
+        assert node["figures"] == {"depth": 1, "bound": 2, "high_water": 2}
+
+
+async def test_what_a_plugin_refuses_is_told() -> None:
+    @plugin("strict", order=900)
+    @asynccontextmanager
+    async def strict(context: PluginContext[None]) -> AsyncIterator[None]:
+        """Lets nobody see the tree."""
+
+        def refuse(request: object, context: object) -> None:
+            raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "not for you")
+
+        context.before(DescribeTreeRequest, refuse)
+        yield
+
+    async with admin_ui(strict) as ui:
+        answer = await ui.ask("/admin/api/tree")
+
+        assert answer.status == 503
+        assert "not for you" in answer.json()["message"]
+        assert (await ui.page("/admin/tree", 503)).one("h1").text == "503"
+
+
+async def test_a_large_page_is_sent_in_pieces_while_others_run() -> None:
+    async with admin_ui() as ui:
+        await ui.json("/admin/api/tree")  # what is asked for is in the tree from then on
+        many = ui.served.broker.node.add("many", "part")
+        for number in range(1500):
+            many.add(f"node-{number}", "part", lambda: {"figure": 1.5, "text": "some words"})
+        turns = 0
+        done = False
+
+        async def others() -> None:
+            nonlocal turns
+            while not done:
+                turns += 1
+                await trio.lowlevel.checkpoint()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(others)
+            answer = await ui.ask("/admin/tree?limit=5000")
+            before = turns
+            twin = await ui.ask("/admin/api/tree?limit=5000")
+            done = True
+        rows = twin.json()["rows"]
+
+    assert len(read_html(answer.body.decode()).all("small")) == len(rows) > 1500
+    # A page shows at most 8 rows in a turn, and reads at most 32.
+    assert before > len(rows) / 8 + len(rows) / 32
+    assert turns - before > len(rows) / 32
+    assert max(map(len, answer.chunks)) < 32 << 10

@@ -1,0 +1,65 @@
+"""What pages ask, as one client among others."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.trio_kafka_admin.kit import Ui, admin_ui
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.looks import WORKING
+from trio_kafka.plugin import PluginContext, plugin
+from trio_kafka_admin.asker import CLIENT_ID, Asker
+from trio_kafka_admin.plugin import AdminSettings
+
+
+@asynccontextmanager
+async def asker_and_ui() -> AsyncIterator[tuple[Asker, Ui]]:
+    made: list[Asker] = []
+
+    @plugin("asks", settings=AdminSettings)
+    @asynccontextmanager
+    async def asks(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
+        """Has an asker of its own."""
+        made.append(Asker(context))
+        yield
+
+    async with admin_ui(asks) as ui:
+        yield made[0], ui
+
+
+async def test_its_requests_are_seen_as_those_of_any_client() -> None:
+    async with admin_ui() as ui:
+        await ui.page("/admin/tree")
+        latest = await ui.json("/admin/api/requests?which=latest&api=DescribeTree")
+
+        assert {one["client_id"] for one in latest["requests"]} == {CLIENT_ID}
+        assert {one["listener"] for one in latest["requests"]} == {"in-process"}
+
+
+async def test_an_overview_reads_no_node_of_which_there_are_thousands() -> None:
+    async with asker_and_ui() as (asker, ui):
+        await ui.served.create_topic("orders", 3)
+        before, after = await asker.overview.two()
+
+        assert before is None
+        assert {node.kind for node in after.nodes.values()} <= set(WORKING)
+        assert ("broker-1", "plane data", "turn") in after.nodes
+
+
+async def test_queues_are_all_that_is_read_for_their_page() -> None:
+    async with asker_and_ui() as (asker, ui):
+        await ui.served.create_topic("orders", 3)
+        _, after = await asker.queues.two()
+
+        kinds = {node.kind for node in after.nodes.values()}
+        assert kinds >= {"channel", "limiter", "purgatory"}
+        assert not kinds & {"job", "connection", "log", "partition"}
+
+
+async def test_an_answer_with_an_error_is_raised() -> None:
+    async with asker_and_ui() as (asker, _):
+        with pytest.raises(KafkaError, match="no node") as error:
+            await asker.tree(path="nowhere")
+
+        assert error.value.code is ErrorCode.RESOURCE_NOT_FOUND

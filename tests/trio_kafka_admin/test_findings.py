@@ -1,0 +1,154 @@
+"""What is wrong just now, in words."""
+
+import pytest
+
+from tests.trio_kafka_admin.kit import admin_ui
+from trio_kafka.introspect.looks import Look, NodeLook
+from trio_kafka.introspect.tree import Figures
+from trio_kafka_admin.findings import RULES, findings
+
+
+def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> Look:
+    names = ("broker-1", *path.split("/"))
+    return Look(at, {names: NodeLook(kind, names[-1], figures)})
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "figures", "words"),
+    [
+        ("p/requests", "channel", {"depth": 500, "bound": 500}, "p/requests is full: 500 of 500"),
+        ("p/requests", "channel", {"depth": 499, "bound": 500}, None),
+        ("p/responses", "channel", {"depth": 9, "bound": None}, None),
+        (
+            "p/requests",
+            "channel",
+            {"depth": 1, "bound": 5, "oldest_s": 5.25},
+            "the oldest of p/requests has waited for 5.2 s",
+        ),
+        ("p/requests", "channel", {"depth": 1, "bound": 5, "oldest_s": 4.9}, None),
+        ("replica-manager/Fetch", "purgatory", {"waiting": 1, "oldest_s": 60.0}, None),
+        (
+            "p/num.io.threads",
+            "limiter",
+            {"tokens": 8, "borrowed": 8, "waiting": 3},
+            "all 8 of p/num.io.threads are taken, and 3 wait",
+        ),
+        ("p/num.io.threads", "limiter", {"tokens": 8, "borrowed": 8, "waiting": 0}, None),
+        ("p/num.io.threads", "limiter", {"tokens": 8, "borrowed": 7, "waiting": 1}, None),
+        (
+            "plugins/echo",
+            "plugin",
+            {"state": "failed", "error": "ValueError: no"},
+            "plugin echo has failed: ValueError: no",
+        ),
+        ("plugins/echo", "plugin", {"state": "ready", "error": None}, None),
+        (
+            "scheduler/retention",
+            "job",
+            {"last_error": "OSError: full"},
+            "the job retention failed the last time: OSError: full",
+        ),
+        ("scheduler/retention", "job", {"last_error": None}, None),
+        (
+            "lifecycle-manager",
+            "part",
+            {"state": "fenced"},
+            "the broker is not serving: it is fenced",
+        ),
+        ("lifecycle-manager", "part", {"state": "running"}, None),
+        ("log-manager", "part", {"offline": 1}, "log directories offline: 1"),
+        ("replica-manager", "part", {"offline": 2}, "partitions offline: 2"),
+        (
+            "replica-manager",
+            "part",
+            {"under_replicated": 3},
+            "under-replicated partitions: 3",
+        ),
+        (
+            "replica-manager",
+            "part",
+            {"offline": 1, "under_minimum": 1},
+            "partitions offline: 1; partitions with fewer than min.insync.replicas in sync: 1",
+        ),
+        ("listening", "part", {"failed": 1}, "listeners that could not be opened: 1"),
+        (
+            "group-coordinator",
+            "part",
+            {"failed": 1},
+            "partitions of __consumer_offsets that could not be loaded: 1",
+        ),
+        ("plugins/listening", "part", {"failed": 1}, None),
+    ],
+)
+def test_a_rule_tells_what_is_so_now(
+    path: str, kind: str, figures: Figures, words: str | None
+) -> None:
+    found = findings(None, look(path, kind, figures))
+
+    assert [one.words for one in found] == ([] if words is None else [words])
+    assert {one.node for one in found} <= {f"broker-1/{path}"}
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "before", "after", "words"),
+    [
+        (
+            "request-log",
+            "channel",
+            {"dropped": 1},
+            {"dropped": 4},
+            "request-log had no room for 3, which are lost",
+        ),
+        ("request-log", "channel", {"dropped": 4}, {"dropped": 4}, None),
+        ("replica-manager/Fetch", "purgatory", {"dropped": 1}, {"dropped": 4}, None),
+        (
+            "plane data/turn",
+            "part",
+            {"busy_s": 1.0},
+            {"busy_s": 2.9},
+            "the loop of plane data hardly ever sleeps: it is busy for 95 %",
+        ),
+        ("plane data/turn", "part", {"busy_s": 1.0}, {"busy_s": 2.8}, None),
+        (
+            "watchdog",
+            "part",
+            {"blocks": 1},
+            {
+                "blocks": 2,
+                "last_ms": 812.4,
+                "last_task": "reader",
+                "last_plugin": "echo",
+                "last_where": "echo.py:12",
+            },
+            "echo held the loop for 812 ms, at echo.py:12",
+        ),
+        (
+            "watchdog",
+            "part",
+            {"blocks": 1},
+            {"blocks": 2, "last_ms": 600.0, "last_task": "reader", "last_where": "a.py:1"},
+            "reader held the loop for 600 ms, at a.py:1",
+        ),
+        ("watchdog", "part", {"blocks": 2}, {"blocks": 2, "last_ms": 812.4}, None),
+    ],
+)
+def test_a_rule_tells_what_happened_between_the_looks(
+    path: str, kind: str, before: Figures, after: Figures, words: str | None
+) -> None:
+    earlier, later = look(path, kind, before), look(path, kind, after, 2.0)
+
+    assert [one.words for one in findings(earlier, later)] == ([] if words is None else [words])
+    assert findings(None, later) == []  # it may have been long ago
+
+
+def test_every_rule_is_in_the_list_and_each_finds_something_above() -> None:
+    names = {rule.__name__ for rule in RULES}
+
+    assert len(names) == len(RULES) == 10
+
+
+async def test_an_idle_broker_has_no_findings() -> None:
+    async with admin_ui() as ui:
+        assert (await ui.json("/admin/api/overview"))["findings"] == []
+        page = await ui.page("/admin/overview")
+        assert page.one("p", class_="good").text == "Nothing wrong is found."

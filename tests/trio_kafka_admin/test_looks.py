@@ -1,0 +1,92 @@
+"""Looks that all who ask share."""
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from trio_kafka.introspect.looks import Look
+from trio_kafka_admin.looks import FRESH_S, Looks
+
+
+class Reader:
+    """Reads for a tenth of a second; `fails` are the errors of the next reads."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+        self.fails: list[Exception] = []
+
+    async def __call__(self) -> Look:
+        self.reads += 1
+        await trio.sleep(0.1)
+        if self.fails:
+            raise self.fails.pop()
+        return Look(trio.current_time(), {})
+
+
+async def test_the_second_look_has_the_first_before_it(autojump_clock: MockClock) -> None:
+    looks = Looks(Reader())
+
+    before, first = await looks.two()
+    await trio.sleep(FRESH_S)
+    after = await looks.two()
+
+    assert before is None
+    assert after[0] is first
+    assert after[1].at > first.at
+
+
+async def test_a_fresh_look_is_not_read_again(autojump_clock: MockClock) -> None:
+    reader = Reader()
+    looks = Looks(reader)
+
+    first = await looks.two()
+    await trio.sleep(FRESH_S / 2)
+
+    assert await looks.two() == first
+    assert reader.reads == 1
+
+
+async def test_however_many_ask_it_is_read_once(autojump_clock: MockClock) -> None:
+    reader = Reader()
+    looks = Looks(reader)
+    async with trio.open_nursery() as nursery:
+        for _ in range(50):
+            nursery.start_soon(looks.two)
+
+    assert reader.reads == 1
+
+
+async def test_who_leaves_while_it_reads_leaves_the_next_one_to_read(
+    autojump_clock: MockClock,
+) -> None:
+    reader = Reader()
+    looks = Looks(reader)
+    _, first = await looks.two()
+    await trio.sleep(FRESH_S)
+    async with trio.open_nursery() as nursery:
+        with trio.CancelScope() as scope:
+            nursery.start_soon(cancel_soon, scope)
+            await looks.two()
+        before, after = await looks.two()
+
+    assert scope.cancelled_caught
+    assert (before, reader.reads) == (first, 3)
+    assert after.at > first.at
+
+
+async def cancel_soon(scope: trio.CancelScope) -> None:
+    await wait_all_tasks_blocked()
+    scope.cancel()
+
+
+async def test_a_look_that_fails_changes_nothing(autojump_clock: MockClock) -> None:
+    reader = Reader()
+    looks = Looks(reader)
+    _, first = await looks.two()
+    await trio.sleep(FRESH_S)
+    reader.fails.append(ValueError("no tree"))
+
+    with pytest.raises(ValueError, match="no tree"):
+        await looks.two()
+
+    assert (await looks.two())[0] is first

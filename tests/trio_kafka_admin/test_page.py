@@ -1,0 +1,19 @@
+"""Links between pages."""
+
+from tests.trio_kafka_admin.kit import read_html
+from trio_kafka_admin.page import Place
+from trio_kafka_admin.query import Query
+
+
+def test_a_link_asks_for_what_it_names_whatever_the_name_has_in_it() -> None:
+    name = "listener A://[::1]:1/p & q?#%+ü"
+    link = read_html(Place("/ui").link("<x>", "tree", path=name, depth=2)).one("a")
+
+    page, _, query = (link.attributes["href"] or "").partition("?")
+    assert (page, link.text) == ("/ui/tree", "<x>")
+    asked = Query(query.encode())
+    assert (asked.text("path"), asked.text("depth")) == (name, "2")
+
+
+def test_an_address_that_asks_for_nothing_has_no_query() -> None:
+    assert Place("/ui").address("queues") == "/ui/queues"

@@ -1,0 +1,77 @@
+"""The plugin: its settings, and that nothing of it is imported before somebody asks."""
+
+import subprocess
+import sys
+
+import pytest
+import trio
+
+from tests.project.tree import ROOT
+from tests.trio_kafka_admin.kit import admin_ui
+from trio_kafka.testing.harness import PluginHarness
+from trio_kafka_admin.plugin import admin
+
+LOADED = """
+import sys, trio_kafka_admin.plugin
+print(*sorted(name for name in sys.modules if name.startswith("trio_kafka_admin")))
+"""
+
+
+def test_a_start_imports_none_of_its_pages() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.split() == ["trio_kafka_admin", "trio_kafka_admin.plugin"]
+
+
+async def test_first_requests_at_once_make_one_app() -> None:
+    async with admin_ui() as ui:
+        answers = []
+
+        async def ask() -> None:
+            answers.append(await ui.ask("/admin/static/app.js"))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(10):
+                nursery.start_soon(ask)
+
+        assert [one.status for one in answers] == [200] * 10
+        tree = (await ui.json("/admin/api/tree"))["rows"]
+        assert len([one for one in tree if one["name"] == "admin-requests"]) == 1
+
+
+async def test_it_is_told_how_often_pages_ask_again_and_how_much_they_show() -> None:
+    async with admin_ui(refresh_ms="250", max_rows="3") as ui:
+        page = await ui.page("/admin/queues")
+
+        assert page.one("main").attributes["data-refresh-ms"] == "250"
+        assert len(page.one("tbody").all("tr")) == 3
+        assert len((await ui.page("/admin/queues?limit=5")).one("tbody").all("tr")) == 5
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"refresh.ms": "-1"}, "refresh.ms"),
+        ({"max.rows": "5001"}, "max.rows"),
+        ({"path": "admin"}, "want /name"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+async def test_settings_that_cannot_be_are_refused(settings: dict[str, str], words: str) -> None:
+    with pytest.raises(Exception, match=words):
+        async with PluginHarness(admin, settings=settings):
+            pass
+
+
+async def test_it_can_be_turned_off() -> None:
+    async with admin_ui(enabled="false") as ui:
+        assert ui.served.broker.plugins.site.mounts.find("/admin") is None
+
+
+async def test_a_reload_takes_its_pages_afresh() -> None:
+    async with PluginHarness(admin, broker=True) as harness:
+        await harness.host.reload("admin")
+
+        assert harness.mounts.find("/admin") is not None

@@ -1,0 +1,24 @@
+"""What a browser needs besides a page."""
+
+import re
+
+from tests.project.tree import ROOT
+from trio_kafka_admin.static_files import read_static_files
+
+STATIC = ROOT / "admin_ui" / "trio_kafka_admin" / "static"
+
+
+def test_every_file_is_known_by_what_it_contains() -> None:
+    found = read_static_files()
+
+    assert set(found) == {path.name for path in STATIC.iterdir()}
+    assert len({file.etag for file in found.values()}) == len(found)
+    for name, file in found.items():
+        assert file.content == (STATIC / name).read_bytes()
+        assert re.fullmatch(rb'"[0-9a-f]{24}"', file.etag)
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    for path in STATIC.iterdir():
+        text = path.read_text().replace("http://www.w3.org/2000/svg", "")
+        assert re.findall(r"https?:|//[a-z]|@import|url\(", text) == []

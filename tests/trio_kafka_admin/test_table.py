@@ -1,0 +1,55 @@
+"""Tables of rows."""
+
+from collections.abc import Sequence
+
+from tests.trio_kafka_admin.kit import DASH, Element, read_html, table_of
+from trio_kafka_admin.table import Column, Row, figures, number, shown, table, words
+
+COLUMNS = (words("who", "client", "who asks"), figures("many", "requests", 1))
+
+
+def shown_table(rows: Sequence[Row], columns: Sequence[Column] = COLUMNS) -> Element:
+    return read_html("".join(table("t", columns, rows, empty="Nobody is here.")))
+
+
+def test_a_row_has_a_cell_for_each_column() -> None:
+    page = shown_table([{"who": "a", "many": 1.25}, {"who": "b", "many": 1234567}])
+
+    assert table_of(page, "t") == [
+        {"client": "a", "requests": "1.2"},
+        {"client": "b", "requests": "1\u202f234\u202f567.0".replace("\u202f", " ")},
+    ]
+    head = page.one("thead").all("th")[0]
+    assert head.attributes == {"title": "who asks", "scope": "col"}
+
+
+def test_nothing_is_a_dash_and_is_sorted_by_nothing() -> None:
+    page = shown_table([{"who": None, "many": None}, {"who": "", "many": 0}])
+
+    assert [list(row.values()) for row in table_of(page, "t")] == [[DASH, DASH], [DASH, "0.0"]]
+    cells = page.one("tbody").all("td", class_="number")
+    assert [one.attributes.get("data-value") for one in cells] == [None, "0"]
+
+
+def test_a_number_is_sorted_by_its_value_and_not_by_its_text() -> None:
+    [cell] = shown_table([{"who": "a", "many": 1234.5678}]).all("td", class_="number")
+
+    assert cell.attributes["data-value"] == "1234.5678"
+
+
+def test_no_rows_are_a_sentence() -> None:
+    page = shown_table([])
+
+    assert page.all("table") == []
+    assert page.one("p").text == "Nobody is here."
+
+
+def test_rows_come_one_by_one() -> None:
+    pieces = list(table("t", COLUMNS, [{"who": n, "many": n} for n in range(5)], empty=""))
+
+    assert [piece.count("<tr>") for piece in pieces] == [1, 1, 1, 1, 1, 1, 0]
+
+
+def test_what_a_client_chose_is_escaped() -> None:
+    assert shown("<script>") == "&lt;script&gt;"
+    assert number(-1234.5, 2) == "-1&#8239;234.50"
