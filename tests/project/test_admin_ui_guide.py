@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from trio.testing import MockClock
 
 from tests.project.tree import ROOT
 from tests.trio_kafka_admin.kit import admin_ui
@@ -27,12 +28,14 @@ def test_the_settings_that_it_names_are_there() -> None:
 
 
 @pytest.mark.parametrize("target", sorted(set(TARGETS)))
-async def test_what_it_asks_is_answered(target: str) -> None:
+async def test_what_it_asks_is_answered(autojump_clock: MockClock, target: str) -> None:
     async with admin_ui() as ui:
         await ui.json(target)
 
 
-async def test_what_may_be_asked_with_is_taken_where_the_table_says() -> None:
+async def test_what_may_be_asked_with_is_taken_where_the_table_says(
+    autojump_clock: MockClock,
+) -> None:
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.+?) \| .+ \|$", GUIDE, re.MULTILINE)
     wrong = {"depth": "x", "limit": "x", "which": "x", "api": "none", "path": "nowhere"}
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import Ui, admin_ui
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -28,7 +29,7 @@ async def asker_and_ui() -> AsyncIterator[tuple[Asker, Ui]]:
         yield made[0], ui
 
 
-async def test_its_requests_are_seen_as_those_of_any_client() -> None:
+async def test_its_requests_are_seen_as_those_of_any_client(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         await ui.page("/admin/tree")
         latest = await ui.json("/admin/api/requests?which=latest&api=DescribeTree")
@@ -37,9 +38,11 @@ async def test_its_requests_are_seen_as_those_of_any_client() -> None:
         assert {one["listener"] for one in latest["requests"]} == {"in-process"}
 
 
-async def test_an_overview_reads_no_node_of_which_there_are_thousands() -> None:
+async def test_an_overview_reads_no_node_of_which_there_are_thousands(
+    autojump_clock: MockClock,
+) -> None:
     async with asker_and_ui() as (asker, ui):
-        await ui.served.create_topic("orders", 3)
+        await ui.served.create_topic("orders")
         before, after = await asker.overview.two()
 
         assert before is None
@@ -47,9 +50,9 @@ async def test_an_overview_reads_no_node_of_which_there_are_thousands() -> None:
         assert ("broker-1", "plane data", "turn") in after.nodes
 
 
-async def test_queues_are_all_that_is_read_for_their_page() -> None:
+async def test_queues_are_all_that_is_read_for_their_page(autojump_clock: MockClock) -> None:
     async with asker_and_ui() as (asker, ui):
-        await ui.served.create_topic("orders", 3)
+        await ui.served.create_topic("orders")
         _, after = await asker.queues.two()
 
         kinds = {node.kind for node in after.nodes.values()}
@@ -57,7 +60,7 @@ async def test_queues_are_all_that_is_read_for_their_page() -> None:
         assert not kinds & {"job", "connection", "log", "partition"}
 
 
-async def test_an_answer_with_an_error_is_raised() -> None:
+async def test_an_answer_with_an_error_is_raised(autojump_clock: MockClock) -> None:
     async with asker_and_ui() as (asker, _):
         with pytest.raises(KafkaError, match="no node") as error:
             await asker.tree(path="nowhere")

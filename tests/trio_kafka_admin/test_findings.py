@@ -1,6 +1,7 @@
 """What is wrong just now, in words."""
 
 import pytest
+from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import admin_ui
 from trio_kafka.introspect.looks import Look, NodeLook
@@ -147,7 +148,7 @@ def test_every_rule_is_in_the_list_and_each_finds_something_above() -> None:
     assert len(names) == len(RULES) == 10
 
 
-async def test_an_idle_broker_has_no_findings() -> None:
+async def test_an_idle_broker_has_no_findings(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         assert (await ui.json("/admin/api/overview"))["findings"] == []
         page = await ui.page("/admin/overview")

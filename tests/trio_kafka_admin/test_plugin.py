@@ -5,9 +5,11 @@ import sys
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from tests.project.tree import ROOT
 from tests.trio_kafka_admin.kit import admin_ui
+from trio_kafka.testing.asgi import ask
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka_admin.plugin import admin
 
@@ -25,7 +27,7 @@ def test_a_start_imports_none_of_its_pages() -> None:
     assert done.stdout.split() == ["trio_kafka_admin", "trio_kafka_admin.plugin"]
 
 
-async def test_first_requests_at_once_make_one_app() -> None:
+async def test_first_requests_at_once_make_one_app(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         answers = []
 
@@ -41,7 +43,9 @@ async def test_first_requests_at_once_make_one_app() -> None:
         assert len([one for one in tree if one["name"] == "admin-requests"]) == 1
 
 
-async def test_it_is_told_how_often_pages_ask_again_and_how_much_they_show() -> None:
+async def test_it_is_told_how_often_pages_ask_again_and_how_much_they_show(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui(refresh_ms="250", max_rows="3") as ui:
         page = await ui.page("/admin/queues")
 
@@ -59,19 +63,26 @@ async def test_it_is_told_how_often_pages_ask_again_and_how_much_they_show() -> 
         ({"colour": "red"}, "colour"),
     ],
 )
-async def test_settings_that_cannot_be_are_refused(settings: dict[str, str], words: str) -> None:
+async def test_settings_that_cannot_be_are_refused(
+    autojump_clock: MockClock, settings: dict[str, str], words: str
+) -> None:
     with pytest.raises(Exception, match=words):
         async with PluginHarness(admin, settings=settings):
             pass
 
 
-async def test_it_can_be_turned_off() -> None:
+async def test_it_can_be_turned_off(autojump_clock: MockClock) -> None:
     async with admin_ui(enabled="false") as ui:
         assert ui.served.broker.plugins.site.mounts.find("/admin") is None
 
 
-async def test_a_reload_takes_its_pages_afresh() -> None:
+async def test_a_reload_takes_its_pages_afresh(autojump_clock: MockClock) -> None:
     async with PluginHarness(admin, broker=True) as harness:
+        before = harness.mounts.find("/admin")
         await harness.host.reload("admin")
+        mount = harness.mounts.find("/admin")
 
-        assert harness.mounts.find("/admin") is not None
+        assert mount is not None
+        assert mount is not before
+        for target in ("/admin/plugins", "/admin/api/tree", "/admin/static/app.js"):
+            assert (await ask(mount.app, "GET", target)).status == 200

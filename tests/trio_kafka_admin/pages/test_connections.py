@@ -1,10 +1,14 @@
 """Connections, as a page."""
 
+from trio.testing import MockClock
+
 from tests.trio_kafka_admin.kit import admin_ui, table_of
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 
 
-async def test_who_is_connected_is_shown_with_what_is_known_of_them() -> None:
+async def test_who_is_connected_is_shown_with_what_is_known_of_them(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui, ui.served.connect() as other:
         await ui.served.ask(ApiVersionsRequest("soft", "1.0"))
         await other.ask(ApiVersionsRequest("other", "2.0"), 3)
@@ -22,7 +26,7 @@ async def test_who_is_connected_is_shown_with_what_is_known_of_them() -> None:
         assert "buffer" in twin["connections"][0]["others"]
 
 
-async def test_of_many_those_that_are_asked_for_are_shown() -> None:
+async def test_of_many_those_that_are_asked_for_are_shown(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui, ui.served.connect() as other:
         await ui.served.ask(ApiVersionsRequest("first", "1.0"))
         await other.ask(ApiVersionsRequest("second", "2.0"), 3)
@@ -35,7 +39,7 @@ async def test_of_many_those_that_are_asked_for_are_shown() -> None:
         assert page.one("input", name="of").attributes["value"] == 'nobody">'
 
 
-async def test_those_that_are_left_out_are_counted() -> None:
+async def test_those_that_are_left_out_are_counted(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui, ui.served.connect():
         page = await ui.page("/admin/connections?limit=1")
 
@@ -43,7 +47,7 @@ async def test_those_that_are_left_out_are_counted() -> None:
         assert page.one("main").all("p")[0].text.startswith("1 more")
 
 
-async def test_http_has_connections_too() -> None:
+async def test_http_has_connections_too(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         plane = ui.served.broker.node.add("plane http", "plane")
         listener = plane.add("http://127.0.0.1:1", "listener")

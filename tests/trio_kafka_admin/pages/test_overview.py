@@ -25,18 +25,18 @@ def shown(**data: object) -> Element:
     return read_html("".join(PAGE.show({**DATA, **data}, Place("/admin"))))
 
 
-async def test_it_tells_who_the_broker_is() -> None:
+async def test_it_tells_who_the_broker_is(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
-        await ui.served.create_topic("orders", 3)
+        await ui.served.create_topic("orders")
         told = await ui.json("/admin/api/overview")
         parts = ui.served.broker.parts
 
         assert (told["node_id"], told["cluster_id"]) == (int(parts.node_id), parts.cluster_id)
         assert told["listeners"] == [f"PLAINTEXT://{ui.served.broker.endpoint}"]
         assert told["counts"] == {
-            "partitions": 3,
-            "led here": 3,
-            "logs": 3,
+            "partitions": 1,
+            "led here": 1,
+            "logs": 1,
             "groups": 0,
             "connections": 1,
         }

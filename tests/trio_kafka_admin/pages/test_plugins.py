@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from attrs import frozen
+from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import DASH, admin_ui, table_of
 from trio_kafka.config.setting import password
@@ -32,7 +33,7 @@ async def broken(context: PluginContext[None]) -> AsyncIterator[None]:
     yield
 
 
-async def test_every_plugin_is_shown_with_what_it_gives() -> None:
+async def test_every_plugin_is_shown_with_what_it_gives(autojump_clock: MockClock) -> None:
     async with admin_ui(guard) as ui:
         page = await ui.page("/admin/plugins")
         rows = {one["plugin"]: one for one in table_of(page, "plugins")}
@@ -45,7 +46,7 @@ async def test_every_plugin_is_shown_with_what_it_gives() -> None:
         assert below.one("div", id="tree").all("a")[0].text == "guard"
 
 
-async def test_one_that_failed_says_why() -> None:
+async def test_one_that_failed_says_why(autojump_clock: MockClock) -> None:
     async with admin_ui(broken) as ui:
         page = await ui.page("/admin/plugins")
         [row] = [one for one in table_of(page, "plugins") if one["plugin"] == "broken"]
@@ -58,14 +59,14 @@ async def test_one_that_failed_says_why() -> None:
         assert "plugin broken has failed" in found[0]["words"]
 
 
-async def test_one_that_is_off_is_told_to_be_off() -> None:
+async def test_one_that_is_off_is_told_to_be_off(autojump_clock: MockClock) -> None:
     async with admin_ui(guard, more={"plugin.guard.enabled": "false"}) as ui:
         rows = table_of(await ui.page("/admin/plugins"), "plugins")
 
         assert [one["state"] for one in rows if one["plugin"] == "guard"] == ["off"]
 
 
-async def test_a_secret_stays_one() -> None:
+async def test_a_secret_stays_one(autojump_clock: MockClock) -> None:
     async with admin_ui(guard, more={"plugin.guard.secret": "open-sesame"}) as ui:
         for target in ("/admin/plugins", "/admin/api/plugins", "/admin/tree", "/admin/api/tree"):
             answer = await ui.ask(target)

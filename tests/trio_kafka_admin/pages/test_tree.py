@@ -1,5 +1,7 @@
 """The tree, as a page."""
 
+from trio.testing import MockClock
+
 from tests.trio_kafka_admin.kit import DASH, Element, admin_ui, read_html
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.pages.tree import PAGE
@@ -66,7 +68,7 @@ def test_a_figure_that_says_nothing_just_now_is_quiet() -> None:
     assert quiet == ["zero", "none", "off", "empty"]
 
 
-async def test_the_whole_tree_of_a_broker_is_shown() -> None:
+async def test_the_whole_tree_of_a_broker_is_shown(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         await ui.served.create_topic("orders")
         page = await ui.page("/admin/tree")
@@ -79,7 +81,7 @@ async def test_the_whole_tree_of_a_broker_is_shown() -> None:
         assert {"connection", "task", "channel", "log"} <= {one["kind"] for one in rows}
 
 
-async def test_every_node_links_to_itself() -> None:
+async def test_every_node_links_to_itself(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         for _ in range(2):  # what is asked for the first time is in the tree from then on
             rows = (await ui.json("/admin/api/tree"))["rows"]
@@ -94,7 +96,7 @@ async def test_every_node_links_to_itself() -> None:
             assert (below[0]["path"], below[0]["kind"]) == (one["path"], one["kind"])
 
 
-async def test_the_page_of_a_node_leads_back_up() -> None:
+async def test_the_page_of_a_node_leads_back_up(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         page = await ui.page("/admin/tree?path=broker-1/scheduler&depth=0")
 
@@ -103,7 +105,9 @@ async def test_the_page_of_a_node_leads_back_up() -> None:
         assert way.one("a").attributes["href"] == "/admin/tree"
 
 
-async def test_too_much_for_a_page_is_what_works_without_its_logs() -> None:
+async def test_too_much_for_a_page_is_what_works_without_its_logs(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui:
         logs = ui.served.broker.node.add("log-manager-2", "part")
         for number in range(600):
