@@ -13,6 +13,7 @@ from trio_kafka.testing.processes import ask_api_versions, unused_port
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_admin.plugin import admin
 from trio_kafka_http.plugin import http
+from trio_kafka_metrics.plugin import metrics
 
 
 def test_the_usual_port_is_taken_if_it_is_free() -> None:
@@ -48,14 +49,16 @@ async def test_the_banner_says_where_and_how(autojump_clock, capsys) -> None:
 async def test_where_there_is_http_the_banner_says_what_to_ask_and_where_to_look(
     autojump_clock,
 ) -> None:
+    plugins = (http, metrics, admin)
+    config = config_of({"plugin.admin.path": "/ui"})
     async with running_broker(
-        config_of(), simulated_world(), format_if_empty=True, apis=APIS, plugins=(http, admin)
+        config, simulated_world(), format_if_empty=True, apis=APIS, plugins=plugins
     ) as broker:
         [line, address] = banner(broker).splitlines()[3:]
 
     found = re.fullmatch(r"  curl (http://\S+)/readyz", line)
     assert found is not None
-    assert address.split()[0] == f"{found[1]}/admin"
+    assert address.split()[0] == f"{found[1]}/ui"
 
 
 @pytest.mark.slow

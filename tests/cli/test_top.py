@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from trio_kafka.cli import main
-from trio_kafka.cli.top import lines
+from trio_kafka.cli.top import lines, look
 from trio_kafka.introspect.looks import Look
 from trio_kafka.introspect.looks import NodeLook as Node
 from trio_kafka.introspect.tree import Figures
@@ -91,6 +91,18 @@ def test_the_busiest_api_comes_first() -> None:
 
     starts = [line.split(" ")[0] for line in shown]
     assert ("Produce", "Fetch") in list(pairwise(starts))
+
+
+async def test_a_look_leaves_out_what_there_are_thousands_of() -> None:
+    async with running_plane(RealWorld(SkippingClock()), [describe_tree, api_versions]) as plane:
+        root = plane.parts.tree = plane.node
+        logs = root.add("log-manager", "part")
+        for number in range(3):
+            logs.add(f"orders-{number}", "log")
+        seen = await trio.to_thread.run_sync(look, plane.endpoint, 5.0)
+
+    assert ("plane data", "log-manager") in seen.nodes
+    assert not {"log", "connection"} & {node.kind for node in seen.nodes.values()}
 
 
 async def test_a_running_broker_is_shown_as_often_as_wanted(

@@ -7,6 +7,7 @@ from trio.testing import MockClock
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.network.connection import Connection
+from trio_kafka.network.items import SENDING, THROTTLED
 from trio_kafka.testing.planes import asked_plane
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.frame import Buffers, Framer
@@ -34,5 +35,8 @@ async def test_the_client_id_is_remembered_until_it_changes(autojump_clock: Mock
         connection.software = "name", "1.0"
         figures = connection.figures()
         assert figures["software"] == "name 1.0"
+        assert figures["muted"] == ""
+        connection.muted = THROTTLED | SENDING
+        assert connection.figures()["muted"] == "throttled, sending"
         assert figures["buffer"] == figures["unsent"] == 0
         assert connection.listener.name == "PLAINTEXT"

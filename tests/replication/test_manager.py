@@ -223,6 +223,7 @@ async def test_the_tree_has_each_partition_while_it_lives(world) -> None:
     cluster.change(t={0: state(1)})
     node = cluster.replicas._node
 
+    assert {one.kind for _, one in node.walk() if "-0" in one.name} == {"partition"}
     shown = {one.name: one.figures() for _, one in node.walk()}
     assert shown["t-0"]["leader"] == 1
     assert shown["replica-manager"]["leaders"] == 1

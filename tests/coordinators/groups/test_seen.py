@@ -5,9 +5,13 @@ from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.introspect.tree import Node
 
 
-def seen(groups: Groups) -> list[str]:
+def nodes(groups: Groups) -> list[Node]:
     root = Node("shard", "part")
-    return [node.path for top in groups.nodes(root) for _, node in top.walk()]
+    return [node for top in groups.nodes(root) for _, node in top.walk()]
+
+
+def seen(groups: Groups) -> list[str]:
+    return [node.path for node in nodes(groups)]
 
 
 def test_each_group_is_there_with_its_members() -> None:
@@ -21,6 +25,8 @@ def test_each_group_is_there_with_its_members() -> None:
         f"shard/{GROUP}/{follower}",
         "shard/simple",
     ]
+    kinds = [node.kind for node in nodes(kit.driver.machine)]
+    assert kinds == ["group", "member", "member", "group"]
 
 
 def test_as_many_as_can_be_shown_are() -> None:
