@@ -10,7 +10,8 @@ trio-kafka); the end says whether memory is what it was after five minutes, with
 
 With --planes: 500 connections of mixed load beside storms of connections, readers that read slowly
 or never, clients above every quota, requests of which only the size comes, resets, listeners that
-come and go, processors and handlers that change, a plugin that is reloaded. Each minute prints
+come and go, processors and handlers that change, a plugin that is reloaded, and somebody who looks
+at the pages of the admin UI. Each minute prints
 queues, pools, descriptors and tasks beside their bounds; the end has a verdict for each bound, and
 fails with --check if one was exceeded.
 """
@@ -23,11 +24,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.benchmarks.brokers import COMMANDS, running, started, unwind_on_sigterm
-from tests.benchmarks.soak import mixed, planes
+from tests.benchmarks.soak import mixed, pages, planes
 from tests.benchmarks.soak.bounds import Watch
 from tests.benchmarks.soak.load import Load, running_load
 from tests.benchmarks.soak.minutes import observe, verdict
 from tests.benchmarks.topics import temporary_topic
+from trio_kafka.testing.processes import unused_port
 
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -83,10 +85,12 @@ def soak_planes(chosen: argparse.Namespace) -> int:
     """The load on the planes, of a broker that is started here. The exit status."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory(dir=chosen.directory)))
-        settings = planes.settings(chosen.connections)
+        http = unused_port()
+        settings = planes.settings(chosen.connections, http)
         broker = stack.enter_context(started("trio-kafka", directory, *settings))
         print(f"broker: {broker.bootstrap}", flush=True)
         load = Load(broker, chosen.connections)
+        load.places[pages.HTTP] = "127.0.0.1", http
         planes.prepare(load, stack)
         watch = Watch(broker, planes.limits(chosen.connections))
         watch.begin()

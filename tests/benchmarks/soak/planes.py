@@ -6,7 +6,7 @@ from typing import Final
 from tests.benchmarks import protocol
 from tests.benchmarks.connection import connect
 from tests.benchmarks.rows.raw import make_batch
-from tests.benchmarks.soak import changes, crowds, many, over
+from tests.benchmarks.soak import changes, crowds, many, over, pages
 from tests.benchmarks.soak.bounds import Limits
 from tests.benchmarks.soak.load import Load, Part
 from tests.benchmarks.topics import temporary_topic
@@ -39,11 +39,12 @@ PARTS: Final[tuple[Part, ...]] = (
     changes.change_listeners,
     changes.change_sizes,
     changes.reload_plugin,
+    pages.look_at_pages,
 )
 
 
-def settings(connections: int) -> tuple[str, ...]:
-    """Of a broker with narrow limits."""
+def settings(connections: int, http: int) -> tuple[str, ...]:
+    """Of a broker with narrow limits. http: a port for pages."""
     storm = f"listener.name.{crowds.STORM.lower()}"
     return (
         "log.retention.check.interval.ms=5000",
@@ -59,7 +60,7 @@ def settings(connections: int) -> tuple[str, ...]:
         "queued.max.requests=100",
         "plugin.audit.enabled=true",
         "plugin.audit.topic=",
-        "plugin.http.listeners=",
+        f"plugin.http.listeners=http://127.0.0.1:{http}",
     )
 
 
