@@ -3,50 +3,31 @@
 `<path>` and `<path>/<page>` are pages, `<path>/api/<page>` is what the page shows, as JSON.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Final
-
-import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.hosting.mounts import Receive, Scope, Send
 from trio_kafka.plugin import Figure, PluginContext, RefusedError
 from trio_kafka_admin.asker import Asker
 from trio_kafka_admin.discovery import all_pages
-from trio_kafka_admin.layout import foot, head, sentence
-from trio_kafka_admin.markup import NOTHING, Html
+from trio_kafka_admin.layout import foot, head
+from trio_kafka_admin.markup import NOTHING
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.plugin import AdminSettings
 from trio_kafka_admin.query import Query
+from trio_kafka_admin.responses import (
+    GUARDS,
+    is_head,
+    send_page,
+    send_refusal,
+    send_static,
+)
 from trio_kafka_admin.static_files import StaticFile, read_static_files
 from trio_kafka_builtin.answers import HttpError, send_json
 
-_A_STEP: Final = 8  # pieces of a page between two checkpoints: below 1 ms
-_A_MESSAGE: Final = 16 << 10  # characters
-_HTML: Final = (b"content-type", b"text/html; charset=utf-8")
-# Pages run no script and load nothing that is not ours, and no other page shows them in a frame.
-_GUARDS: Final = (
-    (
-        b"content-security-policy",
-        b"; ".join(
-            (
-                b"default-src 'none'",
-                b"script-src 'self'",
-                b"style-src 'self'",
-                b"img-src 'self'",
-                b"connect-src 'self'",
-                b"form-action 'self'",
-                b"base-uri 'none'",
-                b"frame-ancestors 'none'",
-            )
-        ),
-    ),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"same-origin"),
-)
-_LIVE: Final = (b"cache-control", b"no-store")
 _STATUS: Final = {
     ErrorCode.RESOURCE_NOT_FOUND: 404,
     ErrorCode.INVALID_REQUEST: 400,
@@ -79,7 +60,7 @@ class AdminApp:
         """Serve one request."""
         del receive
         if self._in_hand >= self._settings.max_requests:
-            await _refuse(scope, send, 503, "too many requests at once", self._place(scope))
+            await send_refusal(scope, send, self._place(scope), 503, "too many requests at once")
             return
         self._in_hand += 1
         self._most = max(self._most, self._in_hand)
@@ -93,12 +74,12 @@ class AdminApp:
         try:
             await self._route(scope, send, place)
         except HttpError as error:
-            await _refuse(scope, send, error.status, str(error), place)
+            await send_refusal(scope, send, place, error.status, str(error))
         except KafkaError as error:
             status = _STATUS.get(error.code, 503)
-            await _refuse(scope, send, status, error.message or error.code.name, place)
+            await send_refusal(scope, send, place, status, error.message or error.code.name)
         except RefusedError as error:
-            await _refuse(scope, send, 503, str(error), place)
+            await send_refusal(scope, send, place, 503, str(error))
 
     async def _route(self, scope: Scope, send: Send, place: Place) -> None:
         """Raises what is an answer, too, but not once it has begun."""
@@ -109,12 +90,12 @@ class AdminApp:
             case [""]:
                 await self._show(self._pages[0], scope, send, place)
             case ["api"]:
-                await send_json(send, 200, self._index(place), head_only=_is_head(scope))
+                await self._send_data(scope, send, self._index(place))
             case ["api", name] if name in self._by_name:
-                data = await self._read(self._by_name[name], scope)
-                await send_json(send, 200, data, headers=_GUARDS, head_only=_is_head(scope))
+                data = await self._by_name[name].read(self._asker, Query(scope["query_string"]))
+                await self._send_data(scope, send, data)
             case ["static", name] if name in self._static:
-                await _send_static(self._static[name], scope, send)
+                await send_static(scope, send, self._static[name])
             case [name] if name in self._by_name:
                 await self._show(self._by_name[name], scope, send, place)
             case _:
@@ -128,8 +109,8 @@ class AdminApp:
         ]
         return {"pages": pages}
 
-    async def _read(self, page: Page, scope: Scope) -> Data:
-        return await page.read(self._asker, Query(scope["query_string"]))
+    async def _send_data(self, scope: Scope, send: Send, data: Data) -> None:
+        await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
 
     async def _show(self, page: Page, scope: Scope, send: Send, place: Place) -> None:
         query = Query(scope["query_string"])
@@ -142,11 +123,7 @@ class AdminApp:
             refresh_ms=self._settings.refresh_ms,
             asked=page.ask(query, place) if page.ask is not None else NOTHING,
         )
-        await _begin(send, 200)
-        if _is_head(scope):
-            await send({"type": "http.response.body", "body": b""})
-            return
-        await _send_pieces(send, begun, page.show(data, place), foot())
+        await send_page(scope, send, begun, chain(page.show(data, place), [foot()]))
 
     def _place(self, scope: Scope) -> Place:
         return Place(scope.get("root_path", "") or self._settings.path)
@@ -157,59 +134,3 @@ class AdminApp:
             "bound": self._settings.max_requests,
             "high_water": self._most,
         }
-
-
-async def _send_pieces(send: Send, begun: Html, pieces: Iterable[Html], end: Html) -> None:
-    waiting, size = [begun], len(begun)
-    for number, piece in enumerate(pieces, 1):
-        waiting.append(piece)
-        size += len(piece)
-        if size >= _A_MESSAGE:
-            body = "".join(waiting).encode()
-            await send({"type": "http.response.body", "body": body, "more_body": True})
-            waiting, size = [], 0
-        elif not number % _A_STEP:
-            await trio.lowlevel.checkpoint()
-    body = "".join([*waiting, end]).encode()
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _send_static(file: StaticFile, scope: Scope, send: Send) -> None:
-    known = dict(scope["headers"]).get(b"if-none-match", b"")
-    fresh = file.etag in known
-    headers = [
-        (b"etag", file.etag),
-        (b"cache-control", b"no-cache"),
-        (b"content-type", file.content_type),
-        *_GUARDS,
-    ]
-    status = 304 if fresh else 200
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    body = b"" if fresh or _is_head(scope) else file.content
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _refuse(scope: Scope, send: Send, status: int, message: str, place: Place) -> None:
-    more: list[tuple[bytes, bytes]] = []
-    if status == 405:
-        more.append((b"allow", b"GET, HEAD"))
-    if status == 503:
-        more.append((b"retry-after", b"1"))
-    if f"{scope['path']}/".startswith(f"{place.root}/api/"):
-        body: dict[str, Any] = {"error_code": status, "message": message}
-        headers = (*_GUARDS, *more)
-        await send_json(send, status, body, headers=headers, head_only=_is_head(scope))
-        return
-    await _begin(send, status, more)
-    page = sentence(f"{status}", message, place)
-    body_ = b"" if _is_head(scope) else page.encode()
-    await send({"type": "http.response.body", "body": body_})
-
-
-async def _begin(send: Send, status: int, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
-    headers = [_HTML, _LIVE, *_GUARDS, *more]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-
-
-def _is_head(scope: Scope) -> bool:
-    return bool(scope["method"] == "HEAD")

@@ -36,7 +36,7 @@ async def _rows(answer: DescribeTreeResponse, wanted: str) -> list[dict[str, Any
             places = dict(above)
             row = {
                 "plane": places.get("plane", "").removeprefix("plane "),
-                "listener": places.get("listener", ""),
+                "listener": places.get("listener", "").removeprefix("listener "),
                 # Of HTTP, a connection's name is its peer.
                 "peer": figures_of.pop("peer", node.name),
                 "client_id": figures_of.pop("client_id", None),

@@ -6,6 +6,7 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.errors import ErrorCode
+from trio_kafka.introspect.looks import HOPS
 from trio_kafka.protocol.messages.k10010_describe_requests import (
     IN_HAND,
     LATEST,
@@ -22,7 +23,6 @@ from trio_kafka_admin.table import Column, Row, figures, number, shown, table, w
 from trio_kafka_builtin.answers import HttpError
 
 WHICH: Final = {"in-hand": IN_HAND, "latest": LATEST, "slowest": SLOWEST}
-HOPS: Final = ("queue", "local", "remote", "response_queue", "send")
 _A_STEP: Final = 32  # requests between two checkpoints
 _WIDTH: Final = 160  # of a bar, pixels
 _FIELDS: Final = [field.name for field in fields_of(RequestLife)]

@@ -19,9 +19,7 @@ async def test_who_is_connected_is_shown_with_what_is_known_of_them(
         assert [one["software"] for one in rows] == ["soft 1.0", "other 2.0"]
         assert [one["requests"] for one in rows] == ["1", "2"]
         assert {one["plane"] for one in rows} == {"data"}
-        assert {one["listener"] for one in rows} == {
-            f"listener PLAINTEXT://{ui.served.broker.endpoint}"
-        }
+        assert {one["listener"] for one in rows} == {f"PLAINTEXT://{ui.served.broker.endpoint}"}
         assert twin["total"] == 2
         assert "buffer" in twin["connections"][0]["others"]
 

@@ -1,0 +1,92 @@
+"""What the app answers with: pages in pieces, static files, what is wrong."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import trio
+
+from trio_kafka.hosting.mounts import Scope, Send
+from trio_kafka_admin.layout import sentence
+from trio_kafka_admin.markup import Html
+from trio_kafka_admin.page import Place
+from trio_kafka_admin.static_files import StaticFile
+from trio_kafka_builtin.answers import send_json
+
+Headers = Iterable[tuple[bytes, bytes]]
+_A_STEP: Final = 8  # pieces of a page between two checkpoints: below 1 ms
+_A_MESSAGE: Final = 16 << 10  # characters
+_POLICY: Final = (
+    b"default-src 'none'",
+    b"script-src 'self'",
+    b"style-src 'self'",
+    b"img-src 'self'",
+    b"connect-src 'self'",
+    b"form-action 'self'",
+    b"base-uri 'none'",
+    b"frame-ancestors 'none'",
+)
+# Pages run no script and load nothing that is not ours, and no other page shows them in a frame.
+GUARDS: Final = (
+    (b"content-security-policy", b"; ".join(_POLICY)),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"same-origin"),
+)
+_OF_A_PAGE: Final = (
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    *GUARDS,
+)
+
+
+def is_head(scope: Scope) -> bool:
+    """Whether an answer is all but its body."""
+    return bool(scope["method"] == "HEAD")
+
+
+async def send_page(scope: Scope, send: Send, begun: Html, pieces: Iterable[Html]) -> None:
+    """A page: its begin, and pieces, which are made while others run."""
+    await send({"type": "http.response.start", "status": 200, "headers": [*_OF_A_PAGE]})
+    if is_head(scope):
+        await send({"type": "http.response.body", "body": b""})
+        return
+    waiting, size = [begun], len(begun)
+    for number, piece in enumerate(pieces, 1):
+        waiting.append(piece)
+        size += len(piece)
+        if size >= _A_MESSAGE:
+            body = "".join(waiting).encode()
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+            waiting, size = [], 0
+        elif not number % _A_STEP:
+            await trio.lowlevel.checkpoint()
+    await send({"type": "http.response.body", "body": "".join(waiting).encode()})
+
+
+async def send_static(scope: Scope, send: Send, file: StaticFile) -> None:
+    """A file, unless the browser has it already (RFC 9110 §13.1.2)."""
+    known = dict(scope["headers"]).get(b"if-none-match", b"")
+    status = 304 if file.etag in known else 200
+    headers = [
+        (b"content-type", file.content_type),
+        (b"cache-control", b"no-cache"),
+        (b"etag", file.etag),
+        *GUARDS,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    body = file.content if status == 200 and not is_head(scope) else b""
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_refusal(scope: Scope, send: Send, place: Place, status: int, message: str) -> None:
+    """What is wrong: as JSON below `api`, as a page elsewhere."""
+    more = {405: [(b"allow", b"GET, HEAD")], 503: [(b"retry-after", b"1")]}.get(status, [])
+    if f"{scope['path']}/".startswith(f"{place.root}/api/"):
+        told = {"error_code": status, "message": message}
+        headers = (*GUARDS, *more)
+        await send_json(send, status, told, headers=headers, head_only=is_head(scope))
+        return
+    page = sentence(str(status), message, place).encode()
+    headers_of_page = [*_OF_A_PAGE, *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers_of_page})
+    await send({"type": "http.response.body", "body": b"" if is_head(scope) else page})

@@ -1,0 +1,80 @@
+"""What the app answers with, piece by piece."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.testing.asgi import Answer, ask
+from trio_kafka_admin.markup import Html
+from trio_kafka_admin.page import Place
+from trio_kafka_admin.responses import send_page, send_refusal, send_static
+from trio_kafka_admin.static_files import StaticFile
+
+
+async def asked(method: str, target: str, call: Any, *arguments: Any, **headers: str) -> Answer:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await call(scope, send, *arguments)
+
+    return await ask(app, method, target, headers=headers)
+
+
+async def test_a_page_comes_in_messages_of_a_bounded_size(autojump_clock: MockClock) -> None:
+    pieces = [Html("x" * 1000)] * 100
+    answer = await asked("GET", "/", send_page, Html("<begin>"), pieces)
+
+    assert answer.body == b"<begin>" + b"x" * 100_000
+    assert len(answer.chunks) == 6
+    assert max(map(len, answer.chunks)) < 18_000
+
+
+async def test_pieces_are_made_while_others_run(autojump_clock: MockClock) -> None:
+    made: list[int] = []
+    turns: list[int] = []
+
+    def pieces() -> Iterator[Html]:
+        for number in range(100):
+            made.append(number)
+            yield Html("x")
+
+    async def watch() -> None:
+        while len(made) < 100:
+            turns.append(len(made))
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watch)
+        await asked("GET", "/", send_page, Html(""), pieces())
+
+    assert max(after - before for before, after in pairwise(turns)) <= 16
+
+
+async def test_head_makes_no_piece(autojump_clock: MockClock) -> None:
+    pieces = iter([Html("x")])
+    answer = await asked("HEAD", "/", send_page, Html("<begin>"), pieces)
+
+    assert (answer.status, answer.body, list(pieces)) == (200, b"", ["x"])
+
+
+async def test_a_file_is_sent_to_whoever_does_not_have_it(autojump_clock: MockClock) -> None:
+    file = StaticFile(b"content", b"text/css", b'"tag"')
+
+    for known, status, body in (("", 200, b"content"), ('"tag"', 304, b""), ('W/"t"', 200, None)):
+        answer = await asked("GET", "/", send_static, file, **{"if-none-match": known})
+        assert (answer.status, answer.headers["etag"]) == (status, '"tag"')
+        assert body is None or answer.body == body
+
+
+async def test_what_is_wrong_is_told_in_the_form_that_was_asked_for(
+    autojump_clock: MockClock,
+) -> None:
+    place = Place("/ui")
+    for target in ("/ui/api", "/ui/api/tree"):
+        answer = await asked("GET", target, send_refusal, place, 404, "not <here>")
+        assert answer.json() == {"error_code": 404, "message": "not <here>"}
+    for target in ("/ui", "/ui/tree", "/ui/apis"):
+        answer = await asked("GET", target, send_refusal, place, 503, "not <now>")
+        assert b"not &lt;now&gt;" in answer.body
+        assert answer.headers["retry-after"] == "1"
