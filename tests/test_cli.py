@@ -1,4 +1,5 @@
 import gc
+import os
 import subprocess
 import sys
 
@@ -117,3 +118,13 @@ def test_a_command_imports_no_other_and_not_trio():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.splitlines()[1:] == [""]
+
+
+def test_who_is_read_by_nobody_ends_without_a_word() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "trio_kafka", "version"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+
+    assert (done.returncode, done.stderr) == (141, "")

@@ -6,6 +6,7 @@ by name and returns an exit status; the function's docstring is the command's he
 """
 
 import gc
+import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,6 +39,7 @@ _GROUPS: Final = {
 }
 
 _PROGRAM: Final = "trio-kafka"
+_UNREAD: Final = 128 + 13  # SIGPIPE, as shells have it
 # As in `gc.set_threshold`. What imports make stays: to look at it again with each generation is a
 # tenth of a start. The youngest are looked at, as each class of attrs leaves one that is garbage.
 _LOOKS: Final = (5000, 1000, 1000)
@@ -53,7 +55,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run, values = _found(given)
         except SystemExit as told:  # by a parser, which has printed help or what is wrong
             return int(told.code or 0)
-        return run(**values)
+        try:
+            status = run(**values)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            return _unread()
+        return status
+
+
+def _unread() -> int:
+    """Whoever read the output has left, as `head` does: the status of one who died of that."""
+    # Else the interpreter would try once more to write what is left, and say that it cannot.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _UNREAD
 
 
 def _found(given: Sequence[str]) -> tuple[Callable[..., int], Mapping[str, Any]]:
