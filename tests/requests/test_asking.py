@@ -7,8 +7,9 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.broker.test_garbage import garbage
 from tests.requests.test_in_process import ask, fetch, figures, produce
-from trio_kafka.plugin import Context, api
+from trio_kafka.plugin import Context, RefusedError, api
 from trio_kafka.requests.api import api_of
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
@@ -123,3 +124,23 @@ async def test_files_are_let_go_whether_the_answer_is_waited_for_or_not(
                 nursery.start_soon(partial(ask, served, fetch("t"), version=12))
         await trio.sleep(2)
         assert not log.segments.active.file.leased
+
+
+async def test_what_was_asked_leaves_no_cycles_behind(autojump_clock: MockClock) -> None:
+    async def ask_all() -> None:
+        await ask(served, produce("t"), version=12)
+        await ask(served, produce("t", size=2000), client_id="greedy", version=12)  # throttled
+        await ask(served, fetch("t", max_wait_ms=100), version=12)
+        with trio.move_on_after(2):
+            await ask(served, fetch("t", max_wait_ms=60_000, min_bytes=1 << 20), version=12)
+        with pytest.raises(RefusedError):
+            await ask(served, produce("t", acks=0, partition=7), version=12)
+
+    async with served_broker(simulated_world()) as served:
+        await served.create_topic("t")
+        served.broker.parts.quotas.quotas.set(("", "greedy"), {"producer_byte_rate": 100.0})
+        await ask_all()  # what is imported and compiled stays
+        with garbage() as left:
+            await ask_all()
+
+    assert not left

@@ -7,6 +7,7 @@ from typing import Any
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.broker.test_garbage import garbage
 from tests.trio_kafka_admin.kit import admin_ui, read_html
 from trio_kafka.plugin import ErrorCode, KafkaError, PluginContext, plugin
 from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
@@ -206,3 +207,17 @@ async def test_a_large_page_is_sent_in_pieces_while_others_run(autojump_clock: M
     assert before > len(rows) / 8 + len(rows) / 32
     assert turns - before > len(rows) / 32
     assert max(map(len, answer.chunks)) < 32 << 10
+
+
+async def test_pages_leave_no_cycles_behind(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui:
+        targets = [f"/admin/{kind}{name}" for name in PAGES for kind in ("", "api/")]
+        targets += ["/admin/static/app.js", "/admin/nothing", "/admin/api/tree?path=nowhere"]
+        for target in targets:  # what is imported and compiled stays
+            await ui.ask(target)
+        await trio.sleep(2)
+        with garbage() as found:
+            for target in targets:
+                await ui.ask(target)
+
+        assert not found

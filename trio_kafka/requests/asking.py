@@ -50,14 +50,14 @@ async def ask(
     frame = ClientSide(client_id).ask(request, version, answered=False)
     made = caller.arrive(memoryview(bytearray(frame))[_SIZE:])
     number = door.asked = door.asked + 1
-    door.connections[number] = caller.connection
+    door.connections[number] = made.connection
     door.most = max(door.most, len(door.connections))
     try:
         await _hand_over(made, door.channel)
         await caller.answered.wait()
         data = await caller.read()
     finally:
-        caller.leave()
+        caller.leave(made.connection)
         del door.connections[number]
     _count(door, made, group.elapsed())
     door.throttled += caller.is_throttled
@@ -142,29 +142,33 @@ class _NoFramer:
 
 
 class Caller:
-    """Who waits for one answer; the processor of its connection."""
+    """Who waits for one answer; the processor of its connection, which it does not keep: they would
+    be a cycle that holds the answer until somebody looks for garbage.
+    """
 
     name: Final = LISTENER.name
     listener: Final = LISTENER
 
     def __init__(self, elapsed: Callable[[], float], peer: Endpoint, principal: Principal) -> None:
         self._elapsed = elapsed
+        self._peer = peer
+        self._principal = principal
         self._segments: Segments | None = None
-        self._refused: RefusedError | None = None
+        self._refused: tuple[str, str] | None = None  # reason and detail
         self.answered = trio.Event()
         self.unthrottled = trio.Event()
         self.is_throttled = False
         self.unthrottled.set()
-        self.connection = Connection(
-            cast("Socket", _NoSocket(peer)),
+
+    def arrive(self, frame: Frame) -> Request:
+        """The request of a frame, on a connection of its own."""
+        connection = Connection(
+            cast("Socket", _NoSocket(self._peer)),
             cast("Processor", self),
             cast("Framer", _NoFramer()),
         )
-        self.connection.principal = principal
-
-    def arrive(self, frame: Frame) -> Request:
-        """The request of a frame."""
-        now, connection = self._elapsed(), self.connection
+        connection.principal = self._principal
+        now = self._elapsed()
         code, correlation, length = HEAD(frame, 0)
         stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
         connection.requests = 1
@@ -173,7 +177,7 @@ class Caller:
     async def read(self) -> bytes | None:
         """The bytes of the answer, those of files too."""
         if self._refused is not None:
-            raise self._refused
+            raise RefusedError(*self._refused)
         if self._segments is None:
             await trio.lowlevel.checkpoint()
             return None
@@ -188,9 +192,8 @@ class Caller:
                 found.append(segment)
         return b"".join(found)
 
-    def leave(self) -> None:
+    def leave(self, connection: Connection) -> None:
         """It waits no more; whatever comes is given up."""
-        connection = self.connection
         if not self.answered.is_set():
             connection.left = connection.closed = True
             if connection.parked is not None:
@@ -205,7 +208,7 @@ class Caller:
         stamps = request.stamps
         stamps.answered = stamps.sending = self._elapsed()
         stamps.handled = stamps.handled or stamps.answered
-        if self.connection.closed:
+        if request.connection.closed:
             release(segments or ())
             return
         self._segments = segments
@@ -216,7 +219,7 @@ class Caller:
         stamps = request.stamps
         stamps.answered = stamps.sending = self._elapsed()
         stamps.handled = stamps.handled or stamps.answered
-        self._refused = RefusedError(reason, detail)
+        self._refused = reason, detail
         self.answered.set()
 
     def post(self, item: items.Item) -> None:

@@ -1,6 +1,7 @@
 """The overview: who this is, what is wrong just now, what the loops do and what is asked."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import metadata
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ async def read(asker: Asker, query: Query) -> Data:
     return {
         "node_id": int(parts.node_id),
         "cluster_id": parts.cluster_id,
-        "version": metadata.version("trio-kafka"),
+        "version": _version(),
         "seconds": None if before is None else after.at - before.at,
         "findings": [attrs.asdict(one) for one in findings(before, after)],
         "listeners": _listeners(after),
@@ -38,6 +39,12 @@ async def read(asker: Asker, query: Query) -> Data:
         "loops": [attrs.asdict(one) for one in loops(before, after)],
         "apis": [attrs.asdict(one) for one in api_loads(before, after)],
     }
+
+
+@cache
+def _version() -> str:
+    """It is read from a file, by a parser of mails."""
+    return metadata.version("trio-kafka")
 
 
 def _counts(look: Look) -> dict[str, int]:
