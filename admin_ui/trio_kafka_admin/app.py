@@ -53,7 +53,7 @@ class AdminApp:
         self._pages = pages
         self._by_name = {page.name: page for page in pages}
         self._static = static
-        self._in_hand = self._most = 0
+        self._in_hand = self._most = self._served = 0
         context.node.add("admin-requests", "channel", self._figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,6 +68,7 @@ class AdminApp:
             await self._serve(scope, send)
         finally:
             self._in_hand -= 1
+            self._served += 1
 
     async def _serve(self, scope: Scope, send: Send) -> None:
         place = self._place(scope)
@@ -133,4 +134,5 @@ class AdminApp:
             "depth": self._in_hand,
             "bound": self._settings.max_requests,
             "high_water": self._most,
+            "items": self._served,
         }

@@ -28,7 +28,6 @@ from trio_kafka.protocol.tree_rows import look_of
 from trio_kafka_admin.looks import Looks
 from trio_kafka_admin.plugin import AdminSettings
 
-OVERVIEW_DEPTH: Final = 3  # processors; their connections are below
 CLIENT_ID: Final = "admin-ui"
 
 
@@ -66,7 +65,7 @@ class Asker:
         return answer
 
     async def _read_overview(self) -> Look:
-        return look_of(await self.tree(depth=OVERVIEW_DEPTH, kinds=WORKING), trio.current_time())
+        return look_of(await self.tree(kinds=WORKING), trio.current_time())
 
     async def _read_queues(self) -> Look:
         return look_of(await self.tree(kinds=QUEUES), trio.current_time())

@@ -5,11 +5,12 @@ false alarms cost trust. A rule is a function of one node; the list below is all
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 
 from trio_kafka.introspect.looks import Look, NodeLook, Path
+from trio_kafka.introspect.tree import Figure
 
 _LATE_S: Final = 5.0  # in a queue of a plane
 _BUSY_PERCENT: Final = 90.0
@@ -37,12 +38,16 @@ class Place:
         """As a person calls it: its path without the root's name."""
         return "/".join(self.path[1:])
 
-    def __getitem__(self, figure: str) -> Any:
+    def __getitem__(self, figure: str) -> Figure:
         return self.now.figures.get(figure)
+
+    def number(self, figure: str) -> float:
+        """A figure that is a number; 0 for any other, and where there is none."""
+        return self.now.number(figure)
 
     def grown(self, figure: str) -> float:
         """By how much, since the look before; 0 if there is none."""
-        return 0.0 if self.past is None else self.now.number(figure) - self.past.number(figure)
+        return 0.0 if self.past is None else self.number(figure) - self.past.number(figure)
 
 
 def findings(before: Look | None, after: Look) -> list[Finding]:
@@ -60,23 +65,23 @@ def findings(before: Look | None, after: Look) -> list[Finding]:
 
 
 def full_channel(place: Place) -> str | None:
-    bound, depth = place["bound"], place["depth"]
-    if place.now.kind == "channel" and bound and depth >= bound:
-        return f"{place.name} is full: {depth} of {bound}"
+    bound, depth = place.number("bound"), place.number("depth")
+    if place.now.kind == "channel" and 0 < bound <= depth:
+        return f"{place.name} is full: {depth:.0f} of {bound:.0f}"
     return None
 
 
 def late_channel(place: Place) -> str | None:
-    oldest = place["oldest_s"]
-    if place.now.kind == "channel" and oldest is not None and oldest > _LATE_S:
-        return f"the oldest of {place.name} has waited for {oldest:.1f} s"
+    oldest_s = place.number("oldest_s")
+    if place.now.kind == "channel" and oldest_s > _LATE_S:
+        return f"the oldest of {place.name} has waited for {oldest_s:.1f} s"
     return None
 
 
 def spent_limiter(place: Place) -> str | None:
-    tokens, waiting = place["tokens"], place["waiting"]
-    if place.now.kind == "limiter" and waiting and place["borrowed"] >= tokens:
-        return f"all {tokens} of {place.name} are taken, and {waiting} wait"
+    tokens, waiting = place.number("tokens"), place.number("waiting")
+    if place.now.kind == "limiter" and waiting and place.number("borrowed") >= tokens:
+        return f"all {tokens:.0f} of {place.name} are taken, and {waiting:.0f} wait"
     return None
 
 
@@ -112,7 +117,8 @@ def busy_loop(place: Place) -> str | None:
 def blocked_loop(place: Place) -> str | None:
     if place.path[-1] == "watchdog" and place.grown("blocks") > 0:
         who = place["last_plugin"] or place["last_task"]
-        return f"{who} held the loop for {place['last_ms']:.0f} ms, at {place['last_where']}"
+        held_ms = place.number("last_ms")
+        return f"{who} held the loop for {held_ms:.0f} ms, at {place['last_where']}"
     return None
 
 
@@ -134,9 +140,9 @@ _COUNTED: Final = {
 
 def counted(place: Place) -> str | None:
     found = [
-        f"{words}: {place[figure]}"
+        f"{words}: {place.number(figure):.0f}"
         for (name, figure), words in _COUNTED.items()
-        if place.path[1:] == (name,) and place[figure]
+        if place.path[1:] == (name,) and place.number(figure)
     ]
     return "; ".join(found) or None
 

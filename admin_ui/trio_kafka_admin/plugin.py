@@ -27,7 +27,7 @@ class AdminSettings:
         500, "The most rows of a page, where its address says nothing else.", low=1, high=5000
     )
     max_requests: int = int32(
-        16, "Requests in hand at once; others are told to wait.", low=1, high=1000
+        16, "Requests in hand at once; others are told to wait.", low=2, high=1000
     )
 
 

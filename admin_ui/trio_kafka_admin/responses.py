@@ -66,7 +66,7 @@ async def send_page(scope: Scope, send: Send, begun: Html, pieces: Iterable[Html
 async def send_static(scope: Scope, send: Send, file: StaticFile) -> None:
     """A file, unless the browser has it already (RFC 9110 §13.1.2)."""
     known = dict(scope["headers"]).get(b"if-none-match", b"")
-    status = 304 if file.etag in known else 200
+    status = 304 if file.etag in known or known == b"*" else 200
     headers = [
         (b"content-type", file.content_type),
         (b"cache-control", b"no-cache"),

@@ -54,11 +54,17 @@ def number(value: float | None, digits: int = 0) -> Html:
 
 
 def table(
-    name: str, columns: Sequence[Column], rows: Iterable[Row], *, empty: str
+    name: str,
+    columns: Sequence[Column],
+    rows: Iterable[Row],
+    *,
+    key: Callable[[Row], object],
+    empty: str,
 ) -> Iterator[Html]:
     """The table in pieces, a row each; or a sentence that there is nothing.
 
-    name: by which a browser remembers how it was sorted.
+    name: by which a browser remembers how it was sorted. key: what a row is about, by which a
+    browser knows it again: another row never takes its place under somebody's finger.
     """
     begun = False
     for row in rows:
@@ -69,7 +75,8 @@ def table(
                 for one in columns
             ]
             yield join([begin("table", id=name), tag("thead", tag("tr", *heads)), begin("tbody")])
-        yield tag("tr", *(_cell(one, row) for one in columns))
+        cells = [_cell(one, row) for one in columns]
+        yield tag("tr", *cells, data_key=str(key(row)))
     yield Html("</tbody></table>") if begun else tag("p", text(empty), class_="empty")
 
 

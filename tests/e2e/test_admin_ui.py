@@ -136,6 +136,47 @@ def test_what_has_the_focus_keeps_it(driver: Chrome, ui: str) -> None:
     assert driver.execute_script(focused)
 
 
+def test_a_row_that_moves_is_still_the_same(driver: Chrome, ui: str) -> None:
+    """Whoever is about to click it, or has the focus on it, does not come to another one."""
+    driver.get(f"{ui}/queues")
+    wait_for_refresh(driver)
+    driver.find_element(By.ID, "pause").click()
+    driver.execute_script("""
+        const wanted = live.cloneNode(true);
+        const [body, there] = [wanted, live].map((one) => one.querySelector("tbody"));
+        window.row = there.rows[0];
+        window.words = row.cells[0].textContent;
+        row.querySelector("a").focus();
+        body.append(body.rows[0]);
+        body.rows[3].remove();
+        body.prepend(body.rows[5].cloneNode(true));
+        body.rows[0].dataset.key = "a new one";
+        window.order = [...body.rows].map((one) => one.cells[0].textContent);
+        becomeAll(live, wanted);
+    """)
+
+    shown = "return [...live.querySelectorAll('tbody tr')].map((one) => one.cells[0].textContent)"
+    assert driver.execute_script(shown) == driver.execute_script("return order")
+    assert driver.execute_script("return row.isConnected && row.cells[0].textContent === words")
+    assert driver.execute_script("return document.activeElement === row.querySelector('a')")
+
+
+def test_a_leaf_of_the_tree_is_still_the_same_when_others_go(driver: Chrome, ui: str) -> None:
+    driver.get(f"{ui}/tree")
+    wait_for_refresh(driver)
+    driver.find_element(By.ID, "pause").click()
+    driver.execute_script("""
+        const wanted = live.cloneNode(true);
+        window.link = live.querySelectorAll(".leaf a")[9];
+        window.href = link.href;
+        link.focus();
+        for (const at of [7, 3, 0]) wanted.querySelectorAll(".leaf")[at].remove();
+        becomeAll(live, wanted);
+    """)
+
+    assert driver.execute_script("return document.activeElement === link && link.href === href")
+
+
 def test_what_was_folded_stays_folded(driver: Chrome, ui: str) -> None:
     driver.get(f"{ui}/tree")
     scheduler = "details[id='broker-1/scheduler']"
@@ -183,18 +224,39 @@ def test_a_page_that_is_paused_asks_no_more(driver: Chrome, ui: str) -> None:
     assert asked(ui) > before
 
 
+def test_a_page_that_is_paused_shows_no_answer_that_was_on_its_way(driver: Chrome, ui: str) -> None:
+    driver.get(f"{ui}/plugins")
+    wait_for_refresh(driver)
+
+    driver.execute_async_script("""
+        const done = arguments[0];
+        const wait = () => {
+          if (asking) return setTimeout(wait, 1);
+          const answered = refresh();
+          document.getElementById("pause").click();
+          document.querySelector("#plugins td").dataset.old = 1;
+          answered.then(done);
+        };
+        wait();
+    """)
+
+    assert driver.find_elements(By.CSS_SELECTOR, "[data-old]")
+
+
 def asked(ui: str) -> int:
     """How often the broker was asked for its plugins."""
     with urllib.request.urlopen(f"{ui}/api/tree?path=plane%20data/requests/ListPlugins") as answer:
         return int(json.load(answer)["rows"][0]["figures"]["count"])
 
 
-def test_words_that_are_marked_are_not_taken_away(driver: Chrome, ui: str) -> None:
+@pytest.mark.parametrize("marked", ["#queues td", "body"])
+def test_words_that_are_marked_are_not_taken_away(driver: Chrome, ui: str, marked: str) -> None:
     driver.get(f"{ui}/queues")
     wait_for_refresh(driver)
     driver.execute_script(
-        "const cell = document.querySelector('#queues td');"
-        "cell.dataset.old = 1; getSelection().selectAllChildren(cell)"
+        "document.querySelector('#queues td').dataset.old = 1;"
+        "getSelection().selectAllChildren(document.querySelector(arguments[0]))",
+        marked,
     )
 
     driver.execute_async_script(f"setTimeout(arguments[0], {5 * REFRESH_MS})")

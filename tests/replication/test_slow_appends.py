@@ -242,9 +242,9 @@ async def test_the_tree_shows_what_waits(world, nursery, autojump_clock) -> None
 
     assert queue.name == str(slow.partition.at)
     figures = queue.figures()
-    assert (figures["items"], figures["bytes"], figures["high_water"]) == (3, 3 * size, 3)
+    assert (figures["depth"], figures["bytes"], figures["high_water"]) == (3, 3 * size, 3)
     assert figures["high_water_bytes"] == 3 * size
-    assert 0.09 < figures["age_s"] < 0.11
+    assert 0.09 < figures["oldest_s"] < 0.11
     assert slow.figures() == {
         "queues": 1,
         "bytes": 3 * size,

@@ -156,7 +156,7 @@ async def test_more_at_once_than_it_has_room_for_are_told_to_wait(
         assert [one.status for one in answers] == [200, 200]
         tree = (await ui.json("/admin/api/tree"))["rows"]
         [node] = [one for one in tree if one["name"] == "admin-requests"]
-        assert node["figures"] == {"depth": 1, "bound": 2, "high_water": 2}
+        assert node["figures"] == {"depth": 1, "bound": 2, "high_water": 2, "items": 2}
 
 
 async def test_what_a_plugin_refuses_is_told(autojump_clock: MockClock) -> None:

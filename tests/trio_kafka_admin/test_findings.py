@@ -142,6 +142,46 @@ def test_a_rule_tells_what_happened_between_the_looks(
     assert findings(None, later) == []  # it may have been long ago
 
 
+@pytest.mark.parametrize(
+    ("kind", "figures"),
+    [
+        ("channel", {"bound": 5}),
+        ("channel", {"bound": "inf", "depth": 1}),
+        ("channel", {"bound": 5, "depth": None, "oldest_s": "long"}),
+        ("limiter", {"tokens": "inf", "borrowed": 1, "waiting": 1}),
+        ("limiter", {"waiting": 1}),
+        ("job", {"last_error": 7}),
+        ("plugin", {"state": "failed"}),
+        ("part", {"blocks": "many"}),
+    ],
+)
+def test_odd_figures_of_one_node_hide_no_finding_of_others(kind: str, figures: Figures) -> None:
+    full = {"depth": 5, "bound": 5}
+    nodes = {
+        **look("plugins/odd/watchdog", kind, figures).nodes,
+        **look("p/requests", "channel", full).nodes,
+    }
+
+    found = findings(Look(0.0, nodes), Look(1.0, nodes))
+
+    assert "p/requests is full: 5 of 5" in [one.words for one in found]
+
+
+async def test_queues_of_plugins_and_processors_are_looked_at(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui:
+        nodes = [node for _, node in ui.served.broker.node.walk()]
+        [plugin] = [node for node in nodes if node.name == "generation-1"]
+        plugin.add("plugin-queue", "channel", lambda: {"depth": 3, "bound": 3})
+        processor = next(node for node in nodes if node.kind == "selector")
+        processor.add("late-queue", "channel", lambda: {"depth": 1, "oldest_s": 6.0})
+        found = (await ui.json("/admin/api/overview"))["findings"]
+
+        assert [one["words"].partition(" ")[0] for one in found] == [
+            "the",
+            "plugins/admin/generation-1/plugin-queue",
+        ]
+
+
 def test_every_rule_is_in_the_list_and_each_finds_something_above() -> None:
     names = {rule.__name__ for rule in RULES}
 

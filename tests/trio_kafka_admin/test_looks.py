@@ -5,7 +5,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.introspect.looks import Look
-from trio_kafka_admin.looks import FRESH_S, Looks
+from trio_kafka_admin.looks import FRESH_S, STALE_S, WINDOW_S, Looks
 
 
 class Reader:
@@ -33,6 +33,35 @@ async def test_the_second_look_has_the_first_before_it(autojump_clock: MockClock
     assert before is None
     assert after[0] is first
     assert after[1].at > first.at
+
+
+async def test_all_who_look_see_the_same_time_back(autojump_clock: MockClock) -> None:
+    looks = Looks(Reader())
+    seconds = []
+    for _ in range(40):
+        before, after = await looks.two()
+        seconds.append(0.0 if before is None else after.at - before.at)
+        await trio.sleep(FRESH_S)
+
+    spans = [round(one / 1.1, 3) for one in seconds]  # a look comes each 1.1 s
+    assert spans[:10] == list(range(10))
+    assert set(spans[10:]) == {10.0}
+    assert len(looks._kept) <= WINDOW_S / FRESH_S + 2
+
+
+async def test_what_was_long_ago_is_not_compared_with(autojump_clock: MockClock) -> None:
+    looks = Looks(Reader())
+    _, first = await looks.two()
+    await trio.sleep(WINDOW_S * 3)
+    before, _ = await looks.two()
+    assert before is first
+    await trio.sleep(STALE_S + 1)
+
+    assert (await looks.two())[0] is None
+    await trio.sleep(FRESH_S)
+    before, after = await looks.two()
+    assert before is not None
+    assert after.at - before.at < 2
 
 
 async def test_a_fresh_look_is_not_read_again(autojump_clock: MockClock) -> None:

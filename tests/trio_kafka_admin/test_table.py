@@ -1,6 +1,7 @@
 """Tables of rows."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from tests.trio_kafka_admin.kit import DASH, Element, read_html, table_of
 from trio_kafka_admin.table import Column, Row, figures, number, shown, table, words
@@ -9,7 +10,9 @@ COLUMNS = (words("who", "client", "who asks"), figures("many", "requests", 1))
 
 
 def shown_table(rows: Sequence[Row], columns: Sequence[Column] = COLUMNS) -> Element:
-    return read_html("".join(table("t", columns, rows, empty="Nobody is here.")))
+    return read_html(
+        "".join(table("t", columns, rows, key=itemgetter("who"), empty="Nobody is here."))
+    )
 
 
 def test_a_row_has_a_cell_for_each_column() -> None:
@@ -45,9 +48,13 @@ def test_no_rows_are_a_sentence() -> None:
 
 
 def test_rows_come_one_by_one() -> None:
-    pieces = list(table("t", COLUMNS, [{"who": n, "many": n} for n in range(5)], empty=""))
+    rows = [{"who": n, "many": n} for n in range(5)]
+    pieces = list(table("t", COLUMNS, rows, key=itemgetter("who"), empty=""))
 
-    assert [piece.count("<tr>") for piece in pieces] == [1, 1, 1, 1, 1, 1, 0]
+    assert [piece.count("<tr") for piece in pieces] == [1, 1, 1, 1, 1, 1, 0]
+    page = read_html("".join(pieces))
+    keys = [row.attributes["data-key"] for row in page.one("tbody").all("tr")]
+    assert keys == ["0", "1", "2", "3", "4"]
 
 
 def test_what_a_client_chose_is_escaped() -> None:

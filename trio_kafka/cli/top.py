@@ -16,7 +16,6 @@ from trio_kafka.introspect.looks import HOPS, WORKING, Look, api_loads, loops, q
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.tree_rows import look_of
 
-DEPTH: Final = 3  # the processors of a plane; connections are below
 CLEAR: Final = "\x1b[H\x1b[2J"
 
 
@@ -63,7 +62,7 @@ def top(*, bootstrap: str, interval: float, times: int, timeout: float) -> int:
 
 def look(address: Endpoint, timeout_s: float) -> Look:
     """One look at a broker's tree. Raises AskError."""
-    answer = read_tree(address, depth=DEPTH, kinds=WORKING, timeout_s=timeout_s)
+    answer = read_tree(address, kinds=WORKING, timeout_s=timeout_s)
     return look_of(answer, time.monotonic())
 
 
@@ -117,7 +116,7 @@ def _queues(before: Look | None, after: Look) -> Iterator[str]:
             one.path,
             str(one.waiting),
             "-" if one.bound is None else str(one.bound),
-            str(one.most),
+            "-" if one.most is None else str(one.most),
             _shown(one.oldest_s, digits=3),
             _shown(one.done_per_s),
         ]

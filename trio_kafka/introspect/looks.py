@@ -89,7 +89,7 @@ class QueueLoad:
     """What waits in one place. path: below the root, joined by slashes.
 
     taken: of a limiter's tokens, None elsewhere. bound: None where there is none. most: that ever
-    waited. oldest_s: None where nothing waits, or nobody knows.
+    waited. None, too, is what a node does not tell; oldest_s also where nothing waits.
     """
 
     path: str
@@ -97,7 +97,7 @@ class QueueLoad:
     waiting: int
     taken: int | None
     bound: int | None
-    most: int
+    most: int | None
     oldest_s: float | None
     done_per_s: float | None
 
@@ -145,7 +145,7 @@ def api_loads(before: Look | None, after: Look) -> list[ApiLoad]:
 
 
 _WAITING: Final = {"channel": "depth", "purgatory": "waiting", "limiter": "waiting"}
-_DONE: Final = {"channel": "items", "purgatory": "completed", "limiter": "taken"}
+_DONE: Final = {"channel": "items", "purgatory": "completed"}
 _BOUND: Final = {"channel": "bound", "limiter": "tokens"}
 QUEUES: Final = tuple(_WAITING)
 """The kinds of nodes in which something waits."""
@@ -162,24 +162,31 @@ def _queue(before: Look | None, after: Look, path: Path) -> QueueLoad:
     node = after.nodes[path]
     kind = node.kind
     oldest = node.figures.get("oldest_s")
-    bound = node.figures.get(_BOUND.get(kind, ""))
     return QueueLoad(
         path="/".join(path[1:]),
         kind=kind,
         waiting=int(node.number(_WAITING[kind])),
         taken=int(node.number("borrowed")) if kind == "limiter" else None,
-        bound=bound if isinstance(bound, int) else None,
-        most=int(node.number("high_water")),
+        bound=_count(node, _BOUND.get(kind, "")),
+        most=_count(node, "high_water"),
         oldest_s=float(oldest) if isinstance(oldest, int | float) else None,
-        done_per_s=rate(before, after, path, _DONE[kind]),
+        done_per_s=rate(before, after, path, _DONE.get(kind, "")),
     )
 
 
+def _count(node: NodeLook, figure: str) -> int | None:
+    value = node.figures.get(figure)
+    return value if isinstance(value, int) else None
+
+
 def rate(before: Look | None, after: Look, path: Sequence[str], figure: str) -> float | None:
-    """A second, between two looks; what has come since the first of them counts from nothing."""
-    if before is None or after.at <= before.at:
-        return None
+    """A second, between two looks; what has come since the first of them counts from nothing.
+
+    None where there is one look only, and of what a node does not count.
+    """
     path = tuple(path)
+    if before is None or after.at <= before.at or figure not in after.nodes[path].figures:
+        return None
     past = before.nodes.get(path)
     counted = after.nodes[path].number(figure) - (past.number(figure) if past else 0.0)
     return max(counted, 0.0) / (after.at - before.at)

@@ -212,9 +212,10 @@ def _count(traffic: Traffic, item: Queued, result: Appended | KafkaError) -> Non
 
 def _queue_figures(queue: AppendQueue) -> Figures:
     return {
-        "items": len(queue),
+        "depth": len(queue),
+        "bound": None,  # of one queue: see the node above
         "bytes": queue.bytes,
         "high_water": queue.most_items,
         "high_water_bytes": queue.most_bytes,
-        "age_s": trio.current_time() - queue.first.since if queue else 0.0,
+        "oldest_s": trio.current_time() - queue.first.since if queue else None,
     }

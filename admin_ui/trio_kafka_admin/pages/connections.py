@@ -1,6 +1,7 @@
 """Connections: who is there, and why nothing is read from them just now."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any, Final
 
 import trio
@@ -46,7 +47,7 @@ async def _rows(answer: DescribeTreeResponse, wanted: str) -> list[dict[str, Any
                 "unsent": figures_of.pop("unsent", None),
                 "others": figures_of,
             }
-            if not wanted or any(wanted in str(row[key]).lower() for key in _LOOKED_AT):
+            if not wanted or any(wanted in str(row[key] or "").lower() for key in _LOOKED_AT):
                 rows.append(row)
         if not number % _A_STEP:
             await trio.lowlevel.checkpoint()
@@ -68,7 +69,8 @@ _COLUMNS: Final = (
 
 def show(data: Data, place: Place) -> Iterator[Html]:
     del place
-    yield from table("connections", _COLUMNS, data["connections"], empty="Nobody is connected.")
+    rows, key = data["connections"], itemgetter("listener", "peer")
+    yield from table("connections", _COLUMNS, rows, key=key, empty="Nobody is connected.")
     left_out = data["total"] - len(data["connections"])
     if left_out:
         yield tag("p", text(f"{left_out} more: ask for less, or see ?limit="))

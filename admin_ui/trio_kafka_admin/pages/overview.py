@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import metadata
+from operator import itemgetter
 from typing import Any, Final
 
 import attrs
@@ -66,9 +67,11 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     yield _findings(data["findings"], place)
     yield _facts(data)
     yield tag("h2", text("Loops"))
-    yield from table("loops", _LOOPS, data["loops"], empty="There is no plane.")
+    key = itemgetter("plane")
+    yield from table("loops", _LOOPS, data["loops"], key=key, empty="There is no plane.")
     yield tag("h2", text("Requests"))
-    yield from table("apis", _APIS, data["apis"], empty="Nobody has asked for anything yet.")
+    of_api, empty = itemgetter("plane", "api"), "Nobody has asked for anything yet."
+    yield from table("apis", _APIS, data["apis"], key=of_api, empty=empty)
     seconds = data["seconds"]
     told = "since the start" if seconds is None else f"of the last {seconds:.1f} s"
     yield tag("p", text(f"Rates and means are {told}."), class_="more")

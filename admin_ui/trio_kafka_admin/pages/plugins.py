@@ -1,6 +1,7 @@
 """Plugins: how each of them is, what it gives, and how it is set."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any, Final
 
 from trio_kafka.protocol.messages.k10002_list_plugins import ListedPlugin
@@ -44,7 +45,8 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         Column(head="gives", show=lambda row: shown(" ".join(row["contributions"]))),
         Column(head="settings", show=_settings),
     )
-    yield from table("plugins", columns, data["plugins"], empty="There are no plugins.")
+    empty = "There are no plugins."
+    yield from table("plugins", columns, data["plugins"], key=itemgetter("name"), empty=empty)
 
 
 def _state(row: Row) -> Html:

@@ -1,6 +1,7 @@
 """Queues: every place in which something may wait, the fullest first."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 import attrs
@@ -57,7 +58,8 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         figures("oldest_s", "oldest s", 3),
         figures("done_per_s", "done/s", 1),
     )
-    yield from table("queues", columns, data["queues"], empty="Nothing can wait anywhere.")
+    empty = "Nothing can wait anywhere."
+    yield from table("queues", columns, data["queues"], key=itemgetter("node"), empty=empty)
     left_out = data["total"] - len(data["queues"])
     if left_out:
         yield tag("p", text(f"{left_out} more that are no fuller: see ?limit="), class_="more")

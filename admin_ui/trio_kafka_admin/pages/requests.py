@@ -1,6 +1,7 @@
 """Requests: those on their way, where they are and what they wait for; the latest; the slowest."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any, Final
 
 import trio
@@ -64,7 +65,8 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     in_hand = data["which"] == "in-hand"
     columns = (*_WHO, *(_IN_HAND if in_hand else _OVER))
     empty = "No request is on its way." if in_hand else "No request has come yet."
-    yield from table(f"requests-{data['which']}", columns, data["requests"], empty=empty)
+    key = itemgetter("peer", "number", "api_key", "correlation_id")
+    yield from table(f"requests-{data['which']}", columns, data["requests"], key=key, empty=empty)
     if data["truncated"]:
         yield tag("p", text("There are more: ask for those of one API or client, or see ?limit="))
 

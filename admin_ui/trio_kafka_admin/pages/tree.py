@@ -41,7 +41,7 @@ async def _rows(answer: DescribeTreeResponse, top: str) -> list[dict[str, Any]]:
     rows = []
     names: list[str] = []
     # Names may contain slashes themselves, as listeners' do.
-    above = top.removesuffix(answer.rows[0].name).rstrip("/")
+    above = top.removesuffix(answer.rows[0].name).removesuffix("/")
     for number, row in enumerate(answer.rows, 1):
         names[row.depth :] = [row.name]
         found = {
@@ -71,7 +71,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
             head = begin("details", open=True, id=row["path"])
             yield join([head, tag("summary", line)])
         else:
-            yield tag("div", line, class_="leaf")
+            yield tag("div", line, class_="leaf", id=row["path"])
     yield from [_END] * opened
     yield Html("</div>")
     if data["left_out"]:

@@ -85,10 +85,14 @@ function prepare(root) {
 
 // --- asking again
 
-// What is there becomes what is wanted. Elements stay where they can: focus, and a click that has
-// begun, would go with them.
+// What is there becomes what is wanted. An element stays what it is about, by its key, as long as
+// that is there: focus, and a click that has begun, stay with it, or go with it.
+function keyOf(node) {
+  return node.id || node.dataset?.key || "";
+}
+
 function become(there, wanted) {
-  if (there.nodeName !== wanted.nodeName || there.id !== wanted.id) {
+  if (there.nodeName !== wanted.nodeName || keyOf(there) !== keyOf(wanted)) {
     there.replaceWith(wanted);
     return;
   }
@@ -106,15 +110,41 @@ function become(there, wanted) {
 }
 
 function becomeAll(there, wanted) {
-  const [old, fresh] = [[...there.childNodes], [...wanted.childNodes]];
-  old.slice(fresh.length).forEach((one) => one.remove());
-  fresh.forEach((one, at) => (at < old.length ? become(old[at], one) : there.append(one)));
+  const fresh = [...wanted.childNodes];
+  const stays = new Set(fresh.map(keyOf));
+  const known = new Map(); // those that stay, by key
+  for (const one of [...there.children]) {
+    const key = keyOf(one);
+    if (!key) continue;
+    if (stays.has(key) && !known.has(key)) known.set(key, one);
+    else one.remove();
+  }
+  let next = there.firstChild; // what stands where the next one goes
+  for (const one of fresh) {
+    const key = keyOf(one);
+    const old = key ? known.get(key) : next && !keyOf(next) ? next : null;
+    known.delete(key);
+    if (old && old === next) next = next.nextSibling;
+    else if (old) move(there, old, next);
+    if (old) become(old, one);
+    else there.insertBefore(one, next);
+  }
+  while (next) {
+    const after = next.nextSibling;
+    next.remove();
+    next = after;
+  }
+}
+
+function move(parent, node, next) {
+  if (parent.moveBefore) parent.moveBefore(node, next); // keeps the focus
+  else parent.insertBefore(node, next);
 }
 
 function isRead() {
   // Whoever marks something wants to copy it, not to lose it.
   const marked = document.getSelection();
-  return !marked.isCollapsed && live.contains(marked.anchorNode);
+  return !marked.isCollapsed && marked.getRangeAt(0).intersectsNode(live);
 }
 
 function tell(words) {
@@ -131,7 +161,7 @@ async function refresh() {
     const fresh = page.getElementById("live");
     if (!answer.ok || !fresh) {
       tell(`the broker answers ${answer.status}`);
-    } else if (!isRead()) {
+    } else if (!paused && !isRead()) {
       prepare(fresh);
       becomeAll(live, fresh);
       tell("");

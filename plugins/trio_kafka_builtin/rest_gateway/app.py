@@ -63,7 +63,7 @@ class Gateway:
     def __init__(self, context: PluginContext[GatewaySettings]) -> None:
         self._context = context
         self._settings = context.settings
-        self._in_hand = 0
+        self._in_hand = self._most = self._served = 0
         context.node.add("rest-requests", "channel", self._figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,10 +73,12 @@ class Gateway:
             await send_json(send, 503, body, headers=_RETRY)
             return
         self._in_hand += 1
+        self._most = max(self._most, self._in_hand)
         try:
             answer = await self._answer(scope, receive)
         finally:
             self._in_hand -= 1
+            self._served += 1
         await send_json(send, answer.status, answer.body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
@@ -140,7 +142,12 @@ class Gateway:
         return await read_json(receive, self._settings.max_body_bytes)
 
     def _figures(self) -> dict[str, Any]:
-        return {"depth": self._in_hand, "bound": self._settings.max_requests}
+        return {
+            "depth": self._in_hand,
+            "bound": self._settings.max_requests,
+            "high_water": self._most,
+            "items": self._served,
+        }
 
 
 def _is_known(names: list[str]) -> bool:

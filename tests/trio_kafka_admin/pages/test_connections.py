@@ -29,7 +29,14 @@ async def test_of_many_those_that_are_asked_for_are_shown(autojump_clock: MockCl
         await ui.served.ask(ApiVersionsRequest("first", "1.0"))
         await other.ask(ApiVersionsRequest("second", "2.0"), 3)
 
-        for wanted, found in (("SECOND", ["second 2.0"]), ("nobody", []), ("data", [1, 2])):
+        listener = ui.served.broker.node.add("listener", "listener")
+        listener.add("127.0.0.1:5", "connection")  # of which neither client nor software is known
+        for wanted, found in (
+            ("SECOND", ["second 2.0"]),
+            ("nobody", []),
+            ("none", []),
+            ("plaintext", [1, 2]),
+        ):
             rows = (await ui.json(f"/admin/api/connections?of={wanted}"))["connections"]
             assert len(rows) == len(found)
         page = await ui.page("/admin/connections?of=nobody%22%3E")

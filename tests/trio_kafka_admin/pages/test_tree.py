@@ -96,6 +96,18 @@ async def test_every_node_links_to_itself(autojump_clock: MockClock) -> None:
             assert (below[0]["path"], below[0]["kind"]) == (one["path"], one["kind"])
 
 
+async def test_names_that_end_with_a_slash_keep_it(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui:
+        group = ui.served.broker.node.add("shard", "part").add("g/", "group")
+        group.add("member/", "member")
+        rows = (await ui.json("/admin/api/tree?path=broker-1/shard/g/"))["rows"]
+
+        assert [one["path"] for one in rows] == [
+            "broker-1/shard/g/",
+            "broker-1/shard/g//member/",
+        ]
+
+
 async def test_the_page_of_a_node_leads_back_up(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         page = await ui.page("/admin/tree?path=broker-1/scheduler&depth=0")
