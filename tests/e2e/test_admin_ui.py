@@ -136,27 +136,32 @@ def test_what_has_the_focus_keeps_it(driver: Chrome, ui: str) -> None:
     assert driver.execute_script(focused)
 
 
-def test_a_row_that_moves_is_still_the_same(driver: Chrome, ui: str) -> None:
+SHOWN = "return [...live.querySelectorAll('tbody tr')].map((one) => one.cells[0].textContent)"
+
+
+@pytest.mark.parametrize("focused", [0, 1])
+def test_a_row_that_moves_is_still_the_same(driver: Chrome, ui: str, focused: int) -> None:
     """Whoever is about to click it, or has the focus on it, does not come to another one."""
     driver.get(f"{ui}/queues")
     wait_for_refresh(driver)
     driver.find_element(By.ID, "pause").click()
-    driver.execute_script("""
+    change = """
         const wanted = live.cloneNode(true);
         const [body, there] = [wanted, live].map((one) => one.querySelector("tbody"));
-        window.row = there.rows[0];
+        window.row = there.rows[arguments[0]];
         window.words = row.cells[0].textContent;
         row.querySelector("a").focus();
         body.append(body.rows[0]);
         body.rows[3].remove();
         body.prepend(body.rows[5].cloneNode(true));
         body.rows[0].dataset.key = "a new one";
+        body.append(body.rows[4].cloneNode(true)); // a key that stands there twice
         window.order = [...body.rows].map((one) => one.cells[0].textContent);
         becomeAll(live, wanted);
-    """)
+    """
+    driver.execute_script(change, focused)
 
-    shown = "return [...live.querySelectorAll('tbody tr')].map((one) => one.cells[0].textContent)"
-    assert driver.execute_script(shown) == driver.execute_script("return order")
+    assert driver.execute_script(SHOWN) == driver.execute_script("return order")
     assert driver.execute_script("return row.isConnected && row.cells[0].textContent === words")
     assert driver.execute_script("return document.activeElement === row.querySelector('a')")
 
@@ -167,14 +172,32 @@ def test_a_leaf_of_the_tree_is_still_the_same_when_others_go(driver: Chrome, ui:
     driver.find_element(By.ID, "pause").click()
     driver.execute_script("""
         const wanted = live.cloneNode(true);
-        window.link = live.querySelectorAll(".leaf a")[9];
+        const [jobs, there] = [wanted, live].map(
+          (one) => one.querySelector("details[id='broker-1/scheduler']").querySelectorAll(".leaf"));
+        window.link = there[4].querySelector("a");
         window.href = link.href;
         link.focus();
-        for (const at of [7, 3, 0]) wanted.querySelectorAll(".leaf")[at].remove();
+        jobs[0].remove();
+        jobs[2].remove();
         becomeAll(live, wanted);
     """)
 
     assert driver.execute_script("return document.activeElement === link && link.href === href")
+
+
+def test_what_is_not_there_any_more_goes(driver: Chrome, ui: str) -> None:
+    driver.get(f"{ui}/overview")
+    wait_for_refresh(driver)
+    driver.find_element(By.ID, "pause").click()
+    driver.execute_script("""
+        const wanted = live.cloneNode(true);
+        for (const one of [...wanted.children].slice(1)) one.remove();
+        wanted.append("words");
+        becomeAll(live, wanted);
+    """)
+
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#live > *")) == 1
+    assert find(driver, "#live").text.endswith("words")
 
 
 def test_what_was_folded_stays_folded(driver: Chrome, ui: str) -> None:

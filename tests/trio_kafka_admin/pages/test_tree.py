@@ -100,12 +100,10 @@ async def test_names_that_end_with_a_slash_keep_it(autojump_clock: MockClock) ->
     async with admin_ui() as ui:
         group = ui.served.broker.node.add("shard", "part").add("g/", "group")
         group.add("member/", "member")
-        rows = (await ui.json("/admin/api/tree?path=broker-1/shard/g/"))["rows"]
-
-        assert [one["path"] for one in rows] == [
-            "broker-1/shard/g/",
-            "broker-1/shard/g//member/",
-        ]
+        both = ["broker-1/shard/g/", "broker-1/shard/g//member/"]
+        for path, found in ((both[0], both), (both[1], both[1:])):
+            rows = (await ui.json(f"/admin/api/tree?path={path}"))["rows"]
+            assert [one["path"] for one in rows] == found
 
 
 async def test_the_page_of_a_node_leads_back_up(autojump_clock: MockClock) -> None:

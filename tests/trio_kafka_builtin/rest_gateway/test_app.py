@@ -77,8 +77,14 @@ async def test_more_requests_than_the_limit_are_told_to_wait(autojump_clock: Moc
             nursery.start_soon(rest.consume, "t", "wait_ms=5000")
             await trio.sleep(1)
             refused = await rest.ask("GET", "/v1/topics")
+            nodes = (node for _, node in rest.served.broker.node.walk())
+            [queue] = [node for node in nodes if node.name == "rest-requests"]
+            told = queue.figures()
         served = await rest.ask("GET", "/v1/topics")
+        later = queue.figures()
 
+    assert (later["depth"], later["items"]) == (0, 2)
+    assert told == {"depth": 1, "bound": 1, "high_water": 1, "items": 0}
     assert refused.status == 503
     assert refused.headers["retry-after"] == "1"
     assert served.status == 200
