@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.hosting.mounts import Receive, Scope, Send
-from trio_kafka.plugin import Figure, PluginContext, RefusedError
+from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka_admin.asker import Asker
 from trio_kafka_admin.discovery import all_pages
 from trio_kafka_admin.layout import foot, head
@@ -26,7 +26,7 @@ from trio_kafka_admin.responses import (
     send_static,
 )
 from trio_kafka_admin.static_files import StaticFile, read_static_files
-from trio_kafka_builtin.answers import HttpError, send_json
+from trio_kafka_builtin.answers import HttpError, InHand, send_json
 
 _STATUS: Final = {
     ErrorCode.RESOURCE_NOT_FOUND: 404,
@@ -53,22 +53,17 @@ class AdminApp:
         self._pages = pages
         self._by_name = {page.name: page for page in pages}
         self._static = static
-        self._in_hand = self._most = self._served = 0
-        context.node.add("admin-requests", "channel", self._figures)
+        self._in_hand = InHand(context.settings.max_requests)
+        context.node.add("admin-requests", "channel", self._in_hand.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         del receive
-        if self._in_hand >= self._settings.max_requests:
+        if self._in_hand.full:
             await send_refusal(scope, send, self._place(scope), 503, "too many requests at once")
             return
-        self._in_hand += 1
-        self._most = max(self._most, self._in_hand)
-        try:
+        with self._in_hand:
             await self._serve(scope, send)
-        finally:
-            self._in_hand -= 1
-            self._served += 1
 
     async def _serve(self, scope: Scope, send: Send) -> None:
         place = self._place(scope)
@@ -128,11 +123,3 @@ class AdminApp:
 
     def _place(self, scope: Scope) -> Place:
         return Place(scope.get("root_path", "") or self._settings.path)
-
-    def _figures(self) -> dict[str, Figure]:
-        return {
-            "depth": self._in_hand,
-            "bound": self._settings.max_requests,
-            "high_water": self._most,
-            "items": self._served,
-        }

@@ -1,4 +1,4 @@
-"""What the ASGI apps of these plugins have in common: queries, bodies of JSON, errors in JSON."""
+"""What the ASGI apps of these plugins have in common: queries, JSON, how much at once."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,6 +7,7 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.hosting.mounts import Receive, Send
+from trio_kafka.introspect.tree import Figures
 
 # A piece of an answer ends with the first of these. An item of 500 bytes takes 4.3 µs to dump, the
 # least one 1 µs: a piece takes 0.5 ms. To pause after each item would cost 2.7 µs, 60 % more.
@@ -20,6 +21,37 @@ class HttpError(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
+
+
+class InHand:
+    """How many requests of an app are in hand, each for as long as its block runs. bound: more than
+    these are to be refused, which is for the app to do: `full`.
+    """
+
+    def __init__(self, bound: int) -> None:
+        self._bound = bound
+        self._count = self._most = self._served = 0
+
+    @property
+    def full(self) -> bool:
+        return self._count >= self._bound
+
+    def __enter__(self) -> None:
+        self._count += 1
+        self._most = max(self._most, self._count)
+
+    def __exit__(self, *_: object) -> None:
+        self._count -= 1
+        self._served += 1
+
+    def figures(self) -> Figures:
+        """Of a node of the kind `channel`."""
+        return {
+            "depth": self._count,
+            "bound": self._bound,
+            "high_water": self._most,
+            "items": self._served,
+        }
 
 
 async def read_json(receive: Receive, most: int) -> Any:

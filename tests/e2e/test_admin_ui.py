@@ -73,6 +73,14 @@ def wait_for_refresh(driver: Chrome) -> None:
     wait_until(driver, lambda page: not page.find_elements(By.CSS_SELECTOR, "[data-old]"))
 
 
+def show_paused(driver: Chrome, address: str) -> None:
+    """A page that changes only when it is told to."""
+    driver.get(address)
+    wait_for_refresh(driver)
+    find(driver, "#pause").click()
+    wait_until(driver, lambda page: not page.execute_script("return asking"))
+
+
 def first_cells(driver: Chrome, table: str) -> list[str]:
     return texts(driver, f"#{table} tbody td:first-child")
 
@@ -142,9 +150,7 @@ SHOWN = "return [...live.querySelectorAll('tbody tr')].map((one) => one.cells[0]
 @pytest.mark.parametrize("focused", [0, 1])
 def test_a_row_that_moves_is_still_the_same(driver: Chrome, ui: str, focused: int) -> None:
     """Whoever is about to click it, or has the focus on it, does not come to another one."""
-    driver.get(f"{ui}/queues")
-    wait_for_refresh(driver)
-    driver.find_element(By.ID, "pause").click()
+    show_paused(driver, f"{ui}/queues")
     change = """
         const wanted = live.cloneNode(true);
         const [body, there] = [wanted, live].map((one) => one.querySelector("tbody"));
@@ -167,9 +173,7 @@ def test_a_row_that_moves_is_still_the_same(driver: Chrome, ui: str, focused: in
 
 
 def test_a_leaf_of_the_tree_is_still_the_same_when_others_go(driver: Chrome, ui: str) -> None:
-    driver.get(f"{ui}/tree")
-    wait_for_refresh(driver)
-    driver.find_element(By.ID, "pause").click()
+    show_paused(driver, f"{ui}/tree")
     driver.execute_script("""
         const wanted = live.cloneNode(true);
         const [jobs, there] = [wanted, live].map(
@@ -186,9 +190,7 @@ def test_a_leaf_of_the_tree_is_still_the_same_when_others_go(driver: Chrome, ui:
 
 
 def test_what_is_not_there_any_more_goes(driver: Chrome, ui: str) -> None:
-    driver.get(f"{ui}/overview")
-    wait_for_refresh(driver)
-    driver.find_element(By.ID, "pause").click()
+    show_paused(driver, f"{ui}/overview")
     driver.execute_script("""
         const wanted = live.cloneNode(true);
         for (const one of [...wanted.children].slice(1)) one.remove();

@@ -1,6 +1,7 @@
 """Bodies of requests to the apps of these plugins, and of their answers."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka_builtin.answers import HttpError, read_json, send_json
+from trio_kafka_builtin.answers import HttpError, InHand, read_json, send_json
 
 
 def receiving(*messages: dict[str, Any]) -> Any:
@@ -164,3 +165,15 @@ async def test_others_run_between_the_pieces_of_a_long_answer(
     assert [len(one["body"]) < 110_000 for one in messages[1:]] == [True] * (pieces + 1)
     assert turns.count == pieces
     check_ends(messages)
+
+
+def test_what_is_in_hand_is_counted_while_its_block_runs() -> None:
+    in_hand = InHand(2)
+    with in_hand:
+        assert not in_hand.full
+        with suppress(ValueError), in_hand:
+            assert in_hand.full
+            raise ValueError("one fails")
+        assert in_hand.figures() == {"depth": 1, "bound": 2, "high_water": 2, "items": 1}
+
+    assert in_hand.figures() == {"depth": 0, "bound": 2, "high_water": 2, "items": 2}

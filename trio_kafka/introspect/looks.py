@@ -6,26 +6,15 @@ that went back began anew meanwhile: its rate is 0.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, get_args
 
 from trio_kafka.attributes import frozen
-from trio_kafka.introspect.tree import Figures
+from trio_kafka.introspect.tree import Figures, Kind
 
-WORKING: Final = (
-    "broker",
-    "plane",
-    "nursery",
-    "task",
-    "channel",
-    "limiter",
-    "purgatory",
-    "selector",
-    "listener",
-    "job",
-    "plugin",
-    "part",
-)
-"""The kinds of nodes that a look needs: not those of which there are thousands, such as logs."""
+NUMEROUS: Final = ("connection", "file", "group", "log", "member", "partition")
+"""The kinds of nodes of which there may be thousands."""
+WORKING: Final = tuple(kind for kind in get_args(Kind) if kind not in NUMEROUS)
+"""The others: those that a look needs."""
 HOPS: Final = ("queue", "local", "remote", "response_queue", "send")
 """The ways of a request whose times are counted, in their order; `total` is from end to end."""
 

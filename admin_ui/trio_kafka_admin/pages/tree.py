@@ -1,12 +1,11 @@
 """The tree: what runs and what waits, with figures that are read now."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import trio
 
-from trio_kafka.introspect.looks import WORKING
-from trio_kafka.introspect.tree import Kind
+from trio_kafka.introspect.looks import NUMEROUS, WORKING
 from trio_kafka.plugin import Figure
 from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeResponse
 from trio_kafka.protocol.tree_rows import value_of
@@ -24,14 +23,14 @@ async def read(asker: Asker, query: Query) -> Data:
     depth = query.number("depth", -1, low=-1, high=1000)
     most = query.number("limit", asker.max_rows, low=1, high=5000)
     answer = await asker.tree(path=path, depth=depth, most=most)
-    without: list[str] = []
+    left_out: tuple[str, ...] = ()
     if answer.truncated and not path:
         # What works tells more than thousands of logs that happen to come first.
         answer = await asker.tree(depth=depth, most=most, kinds=WORKING)
-        without = sorted(set(get_args(Kind)) - set(WORKING))
+        left_out = NUMEROUS
     return {
         "path": path,
-        "left_out": without,
+        "left_out": list(left_out),
         "truncated": answer.truncated,
         "rows": await _rows(answer, path),
     }

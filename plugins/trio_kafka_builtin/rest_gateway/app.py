@@ -9,7 +9,7 @@ from attrs import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.hosting.mounts import Receive, Scope, Send
 from trio_kafka.plugin import PluginContext, RefusedError
-from trio_kafka_builtin.answers import HttpError, read_json, read_number, send_json
+from trio_kafka_builtin.answers import HttpError, InHand, read_json, read_number, send_json
 from trio_kafka_builtin.rest_gateway.client import client_of
 from trio_kafka_builtin.rest_gateway.consume import Asked, consume
 from trio_kafka_builtin.rest_gateway.formats import check_format
@@ -63,22 +63,17 @@ class Gateway:
     def __init__(self, context: PluginContext[GatewaySettings]) -> None:
         self._context = context
         self._settings = context.settings
-        self._in_hand = self._most = self._served = 0
-        context.node.add("rest-requests", "channel", self._figures)
+        self._in_hand = InHand(context.settings.max_requests)
+        context.node.add("rest-requests", "channel", self._in_hand.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if self._in_hand >= self._settings.max_requests:
+        if self._in_hand.full:
             body = _error(503, "too many requests at once")
             await send_json(send, 503, body, headers=_RETRY)
             return
-        self._in_hand += 1
-        self._most = max(self._most, self._in_hand)
-        try:
+        with self._in_hand:
             answer = await self._answer(scope, receive)
-        finally:
-            self._in_hand -= 1
-            self._served += 1
         await send_json(send, answer.status, answer.body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
@@ -140,14 +135,6 @@ class Gateway:
     async def _body(self, receive: Receive) -> Any:
         """Raises HttpError."""
         return await read_json(receive, self._settings.max_body_bytes)
-
-    def _figures(self) -> dict[str, Any]:
-        return {
-            "depth": self._in_hand,
-            "bound": self._settings.max_requests,
-            "high_water": self._most,
-            "items": self._served,
-        }
 
 
 def _is_known(names: list[str]) -> bool:
