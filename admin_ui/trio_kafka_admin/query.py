@@ -1,8 +1,11 @@
 """What the address of a page asks for."""
 
+from typing import Final
 from urllib.parse import parse_qs
 
 from trio_kafka_builtin.answers import HttpError, read_number
+
+MOST_ROWS: Final = 5000  # as the broker gives at most
 
 
 class Query:
@@ -23,6 +26,10 @@ class Query:
     def number(self, name: str, default: int, *, low: int, high: int) -> int:
         """Raises HttpError for what is none, or beyond its bounds."""
         return read_number(self._values, name, default, low=low, high=high)
+
+    def limit(self, default: int) -> int:
+        """The most rows that are wanted. Raises HttpError."""
+        return self.number("limit", default, low=1, high=MOST_ROWS)
 
     def one_of(self, name: str, words: tuple[str, ...]) -> str:
         """One of these; the first where nothing is given. Raises HttpError."""

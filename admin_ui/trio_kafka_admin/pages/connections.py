@@ -19,7 +19,7 @@ _KINDS: Final = ("plane", "listener", "connection")
 
 
 async def read(asker: Asker, query: Query) -> Data:
-    most = query.number("limit", asker.max_rows, low=1, high=5000)
+    most = query.limit(asker.max_rows)
     wanted = query.text("of").lower()
     answer = await asker.tree(kinds=_KINDS)
     rows = await _rows(answer, wanted)

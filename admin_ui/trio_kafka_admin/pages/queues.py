@@ -16,7 +16,7 @@ from trio_kafka_admin.table import DASH, Column, Row, figures, table, words
 
 async def read(asker: Asker, query: Query) -> Data:
     before, after = await asker.queues.two()
-    most = query.number("limit", asker.max_rows, low=1, high=5000)
+    most = query.limit(asker.max_rows)
     top = next(iter(after.nodes))[0]
     found = sorted(queues(before, after), key=lambda one: (-fill_of(one), -one.waiting))
     rows = [_row(one, top) for one in found[:most]]

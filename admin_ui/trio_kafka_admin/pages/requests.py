@@ -32,7 +32,7 @@ _ERRORS: Final = {int(code): code.name for code in ErrorCode}
 
 async def read(asker: Asker, query: Query) -> Data:
     which = query.one_of("which", tuple(WHICH))
-    most = query.number("limit", asker.max_rows, low=1, high=5000)
+    most = query.limit(asker.max_rows)
     keys = _keys_of(asker, query.text("api"))
     answer = await asker.requests(WHICH[which], keys, query.text("client") or None, most)
     rows = []

@@ -21,7 +21,7 @@ _A_STEP: Final = 32  # rows between two checkpoints
 async def read(asker: Asker, query: Query) -> Data:
     path = query.text("path")
     depth = query.number("depth", -1, low=-1, high=1000)
-    most = query.number("limit", asker.max_rows, low=1, high=5000)
+    most = query.limit(asker.max_rows)
     answer = await asker.tree(path=path, depth=depth, most=most)
     left_out: tuple[str, ...] = ()
     if answer.truncated and not path:
