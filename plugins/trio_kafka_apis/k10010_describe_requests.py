@@ -1,9 +1,10 @@
 """DescribeRequests (key 10010, ours): requests in hand, and the latest and slowest that are over.
 
-Waits for nobody, but works in slices: it is no single moment. Anybody may ask, on any listener. No
+Never waits, but works in slices: it is no single moment. Any client may ask, on any listener. No
 content of a request is shown, only its head, its sizes and its times; client ids and addresses are.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.plugin import (
@@ -26,6 +27,7 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
 )
 
 MOST: Final = 5000  # requests of an answer
+NAMES: Final = 256  # API names of a request
 LONGEST: Final = 256  # characters of a text that clients choose
 
 
@@ -35,7 +37,8 @@ def describe_requests(
 ) -> Steps[DescribeRequestsResponse]:
     if request.which not in list(Which):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{request.which} is no kind of requests")
-    keys, client = frozenset(request.api_keys), request.client_id
+    client = request.client_id
+    keys = frozenset([*request.api_keys, *keys_of(request.api_names, context)])
 
     def is_wanted(stamps: Stamps, client_id: str) -> bool:
         return (not keys or stamps.key in keys) and client in (None, client_id)
@@ -45,6 +48,29 @@ def describe_requests(
         context.planes, Which(request.which), is_wanted, most, context.in_process
     )
     return DescribeRequestsResponse(truncated=truncated, requests=lazily(found, make_life))
+
+
+def keys_of(names: Sequence[str], context: Context) -> list[int]:
+    """Keys of APIs by name, in any case, or by key as text.
+
+    Known are the APIs that are served, and those that were asked for earlier.
+    Raises KafkaError(INVALID_REQUEST) for an unknown name, and for too many names.
+    """
+    if len(names) > NAMES:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{len(names)} API names: at most {NAMES}")
+    if not names:
+        return []
+    known = dict(context.apis.names)
+    for plane in context.planes:
+        known |= {key: plane.times.name_of(key) for key in plane.times.known}
+    by_name = {name.lower(): key for key, name in known.items()}
+    by_name |= {str(key): key for key in known}
+    for name in names:
+        if name.lower() not in by_name:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, f"no API has the name or key {name[:LONGEST]!r}"
+            )
+    return [by_name[name.lower()] for name in names]
 
 
 def make_life(seen: Seen) -> RequestLife:

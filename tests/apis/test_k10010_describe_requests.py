@@ -82,7 +82,7 @@ async def test_what_is_over_has_all_hops_sizes_and_its_error(autojump_clock: Moc
         await trio.sleep(5)
         latest = await lives(plane, LATEST)
 
-    waited, refused = latest
+    refused, waited = latest
     assert (waited.api_name, waited.stage, waited.waits_for) == ("Wait", "", "")
     hops = (waited.queue_us, waited.local_us, waited.remote_us, waited.response_queue_us)
     assert sum(hops) + waited.send_us == waited.total_us
@@ -104,13 +104,15 @@ async def test_a_version_that_nobody_serves_is_told_as_it_was_asked_for(
     assert refused.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-async def test_the_slowest_come_first(autojump_clock: MockClock) -> None:
-    async with plane_of(sleep) as plane, connected(plane.world, plane.endpoint) as client:
+async def test_the_slowest_come_first_whatever_their_api(autojump_clock: MockClock) -> None:
+    async with plane_of(sleep, echo) as plane, connected(plane.world, plane.endpoint) as client:
+        await client.ask(EchoRequest("x", 1), 0)
         for ms in (10, 30, 20):
             await client.ask(WaitRequest(ms), 0)
         slowest = await lives(plane, SLOWEST)
 
-    assert [round(one.total_us / 1e4) for one in slowest] == [3, 2, 1]
+    assert [round(one.total_us / 1e4) for one in slowest] == [3, 2, 1, 0]
+    assert slowest[-1].api_name == "Echo"
 
 
 async def test_api_and_client_narrow_it(autojump_clock: MockClock) -> None:
@@ -121,6 +123,29 @@ async def test_api_and_client_narrow_it(autojump_clock: MockClock) -> None:
         assert [one.api_key for one in await lives(plane, LATEST, [10100])] == [10100]
         assert await lives(plane, LATEST, [], "somebody else") == []
         assert len(await lives(plane, LATEST, [10100, 18], "scripted")) == 2
+
+
+async def test_names_of_apis_narrow_it_before_the_bound_does(autojump_clock: MockClock) -> None:
+    async with plane_of(sleep, echo) as plane, connected(plane.world, plane.endpoint) as client:
+        await client.ask(EchoRequest("x", 1), 0)
+        for _ in range(4):
+            await client.ask(WaitRequest(10), 0)
+
+        wanted = DescribeRequestsRequest(SLOWEST, [], None, 2, ["ECHO", "18"])
+        answer = await client.ask(wanted, 1)
+
+    assert [one.api_name for one in answer.requests] == ["Echo"]
+    assert not answer.truncated
+
+
+async def test_a_name_that_no_api_has_is_refused_by_name(autojump_clock: MockClock) -> None:
+    async with plane_of() as plane, connected(plane.world, plane.endpoint) as client:
+        answer = await client.ask(DescribeRequestsRequest(LATEST, [], None, -1, ["Fetsch"]), 1)
+        many = await client.ask(DescribeRequestsRequest(LATEST, [], None, -1, ["18"] * 257), 1)
+
+    assert answer.error_code == many.error_code == ErrorCode.INVALID_REQUEST
+    assert answer.error_message == "no API has the name or key 'Fetsch'"
+    assert many.error_message == "257 API names: at most 256"
 
 
 async def test_more_than_are_wanted_are_left_out_and_it_is_said(autojump_clock: MockClock) -> None:

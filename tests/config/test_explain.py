@@ -57,6 +57,12 @@ def test_a_setting_is_explained():
         ("ssl.provider", "here", "has no meaning here: it is about the Java runtime"),
         ("broker.id", "here", "is honoured; deprecated: want node.id"),
         (
+            "log.cleanup.policy",
+            "here",
+            "is honoured, but compact is not honoured yet"
+            " (compacted topics are not compacted: all their records stay)",
+        ),
+        (
             "listener.name.a.num.io.threads",
             "here",
             "is not honoured yet: a setting is the same for all listeners",
@@ -92,6 +98,12 @@ def test_every_topic_setting_can_be_explained(name):
 
     assert all(found.values())
     assert found["changed"] == "while the broker runs, for one topic"
+
+
+def test_a_topic_setting_says_which_of_its_values_have_no_effect_yet():
+    told_of_topic = dict(explain_topic("cleanup.policy", layers()))
+
+    assert told_of_topic["here"].startswith("is honoured, but compact is not honoured yet")
 
 
 def test_a_topics_value_is_that_which_the_broker_gives():

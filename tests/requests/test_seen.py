@@ -17,7 +17,9 @@ def seen(plane: RunningPlane, which: Which, most: int = 100) -> tuple[list[Seen]
     return whole(look([plane.plane], which, lambda stamps, client: True, most))
 
 
-async def test_the_latest_and_the_slowest_of_each_api_are_seen(autojump_clock: MockClock) -> None:
+async def test_the_latest_and_the_slowest_come_in_order_of_time_over_all_apis(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with (
         running_plane(world, [echo, sleep]) as plane,
@@ -25,19 +27,25 @@ async def test_the_latest_and_the_slowest_of_each_api_are_seen(autojump_clock: M
     ):
         for ms in (10, 30, 20):
             await client.ask(WaitRequest(ms), 0)
-        await client.ask(EchoRequest("x", 1), 0)
+            await client.ask(EchoRequest("x", ms), 0)
 
         latest, more = seen(plane, Which.LATEST)
         slowest, _ = seen(plane, Which.SLOWEST)
+        some, some_more = seen(plane, Which.SLOWEST, 2)
 
     assert not more
     assert [(one.api, one.stamps.correlation) for one in latest] == [
-        ("Wait", 3),
-        ("Wait", 2),
-        ("Wait", 1),
+        ("Echo", 6),
+        ("Wait", 5),
         ("Echo", 4),
+        ("Wait", 3),
+        ("Echo", 2),
+        ("Wait", 1),
     ]
-    assert [one.stamps.correlation for one in slowest] == [2, 3, 1, 4]
+    assert [one.stamps.correlation for one in slowest][:3] == [3, 5, 1]
+    assert {one.api for one in slowest[3:]} == {"Echo"}
+    assert [one.stamps.correlation for one in some] == [3, 5]
+    assert some_more
     assert {one.client_id for one in latest} == {"scripted"}
     assert {one.stamps.origin.listener for one in latest} == {"PLAINTEXT"}
 
@@ -54,7 +62,7 @@ async def test_sizes_are_those_on_the_wire_and_times_are_those_of_the_hops(
         await client.send(asked)
         answer = await client.receive_frame()
         await client.ask(WaitRequest(50), 0)
-        (echoed, waited), _ = seen(plane, Which.LATEST)
+        (waited, echoed), _ = seen(plane, Which.LATEST)
 
     stamps = echoed.stamps
     assert (stamps.request_bytes, stamps.response_bytes) == (len(asked) - 4, len(answer) + 4)

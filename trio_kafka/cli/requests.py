@@ -20,6 +20,9 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
 from trio_kafka.protocol.schema import fields_of
 
 MORE: Final = "There are more requests: ask for less with --api or --client."
+NO_NAMES: Final = "this server cannot filter requests by --api: is it a current trio-kafka?"
+NO_REQUESTS: Final = "this server cannot show its requests: is it trio-kafka?"
+_NAMES_SINCE: Final = 1  # version of DescribeRequests
 KINDS: Final = {"in-hand": IN_HAND, "latest": LATEST, "slowest": SLOWEST}
 
 
@@ -59,16 +62,13 @@ def requests(
     json: bool,
     timeout: float,
 ) -> int:
-    """Show the requests that a broker has in hand, or of each API the latest or the slowest."""
+    """Show the requests that a broker has in hand, or the latest, or the slowest of the last hour."""
     try:
         answer = read_requests(
-            parse_address(bootstrap), which, client=client, most=most, timeout_s=timeout
+            parse_address(bootstrap), which, api=api, client=client, most=most, timeout_s=timeout
         )
     except AskError as error:
         return give_up(bootstrap, error)
-    if api:
-        wanted = {one.lower() for one in api}
-        answer.requests = [one for one in answer.requests if is_named(one, wanted)]
     for line in as_json(answer) if json else as_text(answer, which):
         print(line)
     return 0
@@ -78,20 +78,21 @@ def read_requests(
     address: Endpoint,
     which: str = "in-hand",
     *,
+    api: Sequence[str] = (),
     client: str | None = None,
     most: int = -1,
     timeout_s: float = 5.0,
 ) -> DescribeRequestsResponse:
-    """The requests of a broker, those of this question among them. Raises AskError."""
-    unknown = "this server cannot show its requests: is it trio-kafka?"
-    wanted = DescribeRequestsRequest(KINDS[which], [], client, most)
-    answer: DescribeRequestsResponse = answer_to(wanted, address, timeout_s, unknown=unknown)
+    """The requests of a broker; this question is one of them.
+
+    api: names of APIs in any case, or keys; none: of all. Raises AskError, also for an unknown API.
+    """
+    wanted = DescribeRequestsRequest(KINDS[which], [], client, most, list(api))
+    first, unknown = (_NAMES_SINCE, NO_NAMES) if api else (0, NO_REQUESTS)
+    answer: DescribeRequestsResponse = answer_to(
+        wanted, address, timeout_s, unknown=unknown, first=first
+    )
     return answer
-
-
-def is_named(life: RequestLife, wanted: set[str]) -> bool:
-    """By its API's name in any case, or its key."""
-    return bool(wanted & {life.api_name.lower(), str(life.api_key)})
 
 
 # --- for people

@@ -16,6 +16,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, unknown, why_without_effect
 from trio_kafka.config.dynamic import Layers, update_of, value_of
 from trio_kafka.config.endpoints import parse_protocol_map
+from trio_kafka.config.known import why_value_ignored
 from trio_kafka.config.of_listener import has_own, name_of, value_for
 from trio_kafka.config.setting import ConfigError, Update
 
@@ -55,7 +56,7 @@ def check_broker_change(
     for name, text in wanted.items():
         if before.get(name) != text:
             _check_one(name, text, per_broker=per_broker)
-            if reason := why_without_effect(name):
+            if reason := why_without_effect(name) or why_value_ignored(name, text):
                 warnings.append(f"{name} {reason}")
     if per_broker:
         after = attrs.evolve(layers, dynamic=wanted)

@@ -10,12 +10,13 @@ from typing import Final
 
 from trio_kafka.config.catalogue import BROKER_SETTINGS
 from trio_kafka.config.explain import (
+    HONOURED,
     bounds_of,
     default_of_kafka,
     standing_of,
     standing_of_topics,
 )
-from trio_kafka.config.known import UNHEARD, Standing
+from trio_kafka.config.known import UNHEARD, VALUES_NOT_YET, Standing
 from trio_kafka.config.known.others import OTHERS
 from trio_kafka.config.known.tables import TABLES
 from trio_kafka.config.load import EMBEDDED
@@ -103,7 +104,9 @@ def _section(title: str, text: str, rows: Iterable[Setting], *, why: bool = Fals
     yield _row(_COLUMNS)
     yield _row(["---"] * len(_COLUMNS))
     for one in rows:
-        yield _row(_cells(one, f" It {standing_of(one.name)}." if why else ""))
+        here = standing_of(one.name)
+        told = why or one.name in VALUES_NOT_YET
+        yield _row(_cells(one, f" It {here}." if told else ""))
     yield ""
 
 
@@ -143,7 +146,7 @@ def _topics() -> Iterator[str]:
     for one in TOPIC_SETTINGS.values():
         name, kind, default, bounds, _, text = _cells(one)
         here = standing_of_topics(one.name)
-        more = "" if here == "is honoured" else f" It {here}."
+        more = "" if here == HONOURED else f" It {here}."
         server = ", ".join(_code(server) for server, _ in one.server)
         yield _row([name, kind, default, bounds, server, text + more])
 

@@ -22,6 +22,7 @@ from trio_kafka.config.catalogue import (
     unknown,
     why_without_effect,
 )
+from trio_kafka.config.known import why_value_ignored
 from trio_kafka.config.properties import Given
 from trio_kafka.config.providers import Outside, resolve
 from trio_kafka.config.rules import check, refuse
@@ -145,9 +146,9 @@ def _build(given: Layer) -> BrokerConfig:
 
 
 def check_name(name: str, given: Given) -> str | None:
-    """Why a setting has no effect, None if it has one; ConfigError for one that nobody knows.
+    """Why a setting, or its value, has no effect; None if it has one.
 
-    The values of settings without an effect are checked too.
+    Values are checked also where the setting has no effect. Raises ConfigError for an unknown name.
     """
     if is_of_plugin(name) or is_of_provider(name):
         return None
@@ -161,7 +162,7 @@ def check_name(name: str, given: Given) -> str | None:
             setting.parse(given.text)
         except ConfigError as error:
             raise ConfigError(name, error.reason, given.where) from None
-    return reason
+    return reason or why_value_ignored(name, given.text)
 
 
 def _warnings(given: Layer) -> Iterator[str]:

@@ -1,8 +1,10 @@
-"""Requests as somebody who looks inside sees them: those in hand, the latest, the slowest.
+"""Requests as a viewer of the broker sees them: those in hand, the latest, the slowest.
 
-A look is no single moment: it is taken in steps, and what goes meanwhile may be left out.
+A look is no single moment: it is taken in steps, and what goes meanwhile may be left out. Filters
+apply before the bound, so a bounded look holds the first requests of all that match.
 """
 
+import heapq
 from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import Final
@@ -49,17 +51,23 @@ def look(
     most: int = MOST,
     inside: InProcess | None = None,
 ) -> Steps[tuple[list[Seen], bool]]:
-    """The requests, at most so many, and whether there were more. Looks at no frame.
+    """The requests, at most `most`, and whether there were more. Looks at no frame.
 
-    inside: who asks from within, by the first of the planes.
+    LATEST: the newest first; SLOWEST: the slowest first, over all planes and APIs; IN_HAND: by
+    plane and connection.
+    inside: requests from within the broker, shown with the first of the planes.
     """
+    if which is Which.IN_HAND:
+        return (yield from _look_in_hand(planes, wanted, most, inside))
+    return (yield from _look_over(planes, which, wanted, most))
+
+
+def _look_in_hand(
+    planes: Iterable[Plane], wanted: Wanted, most: int, inside: InProcess | None
+) -> Steps[tuple[list[Seen], bool]]:
     seen: list[Seen] = []
     for at, plane in enumerate(planes):
-        if which is Which.IN_HAND:
-            steps = _in_hand(plane, wanted, None if at else inside)
-        else:
-            steps = _over(plane, which, wanted)
-        for number, one in enumerate(steps):
+        for number, one in enumerate(_in_hand(plane, wanted, None if at else inside)):
             if one is not None:
                 if len(seen) >= most:
                     return seen, True
@@ -67,6 +75,37 @@ def look(
             if not number % _A_STEP:
                 yield
     return seen, False
+
+
+def _look_over(
+    planes: Iterable[Plane], which: Which, wanted: Wanted, most: int
+) -> Steps[tuple[list[Seen], bool]]:
+    """Keep the `most` largest in a heap: the requests come API by API."""
+    rank = _newness if which is Which.LATEST else _slowness
+    heap: list[tuple[float, int, Seen]] = []
+    matched = number = 0
+    for plane in planes:
+        for one in _over(plane, which, wanted):
+            if one is not None:
+                matched += 1
+                entry = (rank(one.stamps), -matched, one)
+                if len(heap) < most:
+                    heapq.heappush(heap, entry)
+                elif heap:
+                    heapq.heappushpop(heap, entry)
+            if not number % _A_STEP:
+                yield
+            number += 1
+    yield
+    return [one for _, _, one in sorted(heap, reverse=True)], matched > most
+
+
+def _newness(stamps: Stamps) -> float:
+    return stamps.sent
+
+
+def _slowness(stamps: Stamps) -> float:
+    return stamps.sent - stamps.received
 
 
 def _in_hand(plane: Plane, wanted: Wanted, inside: InProcess | None) -> Iterable[Seen | None]:

@@ -78,6 +78,13 @@ _TOPICS_NOT_YET: Final = {
 }
 
 
+# Values of honoured settings that have no effect yet. Both settings are lists.
+VALUES_NOT_YET: Final[Mapping[str, Mapping[str, str]]] = {
+    name: {"compact": f"{_NO_COMPACTION}: all their records stay"}
+    for name in ("log.cleanup.policy", "cleanup.policy")
+}
+
+
 def _by_name(reasons: Mapping[str, str]) -> Mapping[str, str]:
     return {name: why for why, names in reasons.items() for name in names.split()}
 
@@ -115,6 +122,17 @@ def why_ignored(name: str) -> str | None:
     """Why a setting has no effect here; None for one that has, or that Kafka does not know."""
     found, why = standing(name)
     return None if found is Standing.HONOURED else f"{found.value}: {why}"
+
+
+def why_value_ignored(name: str, text: str) -> str | None:
+    """Why a part of a value has no effect here; None if all of it has.
+
+    name: a setting of brokers or topics; text: its value, a list separated by commas.
+    """
+    for value in (one.strip() for one in text.split(",")):
+        if why := VALUES_NOT_YET.get(name, {}).get(value):
+            return f"has the value {value}, which {Standing.NOT_YET.value}: {why}"
+    return None
 
 
 @cache

@@ -17,24 +17,26 @@ from trio_kafka.protocol.schema import (
 
 # Which requests.
 IN_HAND: Final = 0
-LATEST: Final = 1  # of each API
-SLOWEST: Final = 2  # of each API, in the last hour
+LATEST: Final = 1  # some of each API
+SLOWEST: Final = 2  # some of each API, in the last hour
 
 NOT_YET: Final = -1  # the time of a hop that has not begun
 
 
-@request(key=10010, versions="0")
+@request(key=10010, versions="0-1")
 class DescribeRequestsRequest:
     """Which requests: IN_HAND, LATEST or SLOWEST.
 
-    api_keys: of these APIs, none: of all. client_id: of this client alone. max_requests: -1 leaves
-    it to the server, which has a bound.
+    api_keys: only requests of these APIs; empty: of all. client_id: only requests of this client.
+    max_requests: -1 leaves it to the server, which has a bound. api_names (v1): more APIs, by name
+    in any case or by key as text; one that the server does not know is INVALID_REQUEST.
     """
 
     which: int = int8(default=IN_HAND)
     api_keys: list[int] = array(int16)
     client_id: str | None = string(nullable="0+", default=None)
     max_requests: int = int32(default=-1)
+    api_names: list[str] = array(string, "1+")
 
 
 @struct
@@ -79,9 +81,11 @@ class RequestLife:
 
 @response(DescribeRequestsRequest)
 class DescribeRequestsResponse:
-    """By API, the latest and the slowest first; those in hand by connection.
+    """LATEST: the newest first; SLOWEST: the slowest first, whatever their API; IN_HAND: by
+    connection.
 
-    truncated: there were more than were allowed.
+    truncated: more requests matched than were allowed; the answer then holds the first of them in
+    that order.
     """
 
     error_code: int = int16()
