@@ -59,8 +59,10 @@ def test_a_setting_is_explained():
         (
             "log.cleanup.policy",
             "here",
-            "is honoured, but compact is not honoured yet"
-            " (compacted topics are not compacted: all their records stay)",
+            (
+                "is honoured, but compact is not honoured yet"
+                " (compacted topics are not compacted: all their records stay)"
+            ),
         ),
         (
             "listener.name.a.num.io.threads",

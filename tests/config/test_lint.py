@@ -47,8 +47,10 @@ def test_what_has_no_effect_and_what_is_deprecated_is_a_warning():
 
 def test_a_value_without_effect_is_a_warning():
     assert findings("log.cleanup.policy=delete, compact") == [
-        "f:1: warning: log.cleanup.policy has the value compact, which is not honoured yet:"
-        " compacted topics are not compacted: all their records stay"
+        (
+            "f:1: warning: log.cleanup.policy has the value compact, which is not honoured yet:"
+            " compacted topics are not compacted: all their records stay"
+        )
     ]
     assert findings("log.cleanup.policy=delete") == []
 

@@ -62,7 +62,7 @@ def requests(
     json: bool,
     timeout: float,
 ) -> int:
-    """Show the requests that a broker has in hand, or the latest, or the slowest of the last hour."""
+    """Show a broker's requests: in hand, the latest, or the slowest of the last hour."""
     try:
         answer = read_requests(
             parse_address(bootstrap), which, api=api, client=client, most=most, timeout_s=timeout

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from attrs import field
-
 from trio_kafka.attributes import define
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.hosting.declared import Plugin
@@ -25,25 +23,24 @@ from trio_kafka.introspect.tree import Node
 _logger: Final = get_logger(__name__)
 
 
-def admit(origins: Iterable[Origin], site: HostSite, node: Node) -> dict[str, Hosted]:
-    """The plugins of these origins by name, validated or failed.
+def admit(origins: Iterable[Origin], site: HostSite, node: Node, hosted: dict[str, Hosted]) -> None:
+    """Add the plugins of these origins to `hosted` by name, each as soon as it is known.
 
-    Raises ConfigError for settings of a plugin that is not there, PluginError for one that must not
-    be missing.
+    Each is then validated or failed. Raises ConfigError for settings of a plugin that is not there,
+    PluginError for one that must not be missing.
     """
-    found = _Admission(site, node)
+    found = _Admission(site, node, hosted)
     for origin in origins:
         found.take(origin)
     for error in strangers(site.given, found.hosted):
         raise error
-    return found.hosted
 
 
 @define
 class _Admission:
     site: HostSite
     node: Node
-    hosted: dict[str, Hosted] = field(factory=dict)
+    hosted: dict[str, Hosted]
 
     def take(self, origin: Origin) -> None:
         """All plugins of an origin."""

@@ -42,7 +42,7 @@ class Origin:
         """
         if self.first is not None and not afresh:
             return [self.first], None
-        module, imported = import_generation(self.module, afresh=afresh)
+        module, imported = import_generation(self.module, owner=self.name, afresh=afresh)
         try:
             found = plugins_in(module, self.attribute, self.source)
         except BaseException:

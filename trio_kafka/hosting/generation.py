@@ -230,27 +230,35 @@ class Generation:
         if self._imported is not None:
             self._imported.release()
 
+    def has(self, module: str) -> bool:
+        """Whether a module, by the name that its frames know it by, was imported for this one."""
+        return self._imported is not None and self._imported.has(module)
+
     # --- failures
 
     def failed(self, error: BaseException, where: str) -> None:
-        """A request failed in its hands. It is no matter of one request if that is no Exception,
-        or if there are too many in a minute.
+        """A request of this plugin failed. The plugin fails too if `error` is not an Exception, or
+        if too many requests failed within a minute.
+
+        The caller logs the traceback.
         """
         self.failures += 1
         if not isinstance(error, Exception):
-            self._fail(error, f"{where}: {describe(error)}")
+            self._fail(error, f"{where}: {describe(error)}", is_logged=True)
             return
         most, now = self.settings.host.failures, trio.current_time()
         began, count = self._window
         self._window = (began, count + 1) if now - began < _WINDOW_S else (now, 1)
         if most and self._window[1] >= most:
-            self._fail(error, f"{most} requests failed in a minute; {where}: {describe(error)}")
+            reason = f"{most} requests failed in a minute; {where}: {describe(error)}"
+            self._fail(error, reason, is_logged=True)
 
     def fail(self, reason: str) -> None:
-        """Somebody found that it does harm: it fails by its policy."""
-        self._fail(PluginError(reason))
+        """Fail for a reason that is not an exception of the plugin, by its policy."""
+        self._fail(PluginError(reason), is_logged=True)
 
-    def _fail(self, error: BaseException, reason: str = "") -> None:
+    def _fail(self, error: BaseException, reason: str = "", *, is_logged: bool = False) -> None:
+        """is_logged: the traceback is logged elsewhere, or there is none."""
         if self.failure is not None:
             return
         self.failure = error
@@ -261,11 +269,11 @@ class Generation:
             generation=self.number,
             state=self.life.state.value,
             reason=self.life.error,
-            exc_info=error,
+            exc_info=None if is_logged else only_error(error),
         )
+        self._stop.set()  # also while it starts: it leaves its block instead of serving
         if self.life.state is State.READY:
             self._told(self)
-            self._stop.set()
 
     # --- for people
 
@@ -296,6 +304,13 @@ def _names(nursery: trio.Nursery, but: tuple[str, ...]) -> "list[str]":
         for below in task.child_nurseries:
             found += _names(below, but)
     return found
+
+
+def only_error(error: BaseException) -> BaseException:
+    """The error in a group of one, at any depth: its traceback says all that is to be known."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def describe(error: BaseException) -> str:

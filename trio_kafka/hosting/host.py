@@ -17,6 +17,7 @@ from trio_kafka.hosting.discovery import given, installed
 from trio_kafka.hosting.generation import Generation
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.hosted import Hosted
+from trio_kafka.hosting.importing import owner_of
 from trio_kafka.hosting.launcher import Launcher
 from trio_kafka.hosting.life import State
 from trio_kafka.hosting.reload import Reload
@@ -57,14 +58,22 @@ class PluginHost:
         return [one.status() for one in self.plugins]
 
     def owner_of(self, module: str) -> str | None:
-        """The name of the plugin that has a module, by the name that its frames know it by."""
-        return next((one.name for one in self._hosted.values() if one.has(module)), None)
+        """The name of the plugin that has a module, by the name that its frames know it by.
 
-    def blocking(self, name: str, seconds: float) -> None:
-        """A watchdog saw that a plugin held the loop for so long; call it from the loop."""
+        Also of a plugin that is being imported or started. Called in any thread.
+        """
+        serving = (one.name for one in list(self._hosted.values()) if one.has(module))
+        return next(serving, None) or owner_of(module)
+
+    def blocking(self, name: str, module: str, seconds: float) -> None:
+        """Fail the generation that a module belongs to: it held the loop for `seconds`.
+
+        Called in the loop. An import that holds the loop is reported and goes on.
+        """
         hosted = self._hosted.get(name)
-        if hosted is not None and hosted.current is not None:
-            hosted.current.fail(f"it held the loop for {seconds:.1f} s")
+        generation = None if hosted is None else hosted.generation_of(module)
+        if generation is not None:
+            generation.fail(f"it held the loop for {seconds:.1f} s")
 
     # --- life
 
@@ -78,7 +87,7 @@ class PluginHost:
             async with trio.open_nursery() as nursery:
                 self._launcher.nursery = nursery
                 origins = installed() if self._plugins is None else given(self._plugins)
-                self._hosted = admit(origins, self.site, self.node)
+                admit(origins, self.site, self.node, self._hosted)
                 for one in self.plugins:
                     if one.state is State.VALIDATED and one.enabled:
                         await self._launcher.begin(one)

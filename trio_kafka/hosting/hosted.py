@@ -20,7 +20,8 @@ class Hosted:
     """life: until there is a generation, and of what could not be begun.
 
     plugin: as it was imported last; None where that failed. imported: its modules, where they are
-    its own. current: the generation that serves, or failed last. standing: what the broker has of
+    its own. current: the generation that serves, or failed last. starting: one that is to take its
+    place, until it is ready or has failed. standing: what the broker has of
     the plugin now, be it that it only refuses. past: generations before the current one, as long as
     they have not ended. failures: of its generations; restarts: in a row; begun: all of them.
     busy: with a reload. importing: the last one for a reload. off: by its name, before any import.
@@ -34,6 +35,7 @@ class Hosted:
     settings: Settings | None = None
     imported: Imported | None = None
     current: Generation | None = field(default=None)
+    starting: Generation | None = None
     standing: Contributions | None = None
     past: list[Generation] = field(factory=list)
     failures: int = 0
@@ -86,6 +88,12 @@ class Hosted:
         if self.imported is not None:
             return self.imported.has(module)
         return self.plugin is not None and self.plugin.module == module
+
+    def generation_of(self, module: str) -> Generation | None:
+        """The generation, starting or current, that has a module; None while it is imported."""
+        if self.starting is not None and self.starting.has(module):
+            return self.starting
+        return self.current if self.has(module) else None
 
     def drop_import(self) -> None:
         """Its modules may go with the last generation that uses them."""

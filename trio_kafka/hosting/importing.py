@@ -54,20 +54,32 @@ class Imported:
         return module == self.top or module.startswith(f"{self.top}.")
 
 
-def import_generation(module: str, *, afresh: bool = False) -> tuple[ModuleType, Imported]:
+def import_generation(
+    module: str, *, owner: str = "", afresh: bool = False
+) -> tuple[ModuleType, Imported]:
     """Import a module of a package, and what of the package it imports, as a generation.
 
+    owner: the plugin's name, for `owner_of`.
     afresh: from its source, which may have changed within the second that bytecode is known by.
     Raises ImportError, and whatever the module raises; nothing of it stays then.
     """
     package, spec = _find_package(module)
     top = private_name(package, next(_NUMBERS))
     try:
-        _import_top(package, spec, top, afresh=afresh)
+        _import_top(package, spec, top, owner, afresh=afresh)
         return importlib.import_module(top + module[len(package) :]), Imported(top)
     except BaseException:
         _forget(top)
         raise
+
+
+def owner_of(module: str) -> str | None:
+    """The owner that a generation's module was imported for, also while the import goes on.
+
+    module: the name that its frames know it by. May be called in any thread.
+    """
+    top = _FINDER.tops.get(module.partition(".")[0])
+    return top.owner or None if top is not None else None
 
 
 def _forget(top: str) -> None:
@@ -96,13 +108,13 @@ def _find_package(module: str) -> tuple[str, ModuleSpec]:
     raise ModuleNotFoundError(f"no module named {module!r} that can be imported again")
 
 
-def _import_top(public: str, there: ModuleSpec, private: str, *, afresh: bool) -> None:
+def _import_top(public: str, there: ModuleSpec, private: str, owner: str, *, afresh: bool) -> None:
     spec = spec_from_file_location(
         private, there.origin, submodule_search_locations=there.submodule_search_locations
     )
     if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"module {public!r} has no source")
-    _FINDER.tops[private] = _Top(_builtins_of(public, private), afresh)
+    _FINDER.tops[private] = _Top(_builtins_of(public, private), owner, afresh)
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
     spec.loader = _Loader(spec.loader)
@@ -154,9 +166,10 @@ class _Loader(Loader):
 
 @frozen
 class _Top:
-    """Of a generation's modules: what they see as builtins, and whether bytecode may be used."""
+    """What a generation's modules see as builtins, whose they are, whether bytecode may be used."""
 
     builtins: Mapping[str, Any]
+    owner: str
     afresh: bool
 
 

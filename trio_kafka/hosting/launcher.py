@@ -40,8 +40,12 @@ class Launcher:
         one from the moment in which it is ready.
         """
         generation = self._make(hosted, plugin, settings, imported)
-        self._start(generation, partial(_take_place, hosted, generation, plugin, imported))
-        await generation.wait_settled()
+        hosted.starting = generation
+        try:
+            self._start(generation, partial(_take_place, hosted, generation, plugin, imported))
+            await generation.wait_settled()
+        finally:
+            hosted.starting = None
         return generation
 
     def spawn(self, name: str, call: Callable[..., Awaitable[None]], *arguments: object) -> None:

@@ -14,7 +14,7 @@ from trio_kafka.attributes import define
 from trio_kafka.config.plugins import HostSettings
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.fresh_import import FreshImport
-from trio_kafka.hosting.generation import Generation, describe
+from trio_kafka.hosting.generation import Generation, describe, only_error
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.hosted import Hosted
 from trio_kafka.hosting.importing import Imported
@@ -61,7 +61,11 @@ class Reload:
             if is_cancelled():
                 raise
             self._error = describe(error)
-            _logger.exception("plugin was not reloaded", plugin=hosted.name, reason=self._error)
+            # A generation that failed has logged its traceback itself.
+            trace = None if isinstance(error, PluginError) else only_error(error)
+            _logger.error(  # noqa: TRY400 - see above
+                "plugin was not reloaded", plugin=hosted.name, reason=self._error, exc_info=trace
+            )
             if old is not None and old.ended.is_set() and old.failure is None:
                 await self._launcher.begin(hosted)  # it had to go first: it comes again
         finally:

@@ -24,6 +24,7 @@ from trio_kafka.world.world import Sentry, World
 _logger: Final = get_logger(__name__)
 _SHORTEST_S: Final = 0.001  # of a rest
 _FRAMES: Final = 16  # of a stack that are told
+_SEARCHED: Final = 200  # in which the owner is looked for
 
 
 class Loop(Protocol):
@@ -79,12 +80,15 @@ class Judge:
 
 @frozen(kw_only=True)
 class Block:
-    """One block of the loop. where: module:line function, the innermost. owner: the innermost one
-    that has a module of the stack; empty: nobody but the broker.
+    """One block of the loop.
+
+    where: module:line function, the innermost. owner: the plugin of the innermost `module` of the
+    stack that belongs to a plugin; both are empty if none does.
     """
 
     task: str
     owner: str
+    module: str
     where: str
     stack: str
     seconds: float
@@ -186,11 +190,16 @@ class Watchdog:
 
     def _look(self, frame: FrameType | None, seconds: float) -> Block:
         """Who executes what now; keeps no frame."""
-        frames = list(islice(_frames(frame), _FRAMES))
-        owners = (self._owner_of(str(one.f_globals.get("__name__"))) for one in frames)
+        # An import puts many frames of its own between a plugin's modules.
+        frames = list(islice(_frames(frame), _SEARCHED))
+        modules = [str(one.f_globals.get("__name__")) for one in frames]
+        owned = ((owner, one) for one in modules if (owner := self._owner_of(one)))
+        owner, module = next(owned, ("", ""))
+        frames = frames[:_FRAMES]
         return Block(
             task=_running_task(self._root),
-            owner=next(filter(None, owners), ""),
+            owner=owner,
+            module=module,
             where=_show(frames[0]) if frames else "",
             stack=" < ".join(map(_show, frames)),
             seconds=seconds,
