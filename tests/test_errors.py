@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError, leaves, only_leaf
 
 LINES = (Path(__file__).parent / "data" / "errors.txt").read_text().splitlines()[1:]
 RECORDED = [line.split() for line in LINES]
@@ -54,3 +54,13 @@ def test_a_log_directory_that_fails_is_named() -> None:
 
     assert error.path == "data/a"
     assert str(error) == "log directory data/a: fsync: input/output error"
+
+
+def test_a_group_of_one_is_its_error_and_others_stay() -> None:
+    one, two = ValueError("1"), ValueError("2")
+    group = ExceptionGroup("g", [one, ExceptionGroup("g", [two])])
+
+    assert only_leaf(one) is one
+    assert only_leaf(ExceptionGroup("g", [ExceptionGroup("g", [one])])) is one
+    assert only_leaf(group) is group
+    assert leaves(group) == [one, two]

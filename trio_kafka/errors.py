@@ -250,3 +250,16 @@ class LogDirError(Exception):
 
 class InvariantError(Exception):
     """What can never be is the case: the broker stops in order, with an exit status of its own."""
+
+
+def leaves(error: BaseException) -> list[BaseException]:
+    """The errors themselves, out of any number of nested groups."""
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [leaf for one in error.exceptions for leaf in leaves(one)]
+
+
+def only_leaf(error: Exception) -> Exception:
+    """The error in a group of one, at any depth; else the error or group itself."""
+    found = leaves(error)
+    return found[0] if len(found) == 1 and isinstance(found[0], Exception) else error

@@ -16,19 +16,29 @@ if TYPE_CHECKING:
     from trio_kafka_http.serving import Engine
 
 _GRACE_S: Final = 1.0  # for hypercorn to close what is idle by itself
+_PROBE_S: Final = 2.0  # for the head of a probe
 
 
 class Connection:
-    """Takes `socket` over. It is the `Peer` of its requests."""
+    """Takes `socket` over. It is the `Peer` of its requests.
 
-    def __init__(self, socket: Socket, node: Node, settings: HttpSettings) -> None:
+    probes_only: it came when the plane was full, so it may ask for the broker's health and nothing
+        else, once, and soon.
+    """
+
+    def __init__(
+        self, socket: Socket, node: Node, settings: HttpSettings, *, probes_only: bool = False
+    ) -> None:
         self.local = socket.local.host
+        self.probes_only = probes_only
+        self.was_refused = False
+        idle_s = settings.idle_timeout_ms / 1000 + _GRACE_S
         self.node = node.add(str(socket.peer), "connection", self._figures)
         self._scope = trio.CancelScope()
         self._stream = Stream(
             socket,
             stall_s=settings.send_timeout_ms / 1000,
-            idle_s=settings.idle_timeout_ms / 1000 + _GRACE_S,
+            idle_s=min(idle_s, _PROBE_S) if probes_only else idle_s,
             over=self._scope.cancel,
         )
         self._began = trio.current_time()
@@ -37,6 +47,15 @@ class Connection:
     @property
     def gone(self) -> bool:
         return self._stream.gone
+
+    @property
+    def is_busy(self) -> bool:
+        """True if a request is being answered."""
+        return self._stream.is_busy
+
+    def refuse(self) -> None:
+        """The client wants more than this connection may have."""
+        self.was_refused = True
 
     def answer_by(self, deadline: float) -> None:
         self._stream.answer_by = deadline

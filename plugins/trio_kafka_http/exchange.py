@@ -34,6 +34,13 @@ class Peer(Protocol):
     def node(self) -> Node:
         """Its place in the tree."""
 
+    @property
+    def probes_only(self) -> bool:
+        """True if it may ask for the broker's health only, and is closed after one answer."""
+
+    def refuse(self) -> None:
+        """Note that it asked for something else."""
+
     def answer_by(self, deadline: float) -> None:
         """From this time on what is sent may be cut off."""
 
@@ -150,8 +157,10 @@ class Exchange:
             raise ClientGoneError("the client has left")
         if not self.begun and self._head is not None:
             self.status = self._head["status"]
-            named = (b"x-request-id", self.request_id.encode())
-            await self._send({**self._head, "headers": [*self._head["headers"], named]})
+            headers = [*self._head["headers"], (b"x-request-id", self.request_id.encode())]
+            if self._peer.probes_only:
+                headers.append((b"connection", b"close"))
+            await self._send({**self._head, "headers": headers})
         if more or not self._body_read:
             await self._send({"type": "http.response.body", "body": body, "more_body": True})
             body = b""

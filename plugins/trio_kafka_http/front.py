@@ -105,6 +105,9 @@ class Front:
             if scope["path"] in _OWN:
                 await self._say(scope["path"], scope["method"], exchange)
                 return
+            if peer.probes_only:
+                peer.refuse()
+                raise RefusedError(503, "too many connections")
             self._authorize(headers)
             mount = self._find(scope["path"], headers)
         except RefusedError as refused:
@@ -118,6 +121,11 @@ class Front:
         """Whether the request is for this plane. Raises RefusedError."""
         if scope["http_version"] not in ("1.0", "1.1"):
             raise RefusedError(505, "only HTTP/1.1 is served")
+        # hypercorn bounds a head that is not whole yet: one that is complete may be larger by what
+        # was received last.
+        most = self._settings.max_header_bytes
+        if _size_of_head(scope) > most:
+            raise RefusedError(431, f"the head is larger than {most} bytes: max.header.bytes")
         host = headers.get(b"host", b"").decode("latin1")
         if not self._names.accepts(host, peer.local):
             raise RefusedError(421, "not the name of this server: see plugin.http.hosts")
@@ -248,6 +256,13 @@ class Front:
                     await exchange.refuse(500, "the app failed; the log says why")
             except ClientGoneError:
                 pass
+
+
+def _size_of_head(scope: Message) -> int:
+    """Bytes of a request's head, as HTTP/1.1 has it on the wire with single spaces."""
+    path = len(scope["raw_path"]) + len(scope["query_string"])
+    line = len(scope["method"]) + path + len(" ? HTTP/1.1\r\n")
+    return line + sum(len(name) + len(value) + len(": \r\n") for name, value in scope["headers"])
 
 
 async def _refuse_websocket(send: Send) -> None:

@@ -5,12 +5,14 @@ all of them at once: none can keep it by not reading.
 """
 
 import errno
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 import trio
 
+from trio_kafka.errors import leaves
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Figures, Node
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 NAME: Final = "plane http"
 _EXHAUSTED_S: Final = 0.1  # pause when no descriptor is left
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_RESERVED: Final = 8  # connections for probes, beside `max.connections`
 _FULL: Final = b'{"error_code": 503, "message": "too many connections"}\n'
+_RESETS: Final = (ConnectionError, trio.BrokenResourceError, trio.ClosedResourceError)
 _REFUSAL: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
     b"connection: close\r\ncontent-length: %d\r\n\r\n%s" % (len(_FULL), _FULL)
@@ -124,16 +128,37 @@ class HttpPlane:
                 self._logger.error("no descriptor left for new connections", error=error)  # noqa: TRY400
                 await trio.sleep(_EXHAUSTED_S)
                 continue
-            if len(self._connections) >= self._settings.max_connections:
+            full = self._ordinary >= self._settings.max_connections
+            if full and not self._make_room_for_probe():
                 self._refuse(socket)
                 continue
             self._accepted.value += 1
-            connection = Connection(socket, node, self._settings)
+            connection = Connection(socket, node, self._settings, probes_only=full)
             self._connections[connection] = None
             nursery.start_soon(self._serve, connection, name=f"http {socket.peer}")
 
+    @property
+    def _ordinary(self) -> int:
+        """Number of connections that are not reserved for probes."""
+        return len(self._connections) - len(self._probes)
+
+    def _make_room_for_probe(self) -> bool:
+        """True if one more connection for a probe may come.
+
+        The oldest one that has asked for nothing is closed for it: slow clients cannot keep probes
+        out, as a probe sends its request at once.
+        """
+        waiting = [one for one in self._probes if not one.gone]
+        if len(waiting) < _RESERVED:
+            return True
+        for connection in waiting:
+            if not connection.is_busy:
+                connection.abort()
+                return True
+        return False
+
     def _refuse(self, socket: Socket) -> None:
-        """As far as it is possible without waiting for the client."""
+        """Send 503 as far as it is possible without waiting for the client, and close."""
         self._refused.value += 1
         try:
             socket.send(_REFUSAL)
@@ -148,11 +173,20 @@ class HttpPlane:
             engine = self._engine or await self._load()
             await connection.run(engine, self._front)
         except* Exception as errors:  # noqa: BLE001 - of this connection alone
-            self._broken.value += 1
-            reason = f"{errors.exceptions[0]!r}"
-            self._logger.warning("connection broken", peer=connection.node.name, reason=reason)
+            found = leaves(errors)
+            # A client that resets its connection is no defect here.
+            is_reset = all(isinstance(one, _RESETS) for one in found)
+            if not is_reset:
+                self._broken.value += 1
+            self._logger.log(
+                logging.DEBUG if is_reset else logging.WARNING,
+                "connection broken",
+                peer=connection.node.name,
+                reason=f"{found[0]!r}",
+            )
         finally:
             self._connections.pop(connection)
+            self._refused.value += connection.was_refused
             self._changed.set()
             self._changed = trio.Event()
 
@@ -168,10 +202,16 @@ class HttpPlane:
                 self._engine = made(self._settings, self._world.clock.wall)
             return self._engine
 
+    @property
+    def _probes(self) -> list[Connection]:
+        """Connections that may only probe, the oldest first."""
+        return [one for one in self._connections if one.probes_only]
+
     def _figures(self) -> Figures:
         return {
-            "connections": len(self._connections),
+            "connections": self._ordinary,
             "most": self._settings.max_connections,
+            "probes": len(self._probes),
             "accepted": self._accepted.value,
             "refused": self._refused.value,
             "broken": self._broken.value,

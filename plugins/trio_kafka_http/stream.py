@@ -62,6 +62,11 @@ class Stream:
         self._left: Callable[[], None] | None = None
         self._patience = trio.CancelScope(deadline=trio.current_time() + idle_s)
 
+    @property
+    def is_busy(self) -> bool:
+        """True if a request is being answered."""
+        return self._busy > 0
+
     def begin_request(self) -> None:
         """There is a request: what is to come may take as long as that may."""
         self._busy += 1

@@ -1,7 +1,7 @@
 import pytest
 import trio
 
-from trio_kafka.broker.tasks import Tasks, leaves, only_leaf
+from trio_kafka.broker.tasks import Tasks
 
 
 async def waits(value: object = None, *, task_status: trio.TaskStatus[object]) -> None:
@@ -61,13 +61,3 @@ async def test_a_failure_is_kept_and_cancels_the_guarded_only(autojump_clock) ->
         tasks.fail(second)
         assert tasks.failure is first
         await tasks.stop("other")
-
-
-def test_a_group_of_one_is_its_error_and_others_stay() -> None:
-    one, two = ValueError("1"), ValueError("2")
-    group = ExceptionGroup("g", [one, ExceptionGroup("g", [two])])
-
-    assert only_leaf(one) is one
-    assert only_leaf(ExceptionGroup("g", [ExceptionGroup("g", [one])])) is one
-    assert only_leaf(group) is group
-    assert leaves(group) == [one, two]

@@ -31,12 +31,16 @@ class Caller:
     local: str = "127.0.0.1"
     gone: bool = False
     node: Node = field(factory=lambda: Node("caller", "connection"))
+    probes_only: bool = False
     aborted: int = 0
     deadlines: list[float] = field(factory=list)
     left: Callable[[], None] | None = None
 
     def answer_by(self, deadline: float) -> None:
         self.deadlines.append(deadline)
+
+    def refuse(self) -> None:
+        pass
 
     def when_left(self, call: Callable[[], None]) -> None:
         self.left = call

@@ -1,7 +1,8 @@
 """The plane with its sockets, hypercorn on top, in the simulated world; stops in the real one."""
 
 import errno
-from contextlib import suppress
+import logging
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 import trio
@@ -18,7 +19,7 @@ from tests.trio_kafka_http.kit import (
     served_plane,
     slow,
 )
-from trio_kafka.broker.tasks import leaves
+from trio_kafka.errors import leaves
 from trio_kafka.testing.simulation import fault_on, simulated_world
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
@@ -121,14 +122,65 @@ async def test_connections_above_the_limit_are_told_and_closed(autojump_clock: M
         assert (await one.ask("GET", "/hello")).status == 200
         assert (await two.ask("GET", "/hello")).status == 200
         async with http_client(world, served.endpoints[0]) as three:
-            refused = await three.reply_to_nothing()
+            refused = await three.ask("GET", "/hello")
             assert (refused.status, b"too many" in refused.body) == (503, True)
+            await three.wait_closed()
         assert served.figures["refused"] == 1
 
         one.socket.close()
         await trio.sleep(1)
         async with http_client(world, served.endpoints[0]) as four:
             assert (await four.ask("GET", "/hello")).status == 200
+
+
+async def test_probes_are_answered_while_slow_clients_have_all_connections(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with (
+        served_plane(world, {"/hello": hello}, max_connections=3) as served,
+        AsyncExitStack() as slow_clients,
+    ):
+        endpoint = served.endpoints[0]
+        for _ in range(40):  # more than there are connections, those for probes included
+            client = await slow_clients.enter_async_context(http_client(world, endpoint))
+            await client.send(b"GET /hello HT")
+        await trio.testing.wait_all_tasks_blocked()
+
+        for path, status in (("/healthz", 200), ("/readyz", 200), ("/hello", 503)):
+            async with http_client(world, endpoint) as one:
+                assert (await one.ask("GET", path)).status == status
+                await one.wait_closed()
+
+        assert served.figures["connections"] == 3
+        assert served.figures["probes"] <= 8
+        assert served.figures["refused"] == 1
+        await trio.sleep(3)
+        assert served.figures["probes"] == 0
+
+
+async def test_a_head_above_the_limit_is_refused_though_it_came_at_once(
+    autojump_clock: MockClock,
+) -> None:
+    async with one_client({"/hello": hello}, max_header_bytes=16_384) as (_served, client):
+        assert (await client.ask("GET", "/hello", headers={"x": "y" * 16_000})).status == 200
+        refused = await client.ask("GET", "/hello", headers={"x": "y" * 20_000})
+
+    assert (refused.status, b"max.header.bytes" in refused.body) == (431, True)
+
+
+async def test_a_client_that_resets_its_connection_is_no_warning(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "trio_kafka")
+    async with one_client({"/slow": slow}) as (served, client):
+        await client.send(ASK % b"/slow")
+        await trio.sleep(0.1)
+        client.socket.abort()
+        await trio.sleep(60)
+
+        assert served.figures["broken"] == 0
+        assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
 async def test_a_silent_connection_is_closed_after_its_idle_time(

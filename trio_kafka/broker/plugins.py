@@ -5,8 +5,8 @@ from typing import Final
 
 from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.site import Site
-from trio_kafka.broker.tasks import only_leaf
 from trio_kafka.config.setting import ConfigError
+from trio_kafka.errors import only_leaf
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.host import PluginHost

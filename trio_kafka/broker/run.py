@@ -11,8 +11,9 @@ from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.shutdown import stop_broker
 from trio_kafka.broker.site import Site
 from trio_kafka.broker.startup import Start
-from trio_kafka.broker.tasks import Tasks, only_leaf
+from trio_kafka.broker.tasks import Tasks
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.errors import only_leaf
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node

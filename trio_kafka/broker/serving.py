@@ -11,10 +11,10 @@ from trio_kafka.broker.listening import Listening
 from trio_kafka.broker.producer_ids import ProducerIds
 from trio_kafka.broker.settings import settings_of_topic
 from trio_kafka.broker.site import Site
-from trio_kafka.broker.tasks import only_leaf
 from trio_kafka.broker.topic_creation import TopicCreation
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
+from trio_kafka.errors import only_leaf
 from trio_kafka.log.manager import LogManager
 from trio_kafka.metadata.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache

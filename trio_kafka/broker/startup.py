@@ -36,11 +36,10 @@ from trio_kafka.broker.settings import settings_of_topic
 from trio_kafka.broker.site import Site
 from trio_kafka.broker.steps import Steps
 from trio_kafka.broker.storage import Storage, open_storage
-from trio_kafka.broker.tasks import only_leaf
 from trio_kafka.broker.topic_creation import TopicCreation, creator, internal_topics
 from trio_kafka.broker.watching import start_watchdog
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.errors import InvariantError, LogDirError
+from trio_kafka.errors import InvariantError, LogDirError, only_leaf
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.identity import IdentityError

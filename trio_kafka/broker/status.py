@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from trio_kafka.broker.errors import StartError
-from trio_kafka.broker.tasks import leaves
-from trio_kafka.errors import InvariantError, KafkaError, LogDirError
+from trio_kafka.errors import InvariantError, KafkaError, LogDirError, leaves
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.introspect.log import get_logger
 

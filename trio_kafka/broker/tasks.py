@@ -12,6 +12,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.errors import only_leaf
 
 
 @define(eq=False)
@@ -93,16 +94,3 @@ class _Status:
     def started(self, value: Any = None) -> None:
         self._inner.started(value)
         self.ready = True
-
-
-def leaves(error: BaseException) -> list[BaseException]:
-    """The errors themselves, out of however many nurseries."""
-    if not isinstance(error, BaseExceptionGroup):
-        return [error]
-    return [leaf for one in error.exceptions for leaf in leaves(one)]
-
-
-def only_leaf(error: Exception) -> Exception:
-    """The one error in a group of one, however deep; else the group as it is."""
-    found = leaves(error)
-    return found[0] if len(found) == 1 and isinstance(found[0], Exception) else error

@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 import trio
 
+from trio_kafka.errors import only_leaf
 from trio_kafka.hosting.context import PluginContext
 from trio_kafka.hosting.contributions import Contributions
 from trio_kafka.hosting.declared import Plugin
@@ -263,13 +264,14 @@ class Generation:
             return
         self.failure = error
         self.life.error = reason or describe(error)
+        trace = only_leaf(error) if isinstance(error, Exception) else error
         _logger.error(
             "a plugin failed",
             plugin=self.name,
             generation=self.number,
             state=self.life.state.value,
             reason=self.life.error,
-            exc_info=None if is_logged else only_error(error),
+            exc_info=None if is_logged else trace,
         )
         self._stop.set()  # also while it starts: it leaves its block instead of serving
         if self.life.state is State.READY:
@@ -304,13 +306,6 @@ def _names(nursery: trio.Nursery, but: tuple[str, ...]) -> "list[str]":
         for below in task.child_nurseries:
             found += _names(below, but)
     return found
-
-
-def only_error(error: BaseException) -> BaseException:
-    """The error in a group of one, at any depth: its traceback says all that is to be known."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
 
 
 def describe(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from trio_kafka.attributes import define
 from trio_kafka.config.plugins import HostSettings
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.fresh_import import FreshImport
-from trio_kafka.hosting.generation import Generation, describe, only_error
+from trio_kafka.hosting.generation import Generation, describe
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.hosted import Hosted
 from trio_kafka.hosting.importing import Imported
@@ -62,7 +62,7 @@ class Reload:
                 raise
             self._error = describe(error)
             # A generation that failed has logged its traceback itself.
-            trace = None if isinstance(error, PluginError) else only_error(error)
+            trace = None if isinstance(error, PluginError) else error
             _logger.error(  # noqa: TRY400 - see above
                 "plugin was not reloaded", plugin=hosted.name, reason=self._error, exc_info=trace
             )

@@ -14,7 +14,10 @@ from trio_kafka.world.protocols import Selector
 
 logger = get_logger(__name__)
 
-_QUIET: Final = frozenset({items.LEFT, items.IDLE, items.EXCEEDED, items.DRAINED, items.STOPPED})
+# Reasons that no operator has to act on: a client's reset (GONE) is its own affair.
+_QUIET: Final = frozenset(
+    {items.LEFT, items.GONE, items.IDLE, items.EXCEEDED, items.DRAINED, items.STOPPED}
+)
 
 
 class Roster:

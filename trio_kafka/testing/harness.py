@@ -17,8 +17,8 @@ from typing import Any, Final, Self
 import attrs
 import trio
 
-from trio_kafka.broker.tasks import leaves
 from trio_kafka.config.load import Layer, broker_config, options
+from trio_kafka.errors import leaves
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.guard import PluginError
 from trio_kafka.hosting.host import PluginHost
