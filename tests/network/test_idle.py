@@ -1,12 +1,19 @@
 """Who is idle, and who only waits for us."""
 
+from functools import partial
+
 import pytest
 import trio
 import trio.testing
+from trio.testing import MockClock
 
+from tests.network.echoing import waiting
 from trio_kafka.network import items
-from trio_kafka.network.idle import is_idle
+from trio_kafka.network.idle import SEND_S, is_idle
+from trio_kafka.plugin import Context, api
 from trio_kafka.testing.planes import running_plane
+from trio_kafka.testing.sample_apis import ReadRequest, ReadResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_apis.k18_api_versions import api_versions
 
@@ -52,3 +59,49 @@ async def test_the_last_connection_may_end_at_any_pass_of_the_loop(passes: int) 
             await trio.testing.wait_all_tasks_blocked()
 
         assert plane.closed(items.GONE) == 20
+
+
+@api(ReadRequest)
+def read(request: ReadRequest, context: Context) -> ReadResponse:
+    del context
+    return ReadResponse(memoryview(bytes(request.size)))
+
+
+async def test_a_client_that_reads_slowly_holds_a_stop_for_two_seconds(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with (
+        running_plane(world, [read]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(ReadRequest(0, 16 << 20), 0))
+        await trio.sleep(1)
+        began = trio.current_time()
+
+        async def read_slowly() -> None:
+            while True:
+                await trio.sleep(0.1)
+                await client.receive(100)
+
+        plane.nursery.start_soon(read_slowly)
+
+        assert await plane.plane.drain(began + 30)
+        assert SEND_S <= trio.current_time() - began < SEND_S + 1
+        assert plane.closed(items.DRAINED) == 1
+        plane.nursery.cancel_scope.cancel()
+
+
+async def test_the_time_to_send_begins_with_the_answer(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    wait = waiting(partial(trio.sleep, 3 * SEND_S), "done")
+    async with (
+        running_plane(world, [wait]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(0.1)
+
+        assert await plane.plane.drain(trio.current_time() + 30)
+
+        assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "done"

@@ -1,5 +1,6 @@
 """What becomes of bytes, answers and peers at a processor; on the simulated world."""
 
+import logging
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -300,7 +301,10 @@ async def test_a_throttled_connection_is_read_again_when_the_throttle_ends(
         assert await numbers(client, 2) == [0, 1]
 
 
-async def test_a_reset_while_throttled_closes_at_once(autojump_clock: MockClock) -> None:
+async def test_a_reset_while_throttled_closes_at_once(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "trio_kafka")
     world = simulated_world()
     async with running_plane(world, [echo]) as plane:
         client = await connect(world.network, plane.endpoint)
@@ -312,6 +316,8 @@ async def test_a_reset_while_throttled_closes_at_once(autojump_clock: MockClock)
 
         assert not plane.connections
         assert plane.closed(items.GONE) == 1
+        (record,) = [one for one in caplog.records if one.message == "connection closed"]
+        assert record.levelno == logging.DEBUG  # a client's own affair
 
 
 def stuck(plane: RunningPlane) -> int:

@@ -398,6 +398,22 @@ async def test_what_breaks_hypercorn_is_told_and_counted(
         assert "connection broken" in caplog.text
 
 
+async def test_a_reset_that_hypercorn_lets_through_is_a_debug_line(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(server: object) -> None:
+        raise ExceptionGroup("of a nursery", [trio.BrokenResourceError("reset by peer")])
+
+    monkeypatch.setattr("hypercorn.trio.tcp_server.TCPServer._read_data", fail)
+    caplog.set_level(logging.DEBUG, "trio_kafka")
+    async with one_client() as (served, client):
+        await client.wait_closed()
+
+        assert served.figures["broken"] == 0
+        (record,) = [one for one in caplog.records if one.message == "connection broken"]
+        assert record.levelno == logging.DEBUG
+
+
 # --- the real world: nothing but time and the kernel ends these
 
 

@@ -1,4 +1,6 @@
-"""Closes who neither asks nor takes its answer (connections.max.idle.ms).
+"""Closes connections that neither ask nor take their answer (connections.max.idle.ms).
+
+When the broker stops, it also closes those that take their answer too slowly.
 
 Nothing ticks while nothing is connected: the task sleeps until the connection that is quiet for
 longest is due, and for at least a sixteenth of the limit, so that many connections that end one by
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from trio_kafka.network.connection import Connection
     from trio_kafka.network.processor import Processor
 
+SEND_S: Final = 2.0  # for the rest of an answer when the broker stops
+_LOOK_S: Final = 0.25  # between two looks at what is still sent
 _A_SLICE: Final = 1000  # connections looked at in one go: about 0.2 ms
 
 
@@ -40,3 +44,23 @@ async def close_idle(processor: "Processor") -> NoReturn:
                 processor.roster.close(connection, items.IDLE)
             if not number % _A_SLICE:
                 await trio.lowlevel.checkpoint()
+
+
+async def close_slow_readers(processor: "Processor") -> NoReturn:
+    """Close each connection of a draining processor whose answer takes longer than SEND_S to send.
+
+    A peer that reads a byte now and then could otherwise hold a stop until its deadline. Requests
+    that are still in hand are not affected: their time begins with their answer. Until cancelled.
+    """
+    began = dict[int, float]()
+    while True:
+        now, sending = trio.current_time(), dict[int, float]()
+        for number, connection in enumerate(list(processor.connections.values()), start=1):
+            if connection.out is not None and not connection.closed:
+                since = sending[connection.key] = began.get(connection.key, now)
+                if now - since >= SEND_S:
+                    processor.roster.close(connection, items.DRAINED, "reads too slowly")
+            if not number % _A_SLICE:
+                await trio.lowlevel.checkpoint()
+        began = sending
+        await trio.sleep(_LOOK_S)

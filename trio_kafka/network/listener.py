@@ -5,6 +5,7 @@ retired while its plane goes on. Whoever goes reads nothing more, answers what i
 while, and closes. Source: KIP-226; DataPlaneAcceptor of Apache Kafka 4.4.0, which does not wait.
 """
 
+from functools import partial
 from typing import Final
 
 import trio
@@ -160,9 +161,11 @@ class ServedListener:
         for processor in self.all_processors:
             processor.begin_draining()
 
-    async def wait_drained(self) -> None:
-        for processor in self.all_processors:
-            await processor.wait_drained()
+    async def wait_drained(self, *, hurry: bool = False) -> None:
+        """Until every connection has ended. hurry: close those that read too slowly."""
+        async with trio.open_nursery() as nursery:
+            for processor in self.all_processors:
+                nursery.start_soon(partial(processor.wait_drained, hurry=hurry))
 
     async def retire(self) -> None:
         """Drain, then end `run`."""

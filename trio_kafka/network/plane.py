@@ -8,6 +8,7 @@ data-plane-kafka-network-thread-1-PLAINTEXT-PLAINTEXT-0.
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 
 import trio
 
@@ -175,15 +176,16 @@ class Plane:
         """Accept and read nothing more, and answer what is in hand, until `deadline`
         (trio.current_time()).
 
-        Connections end as soon as nothing of theirs is in hand. True: all have. What is left is for
-        whoever cancels.
+        Connections end as soon as nothing of theirs is in hand, and are closed if they read their
+        answer too slowly. True: all have ended. Whoever cancels the plane closes the others.
         """
         served = [*self.listeners.values(), *self._retiring]
         for listener in served:
             listener.begin_draining()
         with trio.CancelScope(deadline=deadline) as scope:
-            for listener in served:
-                await listener.wait_drained()
+            async with trio.open_nursery() as nursery:
+                for listener in served:
+                    nursery.start_soon(partial(listener.wait_drained, hurry=True))
         return not scope.cancelled_caught
 
     def _take(self, bound: BoundListener) -> ServedListener:

@@ -22,7 +22,7 @@ from trio_kafka.network import items
 from trio_kafka.network.arrivals import Arrivals
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.handlers import Shared
-from trio_kafka.network.idle import close_idle
+from trio_kafka.network.idle import close_idle, close_slow_readers
 from trio_kafka.network.lingering import Lingering
 from trio_kafka.network.outgoing import release
 from trio_kafka.network.receiving import Receiving
@@ -151,9 +151,16 @@ class Processor:
                 self._close(connection, items.DRAINED)
         self._ring()
 
-    async def wait_drained(self) -> None:
-        """Until every connection has ended; new ones that wait end as the reader comes to them."""
-        await self.roster.wait_empty()
+    async def wait_drained(self, *, hurry: bool = False) -> None:
+        """Until every connection has ended; new ones that wait end as the reader comes to them.
+
+        hurry: close connections that read too slowly: see `idle.close_slow_readers`.
+        """
+        async with trio.open_nursery() as nursery:
+            if hurry:
+                nursery.start_soon(close_slow_readers, self, name=f"{self.name}-drain")
+            await self.roster.wait_empty()
+            nursery.cancel_scope.cancel()
 
     # --- the reader
 
