@@ -21,14 +21,17 @@ from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListPluginsResponse,
 )
 from trio_kafka.protocol.messages.k10010_describe_requests import (
+    IN_HAND,
     DescribeRequestsRequest,
     DescribeRequestsResponse,
 )
 from trio_kafka.protocol.tree_rows import look_of
 from trio_kafka_admin.looks import Looks
 from trio_kafka_admin.plugin import AdminSettings
+from trio_kafka_admin.waits import group_lags, long_waits, watched_keys
 
 CLIENT_ID: Final = "admin-ui"
+_MOST_WAITS: Final = 1000  # requests in hand that are looked at for the overview
 
 
 class Asker:
@@ -65,7 +68,11 @@ class Asker:
         return answer
 
     async def _read_overview(self) -> Look:
-        return look_of(await self.tree(kinds=WORKING), trio.current_time())
+        look = look_of(await self.tree(kinds=WORKING), trio.current_time())
+        parts, (root, *_) = self.context.parts, next(iter(look.nodes))
+        in_hand = await self.requests(IN_HAND, watched_keys(parts), None, _MOST_WAITS)
+        waits = await long_waits(root, in_hand.requests)
+        return Look(look.at, {**look.nodes, **waits, **await group_lags(root, parts)})
 
     async def _read_queues(self) -> Look:
         return look_of(await self.tree(kinds=QUEUES), trio.current_time())

@@ -9,11 +9,28 @@ from typing import Final
 
 from attrs import frozen
 
-from trio_kafka.introspect.looks import Look, NodeLook, Path
+from trio_kafka.introspect.looks import HOPS, Look, NodeLook, Path
 from trio_kafka.introspect.tree import Figure
+from trio_kafka_admin.waits import BESIDE, GROUP_LAG, LONG_S, LONG_WAIT
 
 _LATE_S: Final = 5.0  # in a queue of a plane
 _BUSY_PERCENT: Final = 90.0
+_SLOW_MS: Final = 100.0  # a mean, of APIs that are prompt as a rule, and of calls of interceptors
+_PROMPT: Final = frozenset(
+    {
+        *("ApiVersions", "ConsumerGroupHeartbeat", "FindCoordinator", "Heartbeat"),
+        *("InitProducerId", "LeaveGroup", "ListOffsets", "Metadata", "OffsetCommit"),
+        *("OffsetFetch", "OffsetForLeaderEpoch", "Produce"),
+    }
+)
+_HOP_WORDS: Final = {
+    "queue": "waiting for a handler",
+    "local": "in its handler",
+    "remote": "parked",
+    "response_queue": "waiting for its processor",
+    "send": "being sent",
+}
+_STUCK_LAG: Final = 10_000  # records: a group with members that does not reduce it is slow or stuck
 
 
 @frozen
@@ -46,8 +63,13 @@ class Place:
         return self.now.number(figure)
 
     def grown(self, figure: str) -> float:
-        """By how much, since the look before; 0 if there is none."""
-        return 0.0 if self.past is None else self.number(figure) - self.past.number(figure)
+        """By how much, since the look before; 0 if there is none.
+
+        All of it for a node that has come since then.
+        """
+        if self.seconds is None:
+            return 0.0
+        return self.number(figure) - (self.past.number(figure) if self.past else 0.0)
 
 
 def findings(before: Look | None, after: Look) -> list[Finding]:
@@ -60,7 +82,8 @@ def findings(before: Look | None, after: Look) -> list[Finding]:
         for rule in RULES:
             words = rule(place)
             if words:
-                found.append(Finding(words, "/".join(path)))
+                linked = path[:-1] if node.kind in BESIDE else path
+                found.append(Finding(words, "/".join(linked)))
     return found
 
 
@@ -128,6 +151,70 @@ def not_running(place: Place) -> str | None:
     return None
 
 
+def slow_api(place: Place) -> str | None:
+    if len(place.path) < 3 or place.path[-2] != "requests" or place.now.name not in _PROMPT:
+        return None
+    count = place.grown("count")
+    if count <= 0:
+        return None
+    mean_ms = place.grown("total_ms") / count
+    if mean_ms < _SLOW_MS:
+        return None
+    hop = max(HOPS, key=lambda one: place.grown(f"{one}_ms"))
+    hop_ms = place.grown(f"{hop}_ms") / count
+    return (
+        f"{place.now.name} takes {mean_ms:,.0f} ms on average, {hop_ms:,.0f} ms of it"
+        f" {_HOP_WORDS[hop]}"
+    )
+
+
+def slow_interceptor(place: Place) -> str | None:
+    if len(place.path) < 2 or place.path[-2] != "interceptors":
+        return None
+    calls = place.grown("calls")
+    mean_ms = place.grown("ms") / calls if calls > 0 else 0.0
+    if mean_ms < _SLOW_MS:
+        return None
+    what = place.now.name.removeprefix(f"{place['owner']} ")
+    return f"plugin {place['owner']} takes {mean_ms:,.0f} ms of each request, {what}"
+
+
+def fault_rule(place: Place) -> str | None:
+    struck = place.grown("done")
+    if place["rule"] is None or struck <= 0:
+        return None
+    return (
+        f"rule {place.now.name} of plugin faults has struck {struck:,.0f} requests: {place['rule']}"
+    )
+
+
+def long_wait(place: Place) -> str | None:
+    if place.now.kind != LONG_WAIT:
+        return None
+    count, oldest_s = place.number("count"), place.number("oldest_s")
+    return (
+        f"{place['api']} requests that have waited for more than {LONG_S:.0f} s: {count:,.0f};"
+        f" the oldest, of client {place['client'] or 'without an id'}, for {oldest_s:,.0f} s;"
+        f" they wait for {place['waits_for']}"
+    )
+
+
+def lagging_group(place: Place) -> str | None:
+    """Growing, or large and not reduced by members that are there."""
+    if place.now.kind != GROUP_LAG or not place.seconds:
+        return None
+    lag, members = place.number("lag"), place.number("members")
+    grown = place.grown("lag")
+    if grown > 0:
+        change = f"{grown:,.0f} more than {place.seconds:.0f} s ago"
+    elif not grown and members and lag >= _STUCK_LAG:
+        change = f"as {place.seconds:.0f} s ago"
+    else:
+        return None
+    who = "" if members else ", and has no members"
+    return f"group {place.now.name} lags by {lag:,.0f} records, {change}{who}"
+
+
 _COUNTED: Final = {
     ("log-manager", "offline"): "log directories offline",
     ("replica-manager", "offline"): "partitions offline",
@@ -157,5 +244,10 @@ RULES: Final[tuple[Callable[[Place], str | None], ...]] = (
     busy_loop,
     blocked_loop,
     not_running,
+    slow_api,
+    slow_interceptor,
+    fault_rule,
+    long_wait,
+    lagging_group,
     counted,
 )

@@ -7,6 +7,7 @@ from tests.trio_kafka_admin.kit import admin_ui
 from trio_kafka.introspect.looks import Look, NodeLook
 from trio_kafka.introspect.tree import Figures
 from trio_kafka_admin.findings import RULES, findings
+from trio_kafka_admin.waits import GROUP_LAG
 
 
 def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> Look:
@@ -185,7 +186,7 @@ async def test_queues_of_plugins_and_processors_are_looked_at(autojump_clock: Mo
 def test_every_rule_is_in_the_list_and_each_finds_something_above() -> None:
     names = {rule.__name__ for rule in RULES}
 
-    assert len(names) == len(RULES) == 10
+    assert len(names) == len(RULES) == 15
 
 
 async def test_an_idle_broker_has_no_findings(autojump_clock: MockClock) -> None:
@@ -193,3 +194,62 @@ async def test_an_idle_broker_has_no_findings(autojump_clock: MockClock) -> None
         assert (await ui.json("/admin/api/overview"))["findings"] == []
         page = await ui.page("/admin/overview")
         assert page.one("p", class_="good").text == "Nothing wrong is found."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (
+            {"lag": 256_000, "members": 2},
+            {"lag": 256_363, "members": 2},
+            "group g lags by 256,363 records, 363 more than 2 s ago",
+        ),
+        (
+            {"lag": 256_363, "members": 2},
+            {"lag": 256_363, "members": 2},
+            "group g lags by 256,363 records, as 2 s ago",
+        ),
+        ({"lag": 256_363, "members": 2}, {"lag": 256_362, "members": 2}, None),
+        ({"lag": 256_363, "members": 0}, {"lag": 256_363, "members": 0}, None),
+        ({"lag": 9_999, "members": 1}, {"lag": 9_999, "members": 1}, None),
+    ],
+)
+def test_lag_is_found_that_grows_or_stays_large_though_there_are_members(
+    before: Figures, after: Figures, words: str | None
+) -> None:
+    path = ("broker-1", "group-coordinator", "lag of g")
+    earlier, later = (
+        Look(at, {path: NodeLook(GROUP_LAG, "g", figures)})
+        for at, figures in ((0.0, before), (2.0, after))
+    )
+
+    found = findings(earlier, later)
+
+    assert [one.words for one in found] == ([] if words is None else [words])
+    assert {one.node for one in found} <= {"broker-1/group-coordinator"}
+    assert findings(None, later) == []
+
+
+@pytest.mark.parametrize(
+    ("api", "before", "after", "words"),
+    [
+        (
+            "Produce",
+            {"count": 10, "total_ms": 10.0, "queue_ms": 1.0, "local_ms": 8.0},
+            {"count": 12, "total_ms": 1210.0, "queue_ms": 1001.0, "local_ms": 208.0},
+            "Produce takes 600 ms on average, 500 ms of it waiting for a handler",
+        ),
+        ("Produce", {"count": 10, "total_ms": 10.0}, {"count": 12, "total_ms": 209.0}, None),
+        ("Produce", {"count": 10, "total_ms": 10.0}, {"count": 10, "total_ms": 10.0}, None),
+        ("Fetch", {"count": 10, "total_ms": 10.0}, {"count": 12, "total_ms": 1010.0}, None),
+    ],
+)
+def test_an_api_that_is_prompt_as_a_rule_is_found_when_it_takes_long(
+    api: str, before: Figures, after: Figures, words: str | None
+) -> None:
+    earlier, later = (
+        look(f"plane data/requests/{api}", "part", figures, at)
+        for at, figures in ((0.0, before), (2.0, after))
+    )
+
+    assert [one.words for one in findings(earlier, later)] == ([] if words is None else [words])

@@ -62,7 +62,7 @@ class AroundErrand(Forwarding):
         if self.state == TO_BEGIN:
             return False
         if self.waits_for is not None:
-            self._request.waits_for = self.waits_for
+            self._request.waits_for = self.name_wait(self.waits_for)
         else:
             self.is_not_parked()
             self._request.stamps.handled = 0.0
@@ -211,6 +211,11 @@ class AroundErrand(Forwarding):
             finish(self.why() if answer is None else answer)
 
     # --- what its coroutine waits for
+
+    def name_wait(self, wait: Any) -> str:
+        """What its request waits for, as people see it: with the plugin's name."""
+        name = getattr(wait, "__qualname__", type(wait).__name__)
+        return f"{name} in plugin {self.around.one.owner.name}"
 
     async def parked(self, wait: Callable[[*Ts], Awaitable[T]], *args: *Ts, deadline: float) -> T:
         """See `Context.parked`."""

@@ -58,6 +58,10 @@ class Place:
             self.holds = False  # type: ignore[misc]  # the same
             self._group.limiter.give_back(self)
 
+    def name_wait(self, wait: Any) -> Any:
+        """What is shown of the request while it is parked; a function by its name."""
+        return wait
+
     async def parked(self, wait: Callable[[*Ts], Awaitable[T]], *args: *Ts, deadline: float) -> T:
         """See `Context.parked`."""
         connection = self._request.connection
@@ -68,7 +72,7 @@ class Place:
         self.leave()
         self._group.one_parked()
         connection.parked = self._cancel
-        self._request.waits_for = wait
+        self._request.waits_for = self.name_wait(wait)
         result: Any = None
         failure: Exception | None = None
         try:

@@ -67,10 +67,10 @@ class FaultRules:
             raise RuleError(f"name: there is a rule {name!r} already")
         if len(self._named) >= self.most:
             raise RuleError(f"there are {self.most} rules already")
-        rule = self.faults.add(fault)
+        rule, text = self.faults.add(fault), json.dumps(said)
 
         def figures() -> Figures:
-            return {"fitted": rule.fitted, "done": rule.done}
+            return {"fitted": rule.fitted, "done": rule.done, "rule": text}
 
         made = Named(said, rule, self.node.add(name, "part", figures))
         self._named[name] = made

@@ -1,5 +1,6 @@
 """Rules in force, and how they come and go over HTTP."""
 
+import json
 from typing import Any
 
 import pytest
@@ -23,7 +24,8 @@ async def test_rules_come_and_go(autojump_clock: MockClock) -> None:
         assert (made.status, made.json()) == (201, {**TIMED_OUT, "fitted": 0, "done": 0})
         assert await code(harness) == ErrorCode.REQUEST_TIMED_OUT
         [figures] = [n.figures() for _, n in harness.node.walk() if n.name == "t"]
-        assert figures == {"fitted": 1, "done": 1}
+        assert (figures["fitted"], figures["done"]) == (1, 1)
+        assert json.loads(str(figures["rule"]))["error"] == "REQUEST_TIMED_OUT"
         shown = {**TIMED_OUT, "fitted": 1, "done": 1}
         assert (await http("GET")).json() == {"rules": [shown]}
         assert (await http("GET", "/t")).json() == shown

@@ -45,9 +45,12 @@ def ends_of(replicas: ReplicaManager) -> EndOf:
 
 
 def lags(groups: Groups, group_id: str, end_of: EndOf) -> Iterator[Lag]:
-    """All of a group, topic by topic; nothing of a group that is not there."""
-    for topic, partitions in groups.offsets.of_group(group_id).items():
-        for partition, value in partitions.items():
+    """All of a group, topic by topic; nothing of a group that is not there.
+
+    Offsets may be committed and groups may go while it is iterated.
+    """
+    for topic, partitions in tuple(groups.offsets.of_group(group_id).items()):
+        for partition, value in tuple(partitions.items()):
             yield Lag(
                 group_id=group_id,
                 topic=topic,

@@ -1,0 +1,90 @@
+"""What the overview knows beside the tree: requests that have waited long, and groups that lag.
+
+Each is a node of the look like any other, of a kind of its own, below the node that it belongs to.
+Both are read in steps.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import trio
+
+from trio_kafka.coordinators.groups.lag import ends_of, lags
+from trio_kafka.introspect.looks import NodeLook, Path
+from trio_kafka.protocol.messages.k10010_describe_requests import RequestLife
+from trio_kafka.requests.parts import Missing, Parts
+
+LONG_S: Final = 5.0  # a request that is older has waited long
+WAITING_APIS: Final = frozenset({"Fetch", "JoinGroup", "SyncGroup"})
+"""APIs whose requests wait for others as a rule."""
+LEAST_LAG: Final = 1_000  # records; a smaller lag is left out
+LONG_WAIT: Final = "long-wait"
+GROUP_LAG: Final = "group-lag"
+BESIDE: Final = frozenset({LONG_WAIT, GROUP_LAG})
+"""The kinds of these nodes: the tree has none of them."""
+_KAFKAS_KEYS: Final = range(10_000)  # of other APIs it is not known how long they may wait
+_A_STEP: Final = 64  # partitions, or requests
+
+
+def watched_keys(parts: Parts) -> list[int]:
+    """Keys of the APIs whose requests should not wait for long."""
+    names = parts.apis.names
+    return [key for key, name in names.items() if key in _KAFKAS_KEYS and name not in WAITING_APIS]
+
+
+async def long_waits(root: str, requests: Iterable[RequestLife]) -> dict[Path, NodeLook]:
+    """A node for each API and what its requests have waited for longer than LONG_S.
+
+    Figures: count; oldest_s, client and stage of the oldest one.
+    """
+    counts = dict[Path, int]()
+    oldest = dict[Path, RequestLife]()
+    for number, life in enumerate(requests, 1):
+        if life.age_us > LONG_S * 1e6:
+            waits_for = life.waits_for or life.stage
+            path = (root, f"plane {life.plane}", f"{life.api_name} waits for {waits_for}")
+            counts[path] = counts.get(path, 0) + 1
+            if path not in oldest or life.age_us > oldest[path].age_us:
+                oldest[path] = life
+        if not number % _A_STEP:
+            await trio.lowlevel.checkpoint()
+    return {
+        path: NodeLook(
+            LONG_WAIT,
+            path[-1],
+            {
+                "count": counts[path],
+                "api": life.api_name,
+                "waits_for": life.waits_for or life.stage,
+                "oldest_s": life.age_us / 1e6,
+                "client": life.client_id,
+            },
+        )
+        for path, life in oldest.items()
+    }
+
+
+async def group_lags(root: str, parts: Parts) -> dict[Path, NodeLook]:
+    """A node for each group here that lags by LEAST_LAG records or more, over all its partitions.
+
+    Figures: lag, in records; members.
+    """
+    found = dict[Path, NodeLook]()
+    coordinator = parts.groups
+    if isinstance(coordinator, Missing):
+        return found
+    end_of = ends_of(parts.replicas)
+    for machine in coordinator.machines:
+        for group_id in tuple(machine.by_id):
+            lag = 0
+            for number, one in enumerate(lags(machine, group_id, end_of), 1):
+                lag += one.lag or 0
+                if not number % _A_STEP:
+                    await trio.lowlevel.checkpoint()
+            group = machine.by_id.get(group_id)  # it may have gone meanwhile
+            if lag >= LEAST_LAG and group is not None:
+                figures = {"lag": lag, "members": len(group.members())}
+                path = (root, "group-coordinator", f"lag of {group_id}")
+                found[path] = NodeLook(GROUP_LAG, group_id, figures)
+            await trio.lowlevel.checkpoint()
+    return found
