@@ -104,9 +104,10 @@ def test_a_new_generation_that_blocks_in_its_start_fails_and_the_old_one_goes_on
 ) -> None:
     install(tmp_path, HARMLESS)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with broker_process(tmp_path, WATCHED) as broker:
+    with broker_process(tmp_path, WATCHED, "plugin.harm.start.ms=3600000") as broker:
         install(tmp_path, BLOCKS_IN_ITS_START)
-        status = main(["plugin", "reload", "harm", "--bootstrap", broker.bootstrap])
+        at = ["--bootstrap", broker.bootstrap, "--timeout", "10"]
+        status = main(["plugin", "reload", "harm", *at])
 
         assert status == 1
         assert "it held the loop for" in capsys.readouterr().err

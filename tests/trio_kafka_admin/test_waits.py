@@ -6,7 +6,7 @@ from typing import Any
 import trio
 from trio.testing import MockClock
 
-from tests.apis.kit import write
+from tests.apis.kit import fetch_request, write
 from tests.apis.test_k09_offset_fetch import commit
 from tests.trio_kafka_admin.kit import Ui, admin_ui
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
@@ -75,6 +75,20 @@ async def test_a_request_that_is_not_over_is_found_with_what_it_waits_for(
         " for 8 s; they wait for sleep in plugin faults"
     )
     assert found["node"] == "broker-1/plane data"
+
+
+async def test_a_poll_that_waits_for_records_is_no_finding(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui, ui.served.connect() as client, trio.open_nursery() as nursery:
+        await ui.served.create_topic("t")
+        poll = fetch_request("t", 0, max_wait_ms=60_000)
+        nursery.start_soon(client.ask, poll, 12)
+        await trio.sleep(30)
+        in_hand = await ui.json("/admin/api/requests?which=in-hand&api=Fetch")
+        found = await words_of(ui)
+        nursery.cancel_scope.cancel()
+
+    assert [one["stage"] for one in in_hand["requests"]] == ["parked"]
+    assert found == []
 
 
 async def test_of_many_that_wait_for_one_thing_the_oldest_is_told() -> None:
