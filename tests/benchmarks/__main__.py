@@ -24,7 +24,8 @@ from attrs import asdict
 
 from tests.benchmarks import page, table
 from tests.benchmarks.bounds import Verdict
-from tests.benchmarks.brokers import COMMANDS, running, started, unwind_on_sigterm
+from tests.benchmarks.brokers import COMMANDS, unwind_on_sigterm
+from tests.benchmarks.brokers import chosen as chosen_broker
 from tests.benchmarks.figures import Figure, Figures, best
 from tests.benchmarks.rows.registry import (
     Measure,
@@ -51,8 +52,9 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--broker",
         action="append",
-        metavar="NAME[=HOST:PORT]",
-        help=f"{' or '.join(COMMANDS)}, started here, or one that runs; repeat it",
+        metavar="NAME[=PLACE]",
+        help=f"{' or '.join(COMMANDS)}, started here; NAME=HOST:PORT, one that runs;"
+        " NAME=DIRECTORY, another checkout with its .venv; repeat it",
     )
     parser.add_argument("--repetitions", type=int, default=3, help="that count (%(default)s)")
     parser.add_argument("--warm-ups", type=int, default=2, help="at least, 0: none (%(default)s)")
@@ -73,10 +75,7 @@ def main(arguments: list[str]) -> int:
     names = chosen.broker or list(COMMANDS)
     with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory(dir=chosen.directory)))
-        brokers = [
-            running(name) if "=" in name else stack.enter_context(started(name, directory))
-            for name in names
-        ]
+        brokers = [stack.enter_context(chosen_broker(name, directory)) for name in names]
         targets = [
             Target(
                 broker=broker,

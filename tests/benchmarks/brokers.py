@@ -37,6 +37,16 @@ def apache_kafka_command(port: int, data: Path, settings: Sequence[str]) -> list
     return [str(SCRIPTS / "serve.sh"), str(port), str(unused_port()), str(data), *settings]
 
 
+def checkout_command(checkout: Path) -> Command:
+    """Another checkout of this project, by the interpreter in its own `.venv`."""
+
+    def command(port: int, data: Path, settings: Sequence[str]) -> list[str]:
+        _, *rest = trio_kafka_command(port, data, settings)
+        return [str(checkout / ".venv" / "bin" / "python"), *rest]
+
+    return command
+
+
 COMMANDS: Final[Mapping[str, Command]] = {
     "trio-kafka": trio_kafka_command,
     "apache-kafka": apache_kafka_command,
@@ -60,15 +70,18 @@ class Broker:
 
 
 @contextmanager
-def started(name: str, directory: Path, *settings: str) -> Iterator[Broker]:
-    """A broker of COMMANDS, with data of its own, until the block ends.
+def started(
+    name: str, directory: Path, *settings: str, command: Command | None = None
+) -> Iterator[Broker]:
+    """A broker with data of its own, until the block ends.
 
-    settings: NAME=VALUE, beside those of all.
+    settings: NAME=VALUE, beside those of all. command: that of COMMANDS if there is none.
     """
+    command = command or COMMANDS[name]
 
     def start(where: Path, *more: str) -> AbstractContextManager[BrokerProcess]:
         given = (*SETTINGS, *settings, *more)
-        return broker_process(where, *given, command=COMMANDS[name], start_timeout_s=120)
+        return broker_process(where, *given, command=command, start_timeout_s=120)
 
     with start(directory / name) as broker:
         yield Broker(name, broker.address, Server(broker.process.pid), start)
@@ -94,6 +107,20 @@ def unwind_on_sigterm() -> None:
 
     signal.signal(signal.SIGTERM, end)
     sys.excepthook = report
+
+
+@contextmanager
+def chosen(text: str, directory: Path) -> Iterator[Broker]:
+    """The broker that a user names: one of COMMANDS, NAME=HOST:PORT or NAME=CHECKOUT."""
+    name, _, place = text.partition("=")
+    if not place:
+        with started(name, directory) as broker:
+            yield broker
+    elif (Path(place) / "pyproject.toml").is_file():
+        with started(name, directory, command=checkout_command(Path(place).resolve())) as broker:
+            yield broker
+    else:
+        yield running(text)
 
 
 def running(text: str) -> Broker:

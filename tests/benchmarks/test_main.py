@@ -6,7 +6,7 @@ import pytest
 
 from tests.benchmarks.__main__ import judge, main, measure
 from tests.benchmarks.bounds import Verdict, at_most, times_other
-from tests.benchmarks.brokers import Broker, running
+from tests.benchmarks.brokers import Broker, checkout_command, running
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.rows.registry import (
     NotApplicableError,
@@ -17,6 +17,7 @@ from tests.benchmarks.rows.registry import (
     row,
 )
 from tests.benchmarks.server import Server
+from trio_kafka.testing.processes import trio_kafka_command
 
 
 def target(name: str) -> Target:
@@ -166,6 +167,13 @@ def test_each_bound_of_a_row_compares_something_else() -> None:
 def test_the_rows_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list", "metadata-*"]) == 0
     assert capsys.readouterr().out.split() == ["metadata-1x32", "metadata-50x8"]
+
+
+def test_another_checkout_is_run_by_its_own_interpreter(tmp_path: Path) -> None:
+    program, *arguments = checkout_command(tmp_path)(9092, tmp_path / "data", ["a=b"])
+
+    assert program == str(tmp_path / ".venv" / "bin" / "python")
+    assert arguments == trio_kafka_command(9092, tmp_path / "data", ["a=b"])[1:]
 
 
 @pytest.mark.parametrize("text", ["", "a=b", "=h:1", "a=:1", "a=h:x"])
