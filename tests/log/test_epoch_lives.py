@@ -1,4 +1,4 @@
-"""Leader epochs over many lives of a log: whatever was killed at whatever call, they are the model's."""
+"""Leader epochs over many lives of a log: after a crash at any call they are those of a model."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial

@@ -57,7 +57,13 @@ class Raft:
         timeouts: Timeouts,
         jitter: Callable[[], float],
     ) -> None:
-        """history: of a log that is wholly synced. jitter: chance in [0, 1)."""
+        """history: of a log that is wholly synced. jitter: chance in [0, 1).
+
+        InvariantError: the log has a higher epoch than the election (see `Election.at_least`).
+        """
+        if election.epoch < history.last_epoch:
+            found = f"epoch {election.epoch} of a log with epoch {history.last_epoch}"
+            raise InvariantError(f"{found}: want that of the log, or a higher one")
         self.me = me
         self.voters = voters
         self.election = election

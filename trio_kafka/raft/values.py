@@ -31,6 +31,13 @@ class Election:
     leader: NodeId = NO_NODE
     voted: NodeId = NO_NODE
 
+    def at_least(self, epoch: int) -> "Election":
+        """This election, or `epoch` without leader and vote where this one is older.
+
+        Source: KafkaRaftClient starts unattached in the epoch of its log.
+        """
+        return self if self.epoch >= epoch else Election(epoch)
+
 
 @frozen
 class Timeouts:
