@@ -4,8 +4,8 @@ The shell performs the actions of a step in their order, and tells what came of 
 Invariants: one leader an epoch, as a vote is saved before it is sent; what is committed is in the
 log of every later leader, as a majority had it *synced* and votes only for logs at least as long;
 the high watermark moves only over records of the leader's own epoch, and never back. A response
-counts only while its request is the last one that this node sent in its present role: a late answer
-to an earlier fetch would cut what was committed since. A quorum of one elects itself at once; while
+counts only while its request is the last one that this node sent: a late answer to an earlier fetch
+would cut what was committed since. A quorum of one elects itself at once; while
 it leads it has no deadline.
 Source: KIP-595, KIP-853 (voters), KIP-996 (pre-vote).
 """
@@ -384,7 +384,6 @@ class Raft:
         self.role = role
         self.deadline = deadline if self.me in self.voters else inf
         self._votes = {}
-        self._asked = _NOTHING_ASKED
 
     def _next_correlation(self) -> int:
         """The number of a new request, whose answers count from now on."""
