@@ -103,10 +103,10 @@ def test_records_topics_and_epochs_outlive_kills(
             write(broker, topics[0])
             broker.process.send_signal(signal.SIGKILL)
             broker.process.wait(10)
-        DAMAGES[life % len(DAMAGES)](quorum_state, old)
         with broker_process(tmp_path) as broker:  # recovers, and is killed at once
             broker.process.send_signal(signal.SIGKILL)
             broker.process.wait(10)
+        DAMAGES[life % len(DAMAGES)](quorum_state, old)
 
     # A start loads clients' code: the bound is for the attack, and here there is none any more.
     with attacked_broker(tmp_path, longest_stall_s=0.5) as attacked:
