@@ -210,6 +210,21 @@ async def test_the_recovery_point_moves_when_the_rebuilt_epochs_are_durable(
     assert epochs == b"0\n2\n1 0\n2 1\n"
 
 
+async def test_rebuilt_epochs_that_are_in_the_file_already_are_not_written_again(
+    autojump_clock, world
+):
+    log = new_log(world)
+    append(log, batch(1), epoch=1)
+    append(log, batch(2), epoch=2)
+    await sync(log)
+    log.abandon()
+
+    again = await open_log(world, log.directory, PARTITION, log.config)
+
+    assert not again.epochs.dirty
+    assert again.recovery_point == again.end_offset == 3
+
+
 async def test_a_log_that_ends_before_its_start_begins_anew_there(autojump_clock, world):
     log = new_log(world)
     append(log, batch(3))

@@ -172,11 +172,13 @@ class _Loader:
         await self._finish_swaps()
         bases = await self._clear(self.directory.names())
         await self._load_epochs()
+        saved = self.epochs.rows
         await self._load_segments(bases)
         await self._settle_range()
         self.segments = Segments(self._found)
         self.epochs.truncate_from_start(self.start_offset)
         self.epochs.truncate_from_end(self.end_offset)
+        self.epochs.dirty = self.epochs.rows != saved
         await drop_snapshots(self.directory, self.end_offset)
         await drop_strays(self.directory, {segment.base_offset for segment in self.segments})
         upto = self.rebuilt[0].base_offset if self.rebuilt else self.end_offset
