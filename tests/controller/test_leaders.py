@@ -3,12 +3,14 @@
 from attrs import evolve
 
 from tests.controller.kit import broker, image_of
+from trio_kafka.controller.configs import MIN_INSYNC_REPLICAS
 from trio_kafka.controller.leaders import arrive, leave
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import MetadataImage, PartitionState
+from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType
 from trio_kafka.metadata.replay import replay_all
 from trio_kafka.model import NodeId, TopicId
+from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
 
 ID = TopicId(bytes([1] * 16))
@@ -70,6 +72,21 @@ def test_an_isr_below_the_minimum_leaves_its_members_eligible() -> None:
     gone = after(image, leave(image, ONE, ControllerSettings(min_insync_replicas=2)))
 
     assert (state(gone).isr, state(gone).elr) == ((2,), (1,))
+
+
+def test_the_minimum_of_a_partition_follows_from_its_own_replicas() -> None:
+    image = with_topic(image_of(broker(1), broker(2), broker(3)), [3])
+    wide = PartitionRecord(partition_id=1, topic_id=ID, replicas=[1, 2, 3], isr=[1, 2], leader=1)
+    wide.leader_epoch = wide.partition_epoch = 0
+    minimum = ConfigRecord(
+        resource_type=ResourceType.TOPIC, resource_name="t", name=MIN_INSYNC_REPLICAS, value="2"
+    )
+    image = after(image, [wide, minimum])
+
+    gone = after(image, leave(image, ONE, ControllerSettings()))
+
+    left = gone.topics["t"].partitions[1]
+    assert (left.isr, left.leader, left.elr) == ((2,), 2, (1,))
 
 
 def test_a_fenced_replica_is_not_elected() -> None:

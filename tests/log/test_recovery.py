@@ -190,6 +190,41 @@ async def test_a_torn_tail_is_cut_even_after_a_clean_stop(autojump_clock, world)
     assert len(await read_all(again)) == 2
 
 
+@pytest.mark.parametrize("checkpoint", [0, 2, 3, 100])
+async def test_the_recovery_point_moves_when_the_rebuilt_epochs_are_durable(
+    autojump_clock, world, checkpoint
+):
+    log = new_log(world)
+    append(log, batch(1), epoch=1)
+    await sync(log)
+    append(log, batch(2), epoch=2)
+    log.abandon()
+
+    known = Known(recovery_point=checkpoint)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert again.recovery_point == min(checkpoint, 3)
+    await sync(again)
+    assert again.recovery_point == 3
+    epochs = await content_of(log.directory, "leader-epoch-checkpoint")
+    assert epochs == b"0\n2\n1 0\n2 1\n"
+
+
+async def test_rebuilt_epochs_that_are_in_the_file_already_are_not_written_again(
+    autojump_clock, world
+):
+    log = new_log(world)
+    append(log, batch(1), epoch=1)
+    append(log, batch(2), epoch=2)
+    await sync(log)
+    log.abandon()
+
+    again = await open_log(world, log.directory, PARTITION, log.config)
+
+    assert not again.epochs.dirty
+    assert again.recovery_point == again.end_offset == 3
+
+
 async def test_a_log_that_ends_before_its_start_begins_anew_there(autojump_clock, world):
     log = new_log(world)
     append(log, batch(3))

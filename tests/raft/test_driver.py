@@ -111,6 +111,34 @@ async def test_who_waits_when_the_leader_resigns_is_told(world, autojump_clock) 
     assert caught.value.code is ErrorCode.NOT_CONTROLLER
 
 
+async def test_a_leader_that_resigned_leads_again_in_a_new_epoch(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_quorum(world) as (driver, loader):
+        await driver.resign()
+        began = trio.current_time()
+
+        epoch = await driver.elect()
+
+        assert epoch == 2
+        assert 1.0 <= trio.current_time() - began <= 2.0
+        end = driver.append([setting(1)], epoch, 33)
+        await driver.wait_committed(end)
+        await loader.wait_published(end)
+        assert loader.image.leader_id == ONE
+
+
+async def test_a_leader_that_does_nothing_never_wakes(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_quorum(world) as (driver, _):
+        syncs = driver.syncs
+        world.universe.trace.clear()
+
+        await trio.sleep(3600)
+
+        assert driver.syncs == syncs
+        assert not world.universe.trace
+
+
 async def test_a_reader_that_is_behind_reads_the_log_itself(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):

@@ -1,8 +1,10 @@
 """Epochs and where they begin."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trio_kafka.errors import InvariantError
 from trio_kafka.raft.history import History
 
 runs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), max_size=12)
@@ -52,3 +54,10 @@ def test_it_agrees_with_a_list_of_the_epochs_of_all_records(
         assert history.epoch_at(end) == epochs[end - 1]
     for asked in set(epochs):
         assert history.end_of(asked) == (asked, len(epochs) - epochs[::-1].index(asked))
+
+
+def test_records_of_an_older_epoch_are_refused() -> None:
+    history = History.of([(5, 0)], 10)
+
+    with pytest.raises(InvariantError, match="epoch 4 behind those of 5"):
+        history.append(11, 4)

@@ -3,17 +3,21 @@
 import pytest
 import trio
 
-from tests.raft.kit import CONFIG, ROOT, STATIC, format_root, put_sample, running_quorum
+from tests.raft.kit import CONFIG, ONE, ROOT, STATIC, format_root, put_sample, running_quorum
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.metadata.dump import records_of
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.topics import TopicRecord
+from trio_kafka.raft import quorum_state
 from trio_kafka.raft.retention import Retention
 from trio_kafka.raft.snapshot import SnapshotId, snapshots_in
 from trio_kafka.raft.store import open_store
+from trio_kafka.raft.values import Election
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
+from trio_kafka.world.protocols import Directory
 from trio_kafka.world.simulated import SimulatedWorld, Universe
+from trio_kafka.world.world import World
 
 SMALL = LogConfig(segment_bytes=2_000)
 LITTLE = Retention(max_bytes=20_000, max_ms=-1)
@@ -82,6 +86,51 @@ async def test_a_log_that_ends_before_its_snapshot_begins_anew_there(world, auto
     assert store.history.last_epoch == 1
     assert store.voters is not None
     assert store.voters.ids[:2] == (1, 2)
+
+
+async def lead(world: World, first: int) -> int:
+    """One life that writes ten topics and is killed; the epoch that it led."""
+    async with running_quorum(world) as (driver, loader):
+        await fill(driver, loader, first, 10)
+        epoch = driver.epoch
+    driver.abandon()
+    return epoch
+
+
+def metadata_directory(world: World) -> Directory:
+    return world.directory(ROOT).directory("__cluster_metadata-0")
+
+
+@pytest.mark.parametrize("saved", [None, Election(), Election(1, ONE), Election(2, ONE)])
+async def test_an_election_behind_the_log_begins_at_the_epoch_of_the_log(
+    world, autojump_clock, caplog, saved: Election | None
+) -> None:
+    await format_root(world)
+    assert [await lead(world, first) for first in (0, 10, 20)] == [1, 2, 3]
+    directory = metadata_directory(world)
+    if saved is None:
+        await directory.unlink(quorum_state.NAME)
+    else:
+        await quorum_state.save_election(directory, saved, STATIC)
+
+    epochs = [await lead(world, first) for first in (30, 40)]
+
+    async with running_quorum(world) as (driver, loader):
+        assert epochs == [4, 5]
+        assert driver.epoch == 6
+        assert len(loader.image.topics) == 50
+    assert [record.message for record in caplog.records] == ["quorum-state is behind the log"]
+
+
+async def test_an_election_behind_the_newest_snapshot_begins_at_its_epoch(
+    world, autojump_clock
+) -> None:
+    await put_sample(world, "dynamic_quorum", without="quorum-state")
+
+    store = await open_store(world, world.directory(ROOT), CONFIG, None)
+
+    assert store.log.end_offset == store.log.start_offset == 229
+    assert store.election == Election(1)
 
 
 @pytest.mark.slow

@@ -40,7 +40,8 @@ def leave(image: MetadataImage, broker_id: NodeId, settings: ControllerSettings)
             continue
         isr = tuple(node for node in old.isr if node != broker_id)
         new = evolve(old, isr=isr or (() if elr else old.isr))
-        if elr and broker_id in old.isr and len(isr) < _min_insync(image, topic, settings):
+        minimum = min(_min_insync(image, topic, settings), len(old.replicas))
+        if elr and broker_id in old.isr and len(isr) < minimum:
             new = evolve(new, elr=(*old.elr, broker_id))
         if old.leader == broker_id:
             new = evolve(new, leader=_leader(brokers, new))
@@ -83,10 +84,11 @@ def _leader(brokers: Mapping[NodeId, BrokerRegistration], state: PartitionState)
 
 
 def _min_insync(image: MetadataImage, topic: TopicImage, settings: ControllerSettings) -> int:
+    """The setting min.insync.replicas of a topic."""
     for kind, name in ((ResourceType.TOPIC, topic.name), (ResourceType.BROKER, "")):
         value = image.config(kind, name).get(MIN_INSYNC_REPLICAS)
         if value is not None:
-            return min(int(value), len(topic.partitions[0].replicas))
+            return int(value)
     return settings.min_insync_replicas
 
 

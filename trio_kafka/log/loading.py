@@ -13,7 +13,7 @@ import trio
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.checkpoint import read_file
+from trio_kafka.log.checkpoint import RECOVERY_POINTS, read_file
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.descriptors import names_in, when_free
 from trio_kafka.log.directory import LogDirectory
@@ -24,6 +24,7 @@ from trio_kafka.log.names import DELETE, STRAY, parse_directory
 from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.partition_metadata import decode
 from trio_kafka.log.recovery import open_log
+from trio_kafka.log.syncing import sync_if_open
 from trio_kafka.model import METADATA_TOPIC, TopicId, TopicPartition
 
 _logger: Final = get_logger(__name__)
@@ -85,6 +86,21 @@ class _Load:
                 )
         if not directory.clean:
             await directory.checkpoint()
+            await self._write_epochs(directory)
+
+    async def _write_epochs(self, directory: LogDirectory) -> None:
+        """Make rebuilt leader epochs durable, then claim what was recovered.
+
+        After the first checkpoint: until then the checkpoints may be those of a deleted log, and a
+        log without a file of epochs is known to have been never synced.
+        """
+        rebuilt = [log for log in directory.logs.values() if log.epochs.dirty]
+        left = iter(rebuilt)
+        async with trio.open_nursery() as nursery:
+            for number in range(min(self.at_once, len(rebuilt))):
+                nursery.start_soon(_sync_some, left, name=f"log-epochs-{directory.path}-{number}")
+        if rebuilt:
+            await directory.checkpoint(RECOVERY_POINTS)
 
     async def _load_some(
         self, directory: LogDirectory, names: Iterator[str], all_of_it: trio.CancelScope
@@ -164,6 +180,13 @@ class _Load:
         marked = self.logs.marked(partition, STRAY)
         directory.root.rename(name, marked)
         self.logs.found_stray(f"{directory.path}/{marked}")
+
+
+async def _sync_some(logs: Iterator[Log]) -> None:
+    """Sync one after the other of those that no other task has taken."""
+    await trio.lowlevel.checkpoint()
+    for log in logs:
+        await sync_if_open(log)
 
 
 def _rank(log: Log, wanted: TopicId | None) -> int:

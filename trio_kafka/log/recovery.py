@@ -3,7 +3,8 @@
 What lies below the recovery point is durable and trusted. The segments from there on are read: the
 first one that is not whole is cut behind its last whole batch, and every later one is dropped, as
 its name may have outlived the tail before it. What was read is synced before it counts: it may live
-in the page cache only.
+in the page cache only. Rebuilt leader epochs stay in memory, and the recovery point where it was,
+until the log is synced: see `loading`.
 """
 
 from collections.abc import Collection
@@ -105,6 +106,7 @@ async def open_log(
     """The log in a directory, empty or not.
 
     What `known` says is true, or says less. silent_since: see `load_producers`. LogDirError.
+    Sync the log if its epochs are dirty: only then may the recovery point be the log's end.
     """
     known = known or Known()
     loader = _Loader(
@@ -125,7 +127,7 @@ async def open_log(
         segments=loader.segments,
         end_offset=loader.end_offset,
         start_offset=loader.start_offset,
-        recovery_point=loader.end_offset,
+        recovery_point=loader.recovery_point,
         epochs=loader.epochs,
         producers=loader.producers,
         unsynced=Unsynced(directory, parent),
@@ -170,11 +172,13 @@ class _Loader:
         await self._finish_swaps()
         bases = await self._clear(self.directory.names())
         await self._load_epochs()
+        saved = self.epochs.rows
         await self._load_segments(bases)
         await self._settle_range()
         self.segments = Segments(self._found)
         self.epochs.truncate_from_start(self.start_offset)
         self.epochs.truncate_from_end(self.end_offset)
+        self.epochs.dirty = self.epochs.rows != saved
         await drop_snapshots(self.directory, self.end_offset)
         await drop_strays(self.directory, {segment.base_offset for segment in self.segments})
         upto = self.rebuilt[0].base_offset if self.rebuilt else self.end_offset
@@ -195,6 +199,14 @@ class _Loader:
         """Close the files of a load that has failed or was cancelled."""
         for segment in self._found:
             segment.close()
+
+    @property
+    def recovery_point(self) -> int:
+        """The end of the log, unless the epochs of what was read are in memory only."""
+        known = self.known
+        if self.epochs.dirty and not known.clean:
+            return min(known.recovery_point, self.end_offset)
+        return self.end_offset
 
     async def _finish_swaps(self) -> None:
         """Let what the cleaner had finished take its place: what it replaces may be gone already.

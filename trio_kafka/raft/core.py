@@ -3,12 +3,15 @@
 The shell performs the actions of a step in their order, and tells what came of them as events.
 Invariants: one leader an epoch, as a vote is saved before it is sent; what is committed is in the
 log of every later leader, as a majority had it *synced* and votes only for logs at least as long;
-the high watermark moves only over records of the leader's own epoch, and never back. A quorum of
-one elects itself at once and has no deadline.
+the high watermark moves only over records of the leader's own epoch, and never back. A response
+counts only while its request is the last one that this node sent: a late answer to an earlier fetch
+would cut what was committed since. A quorum of one elects itself at once; while
+it leads it has no deadline.
 Source: KIP-595, KIP-853 (voters), KIP-996 (pre-vote).
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Final
 
@@ -41,6 +44,7 @@ from trio_kafka.raft.values import (
     VoteResponse,
 )
 
+_NOTHING_ASKED: Final = -1
 _CHECK_QUORUM: Final = 1.5  # fetch timeouts without a majority after which a leader steps down
 
 
@@ -57,7 +61,13 @@ class Raft:
         timeouts: Timeouts,
         jitter: Callable[[], float],
     ) -> None:
-        """history: of a log that is wholly synced. jitter: chance in [0, 1)."""
+        """history: of a log that is wholly synced. jitter: chance in [0, 1).
+
+        InvariantError: the log has a higher epoch than the election (see `Election.at_least`).
+        """
+        if election.epoch < history.last_epoch:
+            found = f"epoch {election.epoch} of a log with epoch {history.last_epoch}"
+            raise InvariantError(f"{found}: want that of the log, or a higher one")
         self.me = me
         self.voters = voters
         self.election = election
@@ -74,6 +84,8 @@ class Raft:
         self._ends: dict[NodeId, int] = {}  # leader: what each other voter has synced
         self._heard: dict[NodeId, float] = {}  # leader: when it was told so
         self._fetching = False  # follower: has its leader answered in this epoch?
+        self._correlation = _NOTHING_ASKED  # of the newest request
+        self._asked = _NOTHING_ASKED  # the request whose answers count
 
     def start(self, now: float) -> list[Action]:
         """Once, before any event."""
@@ -118,7 +130,13 @@ class Raft:
     # was.
 
     def _learn(self, epoch: int, leader: NodeId, now: float) -> None:
-        if epoch < self.election.epoch or leader == self.me:
+        if epoch < self.election.epoch:
+            return
+        if leader == self.me:
+            if epoch > self.election.epoch:
+                # This node led it and has lost its saved election: vote for no other node.
+                self._save(Election(epoch, NO_NODE, self.me))
+                self._enter(Role.UNATTACHED, now + self._election_timeout())
             return
         if epoch > self.election.epoch:
             self._save(Election(epoch, leader))
@@ -156,6 +174,7 @@ class Raft:
             return
         self._enter(Role.PROSPECTIVE, now + self._election_timeout())
         self._ask(pre_vote=True)
+        self._count(now)  # a quorum of one needs no answer
 
     def _stand(self, now: float) -> None:
         self._save(Election(self.election.epoch + 1, NO_NODE, self.me))
@@ -165,11 +184,15 @@ class Raft:
 
     def _ask(self, *, pre_vote: bool) -> None:
         self._votes = {self.me: True}
-        for voter in self._others():
-            request = VoteRequest(
-                self.me, self.election.epoch, self.history.end, self.history.last_epoch, pre_vote
-            )
-            self._out.append(Send(voter, request))
+        request = VoteRequest(
+            self.me,
+            self.election.epoch,
+            self.history.end,
+            self.history.last_epoch,
+            pre_vote,
+            self._next_correlation(),
+        )
+        self._out.extend(Send(voter, request) for voter in self._others())
 
     def _on_vote_request(self, request: VoteRequest, now: float) -> None:
         if self.me not in self.voters or request.sender not in self.voters:
@@ -181,7 +204,12 @@ class Raft:
                 self._save(Election(request.epoch, NO_NODE, request.sender))
             self._enter(Role.UNATTACHED, now + self._election_timeout())
         answer = VoteResponse(
-            self.me, self.election.epoch, self.election.leader, granted, request.pre_vote
+            self.me,
+            self.election.epoch,
+            self.election.leader,
+            granted,
+            request.pre_vote,
+            request.correlation,
         )
         self._out.append(Send(request.sender, answer))
 
@@ -198,6 +226,8 @@ class Raft:
         return self.election.voted in (NO_NODE, request.sender)
 
     def _on_vote_response(self, response: VoteResponse, now: float) -> None:
+        if response.correlation != self._asked:
+            return
         # Who grants its vote has not heard the leader it names: to follow that one again would be
         # to wait for the dead.
         leader = NO_NODE if response.granted else response.leader
@@ -257,20 +287,19 @@ class Raft:
     def _on_fetch_request(self, request: FetchRequest, now: float) -> None:
         self._learn(request.epoch, NO_NODE, now)
         epoch, leader = self.election.epoch, self.election.leader
+        answer = partial(FetchResponse, self.me, epoch, leader, correlation=request.correlation)
         if self.role is not Role.LEADER or request.epoch < epoch:
-            refused = FetchResponse(self.me, epoch, leader, refused=True)
-            self._out.append(Send(request.sender, refused))
+            self._out.append(Send(request.sender, answer(refused=True)))
             return
         same_epoch, end = self.history.end_of(request.last_epoch)
         if request.offset > end or same_epoch != request.last_epoch:
-            answer = FetchResponse(self.me, epoch, leader, diverging=(same_epoch, end))
-            self._out.append(Send(request.sender, answer))
+            self._out.append(Send(request.sender, answer(diverging=(same_epoch, end))))
             return
         if request.sender in self._ends:
             self._heard[request.sender] = now
             self._ends[request.sender] = max(request.offset, self._ends[request.sender])
             self._advance()
-        found = FetchResponse(self.me, epoch, leader, request.offset, self.high_watermark)
+        found = answer(offset=request.offset, high_watermark=self.high_watermark)
         self._out.append(SendRecords(request.sender, found))
 
     def _on_synced(self, end: int) -> None:
@@ -298,16 +327,23 @@ class Raft:
     def _fetch(self) -> None:
         """Ask from what is synced: the leader counts it as ours."""
         request = FetchRequest(
-            self.me, self.election.epoch, self._synced, self.history.epoch_at(self._synced)
+            self.me,
+            self.election.epoch,
+            self._synced,
+            self.history.epoch_at(self._synced),
+            self._next_correlation(),
         )
         self._out.append(Send(self.election.leader, request))
 
     def _on_fetch_response(self, response: FetchResponse, now: float) -> None:
+        if response.correlation != self._asked:
+            return
         self._learn(response.epoch, response.leader, now)
         current = response.epoch == self.election.epoch and response.sender == self.election.leader
         if self.role is not Role.FOLLOWER or not current or response.refused:
             return
         self._fetching = True
+        self._asked = _NOTHING_ASKED
         self.deadline = now + self._timeouts.fetch_s
         if response.diverging is not None:
             self._cut(*response.diverging)
@@ -348,6 +384,12 @@ class Raft:
         self.role = role
         self.deadline = deadline if self.me in self.voters else inf
         self._votes = {}
+
+    def _next_correlation(self) -> int:
+        """The number of a new request, whose answers count from now on."""
+        self._correlation += 1
+        self._asked = self._correlation
+        return self._asked
 
     def _save(self, election: Election) -> None:
         if election.epoch < self.election.epoch:

@@ -43,6 +43,7 @@ from trio_kafka.raft.values import (
     Save,
     StepDown,
     Synced,
+    Tick,
     Timeouts,
 )
 from trio_kafka.raft.voters import UnsupportedQuorumError, VoterSet
@@ -171,8 +172,11 @@ class RaftDriver:
                 await self._sync()
                 task_status.started()
                 while True:
-                    await self._unsynced.wait()
-                    await self._sync()
+                    with trio.move_on_at(self._core.deadline):
+                        await self._unsynced.wait()
+                    if self._unsynced.is_set():
+                        await self._sync()
+                    await self._tell(Tick())
             except Exception as error:
                 self._committed.fail(error)
                 self._answered.fail(error)
@@ -196,7 +200,10 @@ class RaftDriver:
         self.store.log.abandon()
 
     async def resign(self) -> None:
-        """Lead no more; commits in flight may or may not be committed."""
+        """Lead no more; commits in flight may or may not be committed.
+
+        Without another voter this one leads again, in a new epoch, after an election timeout.
+        """
         await self._tell(Resign())
 
     async def write_snapshot(
@@ -227,6 +234,7 @@ class RaftDriver:
                 case StepDown():
                     self._leading = -1
                     self._elected = trio.Event()
+                    self._unsynced.set()  # `run` has another deadline now
                     lost = f"node {self._me} does not lead the metadata log any more"
                     self._answered.fail(KafkaError(ErrorCode.NOT_CONTROLLER, lost))
                 case _:
@@ -234,6 +242,7 @@ class RaftDriver:
 
     def _lead(self, epoch: int) -> None:
         self._leading = epoch
+        self._answered = Progress(self._committed.value)
         change = leader_change(self._me, self._voters)
         encoded = encode_controls(
             [change], base_offset=self.next_offset, epoch=epoch, timestamp_ms=self._now_ms()

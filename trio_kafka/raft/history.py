@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from attrs import Factory
 
 from trio_kafka.attributes import define
+from trio_kafka.errors import InvariantError
 
 
 @define
@@ -34,7 +35,9 @@ class History:
         return self._epochs[-1] if self._epochs else 0
 
     def append(self, end: int, epoch: int) -> None:
-        """The log has grown to `end` by records of `epoch`."""
+        """The log has grown to `end` by records of `epoch`. InvariantError: the epoch is lower."""
+        if epoch < self.last_epoch:
+            raise InvariantError(f"records of epoch {epoch} behind those of {self.last_epoch}")
         if end > self.end and (not self._epochs or epoch > self._epochs[-1]):
             self._epochs.append(epoch)
             self._starts.append(self.end)

@@ -178,12 +178,25 @@ async def _read_store(
         snapshot=snapshot.id if snapshot else None,
         voters=(snapshot.voters if snapshot else None) or static,
         history=History(log.start_offset),
-        election=await load_election(directory),
+        election=Election(),
         facts=Facts(directory),
         timestamp_ms=snapshot.timestamp_ms if snapshot else -1,
     )
     await _scan(store, snapshot)
+    store.election = await _load_election(directory, store.history.last_epoch)
     return store
+
+
+async def _load_election(directory: Directory, floor: int) -> Election:
+    """The saved election; the epoch of the log's end where the file is missing or behind.
+
+    A lower epoch would be written behind a higher one: the next recovery would cut it as torn.
+    """
+    saved = await load_election(directory)
+    if saved.epoch < floor:
+        path, found = directory.path, saved.epoch
+        _logger.warning("quorum-state is behind the log", path=path, epoch=found, log_epoch=floor)
+    return saved.at_least(floor)
 
 
 async def _newest(directory: Directory, known: list[SnapshotId], log: Log) -> Snapshot | None:

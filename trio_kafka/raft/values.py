@@ -2,7 +2,9 @@
 made of.
 
 Messages between nodes are events for who receives them and the content of `Send` for who sends
-them; how they travel is the shell's business. Offsets named `end` are exclusive.
+them; how they travel is the shell's business. A response carries the correlation of its request;
+the shell delivers none to a later life of the node that asked, as a closed connection would.
+Offsets named `end` are exclusive.
 Source: KIP-595 (the protocol), KIP-996 (pre-vote).
 """
 
@@ -31,6 +33,13 @@ class Election:
     leader: NodeId = NO_NODE
     voted: NodeId = NO_NODE
 
+    def at_least(self, epoch: int) -> "Election":
+        """This election, or `epoch` without leader and vote where this one is older.
+
+        Source: KafkaRaftClient starts unattached in the epoch of its log.
+        """
+        return self if self.epoch >= epoch else Election(epoch)
+
 
 @frozen
 class Timeouts:
@@ -50,15 +59,19 @@ class VoteRequest:
     end: int
     last_epoch: int
     pre_vote: bool
+    correlation: int = 0
 
 
 @frozen
 class VoteResponse:
+    """Answer to the VoteRequest of that `correlation`."""
+
     sender: NodeId
     epoch: int
     leader: NodeId
     granted: bool
     pre_vote: bool
+    correlation: int = 0
 
 
 @frozen
@@ -86,11 +99,12 @@ class FetchRequest:
     epoch: int
     offset: int
     last_epoch: int
+    correlation: int = 0
 
 
 @frozen
 class FetchResponse:
-    """The leader's answer.
+    """The leader's answer to the FetchRequest of that `correlation`.
 
     refused: `sender` does not lead `epoch`, maybe no more: no sign of life from a leader.
     diverging: (epoch, end) where the asker's log stops being the leader's: cut there and ask again.
@@ -105,6 +119,7 @@ class FetchResponse:
     high_watermark: int = 0
     diverging: tuple[int, int] | None = None
     refused: bool = False
+    correlation: int = 0
 
 
 Message = VoteRequest | VoteResponse | BeginEpoch | EndEpoch | FetchRequest | FetchResponse
