@@ -383,5 +383,5 @@ async def test_a_group_that_is_ended_by_an_interceptor_of_its_own_ends(
         is_ending = True
         harness.client().send(request_)
         with trio.fail_after(5):
-            while nursery.child_tasks:  # noqa: ASYNC110 - a nursery tells nobody of its end
+            while nursery.child_tasks:
                 await trio.sleep(0.1)
