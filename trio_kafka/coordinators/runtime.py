@@ -2,8 +2,8 @@
 
 It follows the metadata: a partition that is led here, in a new epoch, gets a shard, which is loaded
 from its log while the others serve; one that is led here no more loses it. A shard that fails, or
-whose load fails, is loaded anew, after longer and longer waits, as long as its partition is led here
-in that epoch. A partition may go before the metadata tell of it: that is a failed load like others.
+whose load fails, is loaded anew, after longer and longer waits, as long as its partition is led
+here in that epoch. A partition may go before the metadata tell of it: that is a failed load, too.
 One task loads, another works on what takes steps. For groups, and for whatever else keeps its state
 in such a topic.
 """
