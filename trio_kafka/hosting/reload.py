@@ -49,10 +49,11 @@ class Reload:
         """
         hosted = self._hosted
         await self._wait_turn()
+        hosted.reloaded_at = trio.current_time()
         if hosted.importing is not None and not hosted.importing.ended:
             raise PluginError(f"plugin {hosted.name}: an import of it goes on, which was given up")
         self._launcher.spawn(f"plugin {hosted.name} reload", self._run)
-        hosted.busy, hosted.reloaded_at = True, trio.current_time()
+        hosted.busy = True
         await self._over.wait()
         if self._error is not None:
             raise PluginError(f"plugin {hosted.name} was not reloaded: {self._error}")

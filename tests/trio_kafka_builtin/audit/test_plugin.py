@@ -12,7 +12,8 @@ from trio.testing import MockClock
 
 from tests.requests.test_log_sinks import values
 from tests.trio_kafka_builtin.audit.kit import TOPIC, audited, events
-from trio_kafka.model import TopicPartition
+from trio_kafka.errors import ErrorCode
+from trio_kafka.model import Endpoint, TopicPartition
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
@@ -333,3 +334,17 @@ async def test_reloads_at_the_same_time_leave_every_api_served(autojump_clock: M
         assert limiter.borrowed_tokens == 0
         with trio.fail_after(5):
             await served.create_topic("afterwards")
+
+
+async def test_a_change_that_another_machine_may_not_make_is_told_with_its_address(
+    autojump_clock: MockClock,
+) -> None:
+    async with audited() as served:
+        ask = served.broker.parts.in_process.ask
+        answer = await ask(ReloadPluginRequest("audit"), peer=Endpoint("10.0.0.9", 5))
+        (event,) = await events(served)
+
+    assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert event["address"] == "10.0.0.9"
+    assert event["error"] == "CLUSTER_AUTHORIZATION_FAILED"
+    assert event["subjects"] == [{"type": "plugin", "name": "audit"}]
