@@ -132,12 +132,13 @@ async def test_a_load_that_fails_is_tried_again_until_it_succeeds(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the same leader epoch; clients are told that another one may be the coordinator."""
-    fails, tries = True, []
+    fails, tries, states = True, [], []
     replay = Groups.replay
 
     def replay_or_fail(machine: Groups, record: Any) -> None:
         if fails:
             tries.append(trio.current_time())
+            states.append(groups.shard_of("g").state)
             raise ValueError("a bug")
         replay(machine, record)
 
@@ -158,6 +159,7 @@ async def test_a_load_that_fails_is_tried_again_until_it_succeeds(
         waits = [later - earlier for earlier, later in pairwise(tries)]
         assert tries[0] - began == pytest.approx(0, abs=0.05)
         assert waits == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6], abs=0.05)
+        assert set(states) == {State.LOADING}
         assert stored(served, "g", "t", 0) == 7
         assert groups.runtime.figures()["failed"] == 0
         await commit(served, "g", "t", 0, 8)
