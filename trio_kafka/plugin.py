@@ -62,7 +62,7 @@ from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.hosting.context import PluginContext
 from trio_kafka.hosting.declared import Plugin, plugin
-from trio_kafka.hosting.guard import PluginError
+from trio_kafka.hosting.guard import PluginError, TooSoonError
 from trio_kafka.hosting.mounts import Mount, Mounts
 from trio_kafka.introspect.families import Family, Kind, MetricsReporter
 from trio_kafka.introspect.levels import logger_levels
@@ -115,7 +115,7 @@ from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded, encoded_in_steps
 from trio_kafka.requests.seen import Seen, Which, look
 from trio_kafka.requests.slices import lazily
-from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC
+from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC, Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.steps import Steps, in_slices, sorted_in_steps, whole
 
@@ -181,6 +181,7 @@ __all__ = [
     "NodeEndpoint",
     "NodeId",
     "OnlineDirectories",
+    "Operation",
     "OwnedTopic",
     "PartitionOffset",
     "PartitionRead",
@@ -207,6 +208,7 @@ __all__ = [
     "Steps",
     "Synced",
     "Syncing",
+    "TooSoonError",
     "TopicId",
     "TopicImage",
     "TopicOffsets",

@@ -1,10 +1,20 @@
 """ReloadPlugin (key 10003, ours): import a plugin afresh, beside the old one, and let it take over.
 
-Waits until the new generation serves, or has failed: then the old one goes on. Whoever leaves
-meanwhile does not stop it. Anybody may ask, as for topics: there are no ACLs yet.
+Waits until the new generation serves, or has failed: then the old one goes on. A client that leaves
+meanwhile does not stop it. Only clients on the loopback may ask, until there are ACLs (ALTER on the
+cluster). A reload that comes within a second of the last one waits, and gets
+THROTTLING_QUOTA_EXCEEDED if another one was faster.
 """
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, PluginError, api
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    KafkaError,
+    Operation,
+    PluginError,
+    TooSoonError,
+    api,
+)
 from trio_kafka.protocol.messages.k10003_reload_plugin import (
     ReloadPluginRequest,
     ReloadPluginResponse,
@@ -13,14 +23,18 @@ from trio_kafka.protocol.messages.k10003_reload_plugin import (
 
 @api(ReloadPluginRequest)
 async def reload_plugin(request: ReloadPluginRequest, context: Context) -> ReloadPluginResponse:
+    context.authorize_local(Operation.ALTER)
     serving = {one.name: one.generation for one in context.plugins.statuses()}
     if request.name not in serving:
         raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, f"no plugin {request.name[:100]!r}")
     try:
         generation = await context.parked(context.plugins.reload, request.name)
     except PluginError as error:
+        too_soon = isinstance(error, TooSoonError)
         return ReloadPluginResponse(
-            error_code=ErrorCode.INVALID_CONFIG,
+            error_code=ErrorCode.THROTTLING_QUOTA_EXCEEDED
+            if too_soon
+            else ErrorCode.INVALID_CONFIG,
             error_message=str(error)[:1000],
             generation=serving[request.name],
         )

@@ -7,10 +7,11 @@ part. Source: RFC 9110 §7.2, RFC 6454 §7.
 """
 
 import re
-from ipaddress import ip_address
 from typing import Final
 
 from attrs import frozen
+
+from trio_kafka.security.loopback import is_loopback as is_loopback_address
 
 _AUTHORITY: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s/@\[\]:]+))(?::[0-9]{0,5})?")
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -18,12 +19,7 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches `host`; names but localhost may be anything."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost" or is_loopback_address(host)
 
 
 def host_of(authority: str) -> str | None:

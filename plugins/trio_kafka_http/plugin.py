@@ -5,8 +5,6 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import Final
 
-import trio
-
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.requests.parts import Parts
 from trio_kafka_http.front import Front
@@ -60,9 +58,7 @@ async def http(context: PluginContext[HttpSettings]) -> AsyncIterator[None]:
     addresses = ",".join(f"http://{address}" for address in bound)
     context.logger.info("serving HTTP", at=addresses)
     yield
-    # The host has given a deadline to all of this: some of it is for what does not end.
-    left_s = trio.current_effective_deadline() - trio.current_time()
-    with trio.move_on_after(min(_DRAIN_S, left_s / 2)):
+    with context.part_of_the_rest(at_most_s=_DRAIN_S):
         await plane.drain()
 
 

@@ -39,7 +39,7 @@ async def test_a_stable_group_is_described_with_its_members(
                 member_id=member,
                 group_instance_id="i" if version >= INSTANCE_SINCE else None,
                 client_id="scripted",
-                client_host="/broker",
+                client_host="/127.0.0.1",
                 member_metadata=METADATA,
                 member_assignment=member.encode(),
             )

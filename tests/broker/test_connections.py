@@ -90,7 +90,7 @@ async def test_limits_change_while_the_broker_runs(autojump_clock: MockClock, br
 
         assert await alter(served, BROKER, broker, ("max.connections.per.ip", SET, "3")) == OK
         assert not await is_served(await connect(served, endpoint))
-        overrides = ("max.connections.per.ip.overrides", SET, "broker:4")
+        overrides = ("max.connections.per.ip.overrides", SET, "127.0.0.1:4")
         assert await alter(served, BROKER, broker, overrides) == OK
         await trio.sleep(1)
         assert await is_served(await connect(served, endpoint))
@@ -153,7 +153,7 @@ async def test_a_full_broker_is_reached_by_its_control_plane(autojump_clock: Moc
 async def test_addresses_have_a_rate(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         assert await is_served(served.client)
-        served.broker.limits.set_ip_rate("broker", 1)
+        served.broker.limits.set_ip_rate("127.0.0.1", 1)
         clients = [await connect(served, served.broker.endpoint) for _ in range(15)]
 
         assert sum([await is_served(client) for client in clients]) == 10

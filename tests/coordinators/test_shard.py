@@ -13,7 +13,7 @@ from trio_kafka.coordinators.roles import Event
 from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
-from trio_kafka.steps import Steps
+from trio_kafka.steps import Steps, whole
 
 
 @pytest.fixture
@@ -333,7 +333,7 @@ async def test_an_event_that_breaks_is_told_and_its_shard_is_loaded_anew(
     assert stage.failures == [stage.shard]
 
 
-async def test_one_that_cannot_begin_is_not_loaded_again_and_again(
+async def test_one_that_cannot_begin_is_a_failure_after_which_it_is_loaded_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def loaded(_machine: Words, _now_ms: int) -> Steps[Effects]:
@@ -346,7 +346,8 @@ async def test_one_that_cannot_begin_is_not_loaded_again_and_again(
     stage.submit(read)
     drain(stage)
 
-    assert (stage.shard.state, stage.failures) == (State.FAILED, [])
+    assert (stage.shard.state, stage.failures) == (State.UNLOADED, [stage.shard])
+    whole(stage.shard.dismiss())
     assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
         stage.submit(read)

@@ -103,3 +103,23 @@ async def test_a_function_without_the_mark_is_refused(autojump_clock: MockClock)
 
 def test_no_cache_keeps_the_settings_class() -> None:
     assert isinstance(PluginContext[int], GenericAlias)
+
+
+async def test_a_plugin_that_goes_has_half_of_the_time_that_is_left(
+    autojump_clock: MockClock,
+) -> None:
+    async with context_of_one() as (context, _):
+        began = trio.current_time()
+
+        def left_s(scope: trio.CancelScope) -> float:
+            return scope.deadline - trio.current_time()
+
+        with trio.move_on_at(began + 4):
+            with context.part_of_the_rest(at_most_s=5) as scope:
+                assert left_s(scope) == pytest.approx(2)
+            with context.part_of_the_rest(at_most_s=1) as scope:
+                assert left_s(scope) == pytest.approx(1)
+        with trio.move_on_at(began - 4), context.part_of_the_rest(at_most_s=5) as scope:
+            assert left_s(scope) == pytest.approx(0)
+        with context.part_of_the_rest(at_most_s=5) as scope:
+            assert left_s(scope) == pytest.approx(5)

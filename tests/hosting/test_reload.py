@@ -14,7 +14,7 @@ from trio.testing import MockClock
 
 from tests.hosting.packages import GREETER, WAIT_AT_IMPORT, Gate, change, write, write_greeter
 from trio_kafka.broker import Broker, collector
-from trio_kafka.hosting.guard import PluginError
+from trio_kafka.hosting.guard import PluginError, TooSoonError
 from trio_kafka.hosting.life import State
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.planes import until
@@ -295,19 +295,53 @@ async def test_an_import_that_takes_too_long_is_given_up(site: Path, tmp_path: P
         assert await greet(served) == "ho Ada"
 
 
-async def test_one_reload_at_a_time(autojump_clock: MockClock, site: Path) -> None:
+async def test_a_second_reload_within_a_second_waits_for_its_turn(
+    autojump_clock: MockClock, site: Path
+) -> None:
     async with served_broker(simulated_world(), plugins=None) as served:
-        host, refused = served.broker.plugins, []
+        host = served.broker.plugins
+        began = trio.current_time()
+        for reloads in range(1, 4):
+            assert await host.reload("greeter") == 1 + reloads
+            assert trio.current_time() - began == pytest.approx(reloads - 1, abs=0.3)
 
-        async def reload() -> None:
-            try:
-                await host.reload("greeter")
-            except PluginError as error:
-                refused.append(str(error))
 
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(reload)
-            nursery.start_soon(reload)
+async def test_of_many_reloads_one_a_second_begins_and_the_others_are_refused(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    async with served_broker(simulated_world(), plugins=None) as served:
+        host = served.broker.plugins
+        ends: list[int | str] = []
 
-        assert refused == ["plugin greeter is being reloaded"]
-        assert host.find("greeter").generation == 2
+        async def reload_again_and_again() -> None:
+            while True:
+                try:
+                    ends.append(await host.reload("greeter"))
+                except TooSoonError as error:
+                    ends.append(str(error))
+
+        with trio.move_on_after(4.5):
+            async with trio.open_nursery() as nursery:
+                for _ in range(8):
+                    nursery.start_soon(reload_again_and_again)
+
+        numbers = [end for end in ends if isinstance(end, int)]
+        assert numbers == [2, 3, 4, 5, 6]
+        assert len(ends) <= 8 * 5  # a loop has an answer a second
+        assert host.find("greeter").generation == 6
+
+
+async def test_a_reload_that_takes_long_is_the_only_one_meanwhile(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    async with served_broker(simulated_world(), plugins=None) as served:
+        hosted = served.broker.plugins.find("greeter")
+        hosted.busy = True
+        began = trio.current_time()
+        with pytest.raises(TooSoonError, match="is being reloaded"):
+            await served.broker.plugins.reload("greeter")
+        assert trio.current_time() - began == pytest.approx(1.0, abs=0.01)
+        assert hosted.generation == 1
+
+        hosted.busy = False
+        assert await served.broker.plugins.reload("greeter") == 2

@@ -4,6 +4,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.plugin import Context, api
+from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import connect, request_frame
@@ -42,3 +43,49 @@ async def test_a_parked_handler_is_replaced_and_waits_for_a_place_to_go_on(
         assert order == ["takes the place", "leaves it", "goes on"]
         first.close()
         second.close()
+
+
+async def test_a_task_that_outlives_its_request_takes_no_place_and_harms_no_later_request(
+    autojump_clock: MockClock,
+) -> None:
+    """A plugin's own nursery runs it: it waits when its request ends, or begins to wait later."""
+    ends: list[str] = []
+    parked: list[object] = []
+
+    async def wait_on(context: Context, before_s: float) -> None:
+        await trio.sleep(before_s)
+        try:
+            await context.parked(trio.sleep, 2)
+        except RuntimeError as error:
+            ends.append(str(error))
+        parked.append(context.connection.parked)
+
+    async with trio.open_nursery() as own, PluginHarness() as harness:
+
+        @api(WaitRequest)
+        async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+            if request.timeout_ms:
+                await context.parked(trio.sleep, request.timeout_ms / 1000)
+            else:
+                own.start_soon(wait_on, context, 0)
+                own.start_soon(wait_on, context, 1)
+                await trio.sleep(0.5)
+            return WaitResponse(outcome="done")
+
+        harness.add(wait)
+        assert harness._group is not None
+        limiter = harness._group.group.limiter
+        client = harness.client()
+        assert (await client.ask(WaitRequest(0))).outcome == "done"
+        client.send(WaitRequest(5000))
+        await trio.sleep(0.1)
+        ends_second = client.connection.parked
+        await trio.sleep(1)
+        assert client.connection.parked is ends_second
+        await trio.sleep(2)
+
+        assert len(ends) == len(parked) == 2
+        assert all("has been answered" in end for end in ends)
+        assert None not in parked  # what would end the second request if its client left
+        assert limiter.borrowed_tokens == 0
+        assert (await client.receive(WaitRequest())).outcome == "done"

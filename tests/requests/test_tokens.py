@@ -96,3 +96,23 @@ async def test_a_token_is_given_back_once_and_the_tree_says_who_has_it() -> None
     tokens.give_back(named)
     with pytest.raises(KeyError):
         tokens.give_back(named)
+
+
+async def test_a_borrower_that_asks_several_times_at_once_has_one_token(
+    autojump_clock: MockClock,
+) -> None:
+    tokens = Tokens(2, Node("n", "part"), "tokens")
+    for number in range(2):
+        tokens.take_nowait(number)
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(tokens.take, "borrower")
+        await wait_all_tasks_blocked()
+        for number in range(2):
+            tokens.give_back(number)
+
+    assert (tokens.borrowed_tokens, tokens.free) == (1, 1)
+    await tokens.take("borrower")
+    assert (tokens.borrowed_tokens, tokens.free) == (1, 1)
+    tokens.give_back("borrower")
+    assert (tokens.borrowed_tokens, tokens.free) == (0, 2)

@@ -1,21 +1,23 @@
 """The shards of one internal topic: those whose partitions this broker leads.
 
 It follows the metadata: a partition that is led here, in a new epoch, gets a shard, which is loaded
-from its log while the others serve; one that is led here no more loses it. One that fails is loaded
-anew, after a while where it fails again and again. One task loads, another works on what takes
-steps. For groups, and for whatever else keeps its state in such a topic.
+from its log while the others serve; one that is led here no more loses it. A shard that fails, or
+whose load fails, is loaded anew, after longer and longer waits, as long as its partition is led
+here in that epoch. A partition may go before the metadata tell of it: that is a failed load, too.
+One task loads, another works on what takes steps. For groups, and for whatever else keeps its state
+in such a topic.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, Final, Generic, NoReturn, Protocol, TypeAlias, TypeVar
 
 import trio
 from attrs import field
 
 from trio_kafka.attributes import frozen
-from trio_kafka.coordinators.backoff import Backoff
+from trio_kafka.coordinators.backoff import FIRST_S, Backoff
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.loading import SLICE_S, Loaded, Replayed, load
@@ -29,15 +31,17 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.append import Appended
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
-from trio_kafka.model import NodeId
+from trio_kafka.model import NodeId, TopicId
 from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.partition import Partition
 from trio_kafka.rounds import Rounds
 from trio_kafka.steps import Steps, advance, whole
 from trio_kafka.world.protocols import Clock
 
 _logger: Final = get_logger(__name__)
+Led: TypeAlias = tuple[TopicId, int]  # the topic, which may be made anew, and the leader epoch
 
 
 class ShardMachine(Machine, Replayed, Protocol):
@@ -96,9 +100,10 @@ class ShardRuntime(Generic[M]):
         self._clock = ground.clock
         self._replicas = ground.replicas
         self._node = node
-        self._epochs: dict[int, int] = {}
+        self._led: dict[int, Led] = {}  # by shard, or by a partition that is to get one
         self._nodes: dict[int, Node] = {}
-        self._loads: deque[tuple[int, Shard[M]]] = deque()
+        self._topic_id: TopicId | None = None
+        self._loads: deque[tuple[int, Shard[M], Partition]] = deque()
         self._failures: dict[int, Backoff] = {}
         self._held: dict[int, Timer] = {}  # to be loaded when their time has come
         self._busy: dict[Shard[M], None] = {}
@@ -133,30 +138,33 @@ class ShardRuntime(Generic[M]):
 
     def _follow(self, image: MetadataImage) -> None:
         topic = image.topics.get(self.topic)
-        led = {}
+        led: dict[int, Led] = {}
         if topic is not None:
             led = {
-                number: state.leader_epoch
+                number: (topic.id, state.leader_epoch)
                 for number, state in topic.partitions.items()
                 if state.leader == self._ground.broker
             }
-            if self.count is None:
+            if self.count is None or topic.id != self._topic_id:
                 self.count = len(topic.partitions)
+            self._topic_id = topic.id
         else:
-            self.count = None
-        for number in tuple(self.shards):
-            if self._epochs[number] != led.get(number):
+            self.count = self._topic_id = None
+        for number in tuple(self._led):
+            if self._led[number] != led.get(number):
                 self._unload(number)
-        for number, epoch in led.items():
-            if number not in self.shards and not self._stopped:
-                self._begin(number, epoch)
+        for number, one in led.items():
+            if number not in self._led and not self._stopped:
+                self._led[number] = one
+                self._failures[number] = Backoff()
+                self._begin(number, State.LOADING)
 
-    def _begin(self, number: int, epoch: int, wait_s: float = 0.0) -> None:
-        """A shard, to be loaded, now or in a while."""
-        try:
-            partition = self._replicas.partition(self.topic, number)
-        except KafkaError as error:
-            _logger.warning("no replica of a shard", shard=number, reason=str(error))
+    def _begin(self, number: int, state: State, wait_s: float = 0.0) -> None:
+        """Make a shard, which is loaded now or, in this state until then, in a while."""
+        topic_id, epoch = self._led[number]
+        partition = self._replicas.find(topic_id, number)
+        if partition is None:  # it is made late, or has gone already: the metadata will tell
+            self._begin_later(number)
             return
         log = PartitionLog(partition, epoch, self._replicas.produce, self._ground.codec)
         shard: Shard[M] = Shard(
@@ -171,40 +179,56 @@ class ShardRuntime(Generic[M]):
             linger_ms=self._ground.linger_ms,
             rounds=self._ground.rounds,
         )
-        self._failures.setdefault(number, Backoff())
-        self.shards[number], self._epochs[number] = shard, epoch
+        self.shards[number] = shard
         self._nodes[number] = self._node.add(
             shard.name, "part", shard.figures, partial(_shard_nodes, shard)
         )
-        if not wait_s:
-            self._ask_to_load(number, shard)
-            return
-        load = partial(self._ask_to_load, number, shard)
-        self._held[number] = self._ground.timers.at(trio.current_time() + wait_s, load)
+        load = partial(self._ask_to_load, number, shard, partition)
+        if wait_s:
+            shard.state = state
+            self._hold(number, wait_s, load)
+        else:
+            load()
 
-    def _ask_to_load(self, number: int, shard: Shard[M]) -> None:
+    def _begin_later(self, number: int) -> None:
+        wait_s = self._failures[number].failed(trio.current_time()) or FIRST_S
+        _logger.warning("shard has no replica yet", shard=number, wait_s=wait_s)
+        self._hold(number, wait_s, partial(self._begin_held, number))
+
+    def _begin_held(self, number: int) -> None:
+        del self._held[number]
+        self._begin(number, State.LOADING)
+
+    def _hold(self, number: int, wait_s: float, call: Callable[[], None]) -> None:
+        self._held[number] = self._ground.timers.at(trio.current_time() + wait_s, call)
+
+    def _ask_to_load(self, number: int, shard: Shard[M], partition: Partition) -> None:
         self._held.pop(number, None)
-        self._loads.append((number, shard))
+        shard.state = State.LOADING
+        self._loads.append((number, shard, partition))
         self._asked.set()
 
-    def _begin_anew(self, number: int) -> None:
-        """It has failed. Whoever asks it before it is loaded again is told that it loads."""
-        epoch, failures = self._epochs[number], self._failures[number]
+    def _begin_anew(self, number: int, state: State = State.LOADING) -> None:
+        """It has failed: load it again, at once or in a while. state: what clients are told until
+        then.
+        """
+        one, failures = self._led[number], self._failures[number]
         wait_s = failures.failed(trio.current_time())
         self._unload(number)
         if self._stopped:
             return
         _logger.warning("shard is loaded anew", shard=number, wait_s=wait_s)
-        self._failures[number] = failures
-        self._begin(number, epoch, wait_s)
+        self._led[number], self._failures[number] = one, failures
+        self._begin(number, state, wait_s)
 
     def _unload(self, number: int) -> None:
         held = self._held.pop(number, None)
         if held is not None:
             self._ground.timers.cancel(held)
-        self._failures.pop(number, None)
-        shard = self.shards.pop(number)
-        del self._epochs[number]
+        del self._failures[number], self._led[number]
+        shard = self.shards.pop(number, None)
+        if shard is None:
+            return
         self._nodes.pop(number).remove()
         self._busy.pop(shard, None)
         loads = shard.state is State.LOADING and held is None
@@ -221,7 +245,7 @@ class ShardRuntime(Generic[M]):
     def stop(self) -> None:
         """Unload all, for good: whoever waits is told to look elsewhere."""
         self._stopped = True
-        for number in tuple(self.shards):
+        for number in tuple(self._led):
             self._unload(number)
         while self._leaving:
             whole(self._leaving.popleft())
@@ -242,16 +266,18 @@ class ShardRuntime(Generic[M]):
         while True:
             await self._asked.wait()
             while self._loads:
-                number, shard = self._loads.popleft()
+                number, shard, partition = self._loads.popleft()
                 if self.shards.get(number) is shard:
-                    await self._load(number, shard)
+                    await self._load(number, shard, partition)
+                else:
+                    self._leave(shard.machine.close())
             self._asked = trio.Event()
 
-    async def _load(self, number: int, shard: Shard[M]) -> None:
-        partition = self._replicas.partition(self.topic, number)
+    async def _load(self, number: int, shard: Shard[M], partition: Partition) -> None:
+        loaded = None
         try:
             loaded = await load(
-                partition.local_log(self._epochs[number]),
+                partition.local_log(self._led[number][1]),
                 shard.machine,
                 name=shard.name,
                 buffer=self._ground.buffer,
@@ -261,15 +287,15 @@ class ShardRuntime(Generic[M]):
             raise
         except (KafkaError, LogDirError) as error:
             _logger.error("shard cannot be loaded", shard=shard.name, reason=str(error))  # noqa: TRY400 - no bug
-            shard.state = State.FAILED
-            return
         except Exception:
             _logger.exception("shard cannot be loaded", shard=shard.name)
-            shard.state = State.FAILED
-            return
         if self.shards.get(number) is not shard:
             self._leave(shard.machine.close())
             return  # it was led elsewhere meanwhile
+        if loaded is None:
+            shard.state = State.FAILED
+            self._begin_anew(number, State.FAILED)
+            return
         self._note(shard, loaded)
         shard.machine.image = self.image
         read = None

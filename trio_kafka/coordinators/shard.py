@@ -258,11 +258,9 @@ class Shard(Writer[M]):
             yield from self._perform_in_steps(effects)
         except InvariantError:
             raise
-        except Exception:  # to load it anew would end here again
+        except Exception:
             _logger.exception("shard cannot be begun", shard=self.name)
-            self.unload()
-            whole(self.dismiss())
-            self.state = State.FAILED
+            self.fail()
 
     def fail(self) -> None:
         """What was replayed may be lost: the shard is loaded anew."""

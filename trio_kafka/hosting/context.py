@@ -101,6 +101,15 @@ class PluginContext(_Of[S]):
         """The most that one request may be in its hands: `plugin.<name>.deadline.ms`."""
         return self._contributions.owner.deadline_s
 
+    def part_of_the_rest(self, *, at_most_s: float) -> trio.CancelScope:
+        """A scope for what a plugin does when it goes: half of the time that the host leaves it.
+
+        The other half is for what does not end. Nothing is left where requests in hand took all
+        of `plugin.<name>.drain.ms`: then the scope is over at its first checkpoint.
+        """
+        left_s = trio.current_effective_deadline() - trio.current_time()
+        return trio.move_on_after(min(max(left_s, 0.0) / 2, at_most_s))
+
     def counter(self, name: str, **labels: str) -> Counter:
         """A counter of the broker's, labelled with the plugin's name; it outlives the plugin."""
         return self._site.counters.counter(name, plugin=self.name, **labels)

@@ -24,6 +24,10 @@ class PluginError(Exception):
     """A plugin failed; the message names it, and says where and why."""
 
 
+class TooSoonError(PluginError):
+    """A plugin is reloaded too often, or at the same time; later it may be."""
+
+
 class Cancellable(Protocol):
     """A cancel scope, or an errand."""
 

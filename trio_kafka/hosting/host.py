@@ -150,8 +150,8 @@ class PluginHost:
         one's place, and end the old one. The number of the generation that serves then.
 
         The old one may still finish what is in its hands. Raises KeyError for an unknown name,
-        PluginError if the new one does not become ready: the old one goes on. Cancelling the wait
-        does not cancel the reload.
+        PluginError if the new one does not become ready: the old one goes on. TooSoonError if
+        another reload was faster. Cancelling the wait does not cancel the reload.
         """
         hosted = self._hosted[name]
         if self._stopping:

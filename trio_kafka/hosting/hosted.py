@@ -24,7 +24,8 @@ class Hosted:
     place, until it is ready or has failed. standing: what the broker has of
     the plugin now, be it that it only refuses. past: generations before the current one, as long as
     they have not ended. failures: of its generations; restarts: in a row; begun: all of them.
-    busy: with a reload. importing: the last one for a reload. off: by its name, before any import.
+    busy: with a reload. reloaded_at: when the last reload began. importing: for that reload. off:
+    by its name, before any import.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Hosted:
     restarts: int = 0
     begun: int = 0
     busy: bool = False
+    reloaded_at: float = float("-inf")
     importing: FreshImport | None = None
     off: bool = False
 

@@ -2,6 +2,10 @@
 
 What the old one gives is given up by the new one's own start, and not before: one that cannot be
 imported, is not enabled or does not become ready changes nothing.
+
+A plugin has one reload at a time, and one a second: an import costs up to 0.1 s of the processor. A
+reload that comes earlier waits for its turn, a second at most, and is refused if another one was
+faster. So clients that reload in a loop are slowed down, each to a request a second.
 """
 
 from collections.abc import Callable
@@ -15,7 +19,7 @@ from trio_kafka.config.plugins import HostSettings
 from trio_kafka.hosting.declared import Plugin
 from trio_kafka.hosting.fresh_import import FreshImport
 from trio_kafka.hosting.generation import Generation, describe
-from trio_kafka.hosting.guard import PluginError
+from trio_kafka.hosting.guard import PluginError, TooSoonError
 from trio_kafka.hosting.hosted import Hosted
 from trio_kafka.hosting.importing import Imported
 from trio_kafka.hosting.launcher import Launcher
@@ -24,6 +28,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.requests.failures import is_cancelled
 
 _logger: Final = get_logger(__name__)
+APART_S: Final = 1.0  # from the begin of a reload to that of the next
 
 
 @define(eq=False)
@@ -37,13 +42,14 @@ class Reload:
     _error: str | None = field(default=None, init=False)
 
     async def ask(self) -> int:
-        """The number of the generation that serves then. Raises PluginError: the old one goes on.
+        """The number of the generation that serves then. Raises PluginError: the old one goes on;
+        TooSoonError: so it does, and a later reload may succeed.
 
         Cancelling the wait does not cancel the reload.
         """
         hosted = self._hosted
-        if hosted.busy:
-            raise PluginError(f"plugin {hosted.name} is being reloaded")
+        await self._wait_turn()
+        hosted.reloaded_at = trio.current_time()
         if hosted.importing is not None and not hosted.importing.ended:
             raise PluginError(f"plugin {hosted.name}: an import of it goes on, which was given up")
         self._launcher.spawn(f"plugin {hosted.name} reload", self._run)
@@ -52,6 +58,25 @@ class Reload:
         if self._error is not None:
             raise PluginError(f"plugin {hosted.name} was not reloaded: {self._error}")
         return hosted.generation
+
+    async def _wait_turn(self) -> None:
+        """Raises TooSoonError if this is not the next reload after a second."""
+        if not self._why_not_now():
+            return
+        left_s = self._hosted.reloaded_at + APART_S - trio.current_time()
+        await trio.sleep(left_s if left_s > 0 else APART_S)
+        reason = self._why_not_now()
+        if reason:
+            raise TooSoonError(reason)
+
+    def _why_not_now(self) -> str:
+        """Empty if the plugin may be reloaded."""
+        hosted = self._hosted
+        if hosted.busy:
+            return f"plugin {hosted.name} is being reloaded: try again later"
+        if trio.current_time() - hosted.reloaded_at < APART_S:
+            return f"plugin {hosted.name} is reloaded once in {APART_S:g} s: try again later"
+        return ""
 
     async def _run(self) -> None:
         hosted, old = self._hosted, self._hosted.current

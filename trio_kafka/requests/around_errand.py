@@ -15,7 +15,16 @@ from trio_kafka.errors import InvariantError, KafkaError, ProtocolError
 from trio_kafka.purgatory import NO_ANSWER
 from trio_kafka.requests import around_task
 from trio_kafka.requests.around_forward import UNASKED, Forwarding
-from trio_kafka.requests.errands import CANCELLED, HERE, OVER, PARKED, TO_BEGIN, Worker
+from trio_kafka.requests.errands import (
+    CANCELLED,
+    HERE,
+    OVER,
+    PARKED,
+    RUNS,
+    TO_BEGIN,
+    WAITS,
+    Worker,
+)
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import check_answer
 from trio_kafka.requests.opening import release_ranges
@@ -91,7 +100,11 @@ class AroundErrand(Forwarding):
             self.state = CANCELLED
             self.forget()
             return trio.lowlevel.Abort.SUCCEEDED
-        return trio.lowlevel.Abort.FAILED if self.abort is None else self.abort(raise_cancel)
+        if self.state == WAITS and self.abort is not None:
+            return self.abort(raise_cancel)
+        if self.worker is not None:
+            self.worker.missed = True  # it is run by hand, or judged: see `Worker.put_back`
+        return trio.lowlevel.Abort.FAILED
 
     def _cancel(self) -> None:
         """End its wait, by the scope of its task."""
@@ -115,7 +128,7 @@ class AroundErrand(Forwarding):
         if answer is None or around.limiter.free <= 0:
             self.complete(answer)
             return
-        self.delayed = None
+        self.delayed, self.state = None, RUNS
         worker: Any = self.worker
         enter, names = worker.enter, worker.names
         before = names["task"]
@@ -135,7 +148,7 @@ class AroundErrand(Forwarding):
             elif worker.missed:
                 worker.settle()
             return
-        if worker.used:  # as `put_back`: a call less
+        if worker.used or worker.missed:  # as `put_back`: a call less
             worker.wake()
         else:
             worker.spare.append(worker)
@@ -202,6 +215,8 @@ class AroundErrand(Forwarding):
         context.request.stamps.plugin_s += spent
         if around.is_bounded:
             around_task.give_back(self)
+        if self.holds:  # run by hand, it has parked and was back at once
+            self.leave()
         self.state = OVER
         context.parking = worker.errand = None
         worker.done += 1

@@ -91,6 +91,11 @@ class Forwarding(Place):
         return self.state in _FORWARDED or self.inner_answer is not UNASKED
 
     @property
+    def is_over(self) -> bool:  # type: ignore[override]  # derived: no field more
+        """See `parking.Place`."""
+        return self.state == OVER
+
+    @property
     def at(self) -> str:
         """What is told of whoever waits for it."""
         one = self.around.one
@@ -131,6 +136,8 @@ class Forwarding(Place):
                 answer = yield from answer
             if self.state == STARTS:
                 if type(answer) is Delayed:
+                    if self.holds:  # it has parked before, and was back at once
+                        self.leave()
                     self.state = PARKED
                     self.delayed = answer
                     self.keeper = answer.purgatory

@@ -109,8 +109,6 @@ async def _drive(errand: "AroundErrand", worker: Worker, *, throws: bool) -> Non
         answer = _answer_all_the_same(errand, worker)
     if errand.delayed is not None:  # somebody else's task waits in `forward`
         end_elsewhere(errand)
-    if errand.holds:
-        errand.leave()
     errand.end(worker, answer)
     if cancelled is not None:
         try:

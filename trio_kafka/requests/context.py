@@ -12,6 +12,7 @@ from trio_kafka.model import Endpoint
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.request import Request
 from trio_kafka.requests.parts import Parts
+from trio_kafka.security.operations import Operation
 
 if TYPE_CHECKING:
     from trio_kafka.requests.parking import Place
@@ -62,6 +63,13 @@ class Context(_Parts):
     def listener(self) -> str:
         """The name of the listener that the request came through."""
         return self.request.connection.listener.name
+
+    def authorize_local(self, operation: Operation) -> None:
+        """Refuse a change of this broker, by an API that is not Kafka's, to other machines.
+
+        Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED). See `requests.authority`.
+        """
+        self.parts.local_changes.authorize(operation, self.request)
 
     async def parked(
         self,

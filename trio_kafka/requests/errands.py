@@ -98,8 +98,10 @@ class Worker(Lender):
             given.unwrap()
 
     def put_back(self) -> None:
-        """Its errand, which was run by hand, is over."""
-        if self.used:
+        """Its errand, which was run by hand, is over. A cancellation that it missed meanwhile is
+        raised when the task waits next: it has to wake for that.
+        """
+        if self.used or self.missed:
             self.wake()
         else:
             self.spare.append(self)

@@ -5,7 +5,7 @@ told that its deadline is over; a handler that was cancelled while parked ends w
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar, TypeVarTuple
+from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
 import trio
 
@@ -33,6 +33,8 @@ class Place:
     """One async request's place among the handlers: with a token, or parked.
 
     _group, _request: where it is, and whose it is. holds: a token. _cancel: ends what is parked.
+    is_over: the request is answered; a task that it has left behind takes no token any more, and
+    leaves the connection, which may have its next request, alone.
     """
 
     __slots__ = ()
@@ -40,6 +42,7 @@ class Place:
     _group: Places
     _request: Request
     holds: bool
+    is_over: bool
     _cancel: Callable[[], None]
 
     @property
@@ -48,9 +51,12 @@ class Place:
         return str(self._request.route.api.name)
 
     async def take(self) -> None:
-        """Take a token; waits only if none is free."""
+        """Take a token; waits only if none is free. Raises RuntimeError if it is over by then."""
         await self._group.limiter.take(self)
         self.holds = True  # type: ignore[misc]  # who has a place has room for it
+        if self.is_over:
+            self.leave()
+            self._refuse()
 
     def leave(self) -> None:
         """Give the token back, if there is one."""
@@ -64,6 +70,8 @@ class Place:
 
     async def parked(self, wait: Callable[[*Ts], Awaitable[T]], *args: *Ts, deadline: float) -> T:
         """See `Context.parked`."""
+        if self.is_over:
+            self._refuse()
         connection = self._request.connection
         if connection.left:  # its edge will not come again
             self._cancel()
@@ -82,7 +90,8 @@ class Place:
                 except Exception as error:  # noqa: BLE001 - raised again below, with a token
                     failure = error
         finally:
-            connection.parked = self._request.waits_for = None
+            if not self.is_over:
+                connection.parked = self._request.waits_for = None
             self._group.one_returned()
         await self.take()
         if failure is not None:
@@ -94,14 +103,22 @@ class Place:
             raise trio.TooSlowError
         return result  # type: ignore[no-any-return]
 
+    def _refuse(self) -> NoReturn:
+        raise RuntimeError(f"{self.name}: the request has been answered; nothing waits for it")
+
 
 class Parking(Place):
     """The place of an async handler."""
 
-    __slots__ = ("_cancel", "_group", "_request", "holds")
+    __slots__ = ("_cancel", "_group", "_request", "holds", "is_over")
 
     def __init__(self, group: Places, request: Request, cancel: Callable[[], None]) -> None:
         self._group = group
         self._request = request
         self._cancel = cancel
-        self.holds = False
+        self.holds = self.is_over = False
+
+    def close(self) -> None:
+        """The request is over, in whatever way."""
+        self.is_over = True
+        self.leave()

@@ -24,6 +24,7 @@ from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.requests.authority import LocalChanges
 from trio_kafka.requests.counted import ErrorCounts
 from trio_kafka.requests.in_process import InProcess
 from trio_kafka.requests.interceptors import Interceptors
@@ -117,6 +118,7 @@ class Parts:
     error_counts: ErrorCounts = field(factory=ErrorCounts)
     groups: GroupCoordinator = missing("group coordinator")
     lifecycle: Lifecycle = missing("lifecycle")
+    local_changes: LocalChanges = field(factory=LocalChanges)
     limits: ConnectionLimits = missing("limits of connections")
     metadata: MetadataCache = missing("metadata")
     planes: list[Plane] = field(factory=list)

@@ -34,4 +34,7 @@ class Plugins(Protocol):
         """In the order in which they start."""
 
     async def reload(self, name: str) -> int:
-        """The number of the generation that serves then. Raises PluginError, KeyError."""
+        """The number of the generation that serves then. Raises PluginError, KeyError.
+
+        At most one reload of a plugin begins in a second: see `hosting.reload`.
+        """

@@ -228,7 +228,7 @@ class HandlerGroup:
             except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
                 self._fail(request, route, message, error)
             finally:
-                parking.leave()
+                parking.close()
         if scope.cancelled_caught:
             request.respond(None)  # its peer left
 

@@ -51,7 +51,12 @@ class Tokens:
         return len(self._borrowers)
 
     async def take(self, borrower: object) -> None:
-        """Take one, which is given back once; waits only if none is free."""
+        """Take a token, which is given back once; waits only if none is free.
+
+        A borrower has at most one token: for a borrower that has one, nothing is taken.
+        """
+        if borrower in self._borrowers:
+            return
         if self.free > 0:  # then nobody waits: whoever did was given it
             self.take_nowait(borrower)
             return
@@ -66,9 +71,10 @@ class Tokens:
         await trio.lowlevel.wait_task_rescheduled(abort)
 
     def take_nowait(self, borrower: object) -> None:
-        """Take one that is free."""
-        self.free -= 1
-        self._borrowers.add(borrower)
+        """Take a token that is free, unless `borrower` has one."""
+        if borrower not in self._borrowers:
+            self.free -= 1
+            self._borrowers.add(borrower)
 
     def give_back(self, borrower: object) -> None:
         self._borrowers.remove(borrower)

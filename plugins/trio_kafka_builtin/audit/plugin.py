@@ -2,11 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
-import trio
 from attrs import frozen
 
 from trio_kafka.plugin import PluginContext, boolean, integer, plugin, string, texts
+
+_DRAIN_S: Final = 5.0
 
 
 @frozen(kw_only=True)
@@ -49,6 +51,5 @@ async def audit(context: PluginContext[AuditSettings]) -> AsyncIterator[None]:
         context.around(request, watch.around)
     await context.start("trail", trail.run)
     yield
-    left_s = trio.current_effective_deadline() - trio.current_time()
-    with trio.move_on_after(min(left_s / 2, 5.0)):
+    with context.part_of_the_rest(at_most_s=_DRAIN_S):
         await trail.drain()

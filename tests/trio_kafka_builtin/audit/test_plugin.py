@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import trio
@@ -11,7 +12,8 @@ from trio.testing import MockClock
 
 from tests.requests.test_log_sinks import values
 from tests.trio_kafka_builtin.audit.kit import TOPIC, audited, events
-from trio_kafka.model import TopicPartition
+from trio_kafka.errors import ErrorCode
+from trio_kafka.model import Endpoint, TopicPartition
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
@@ -31,8 +33,10 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from trio_kafka.protocol.messages.k10003_reload_plugin import ReloadPluginRequest
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_builtin.audit.plugin import audit
@@ -70,7 +74,7 @@ async def test_a_created_topic_is_told_with_who_what_when_and_what_became_of_it(
     assert event["api"] == "CreateTopics"
     assert event["principal"] == "User:ANONYMOUS"
     assert event["client_id"] == "scripted"
-    assert event["address"] == "broker"  # the one host of the simulated world
+    assert event["address"] == "127.0.0.1"
     assert event["listener"] == "PLAINTEXT"
     assert event["broker"] == 1
     assert event["schema"] == 1
@@ -287,3 +291,60 @@ async def test_an_api_that_is_not_there_is_named(autojump_clock: MockClock) -> N
 
         assert hosted.state.value == "failed"
         assert "CreateTopisc" in str(hosted.error)
+
+
+async def test_one_whose_time_to_drain_is_used_up_goes_without_a_failure_of_its_own(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def slow(request: object, context: object, forward: Any) -> Any:
+        await trio.sleep(5)
+        return await forward(request)
+
+    async with audited(drain_ms="100") as served:
+        served.broker.parts.interceptors.add(
+            "around", CreateTopicsRequest, slow, order=900, owner=Blamed()
+        )
+        generation = served.broker.plugins.find("audit").current
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(served.create_topic, "slow")
+            await trio.sleep(1)
+            await served.broker.plugins.reload("audit")
+            with trio.fail_after(2):
+                await generation.ended.wait()
+            nursery.cancel_scope.cancel()
+
+    assert "ValueError" not in caplog.text
+    assert "ValueError" not in generation.life.error
+
+
+async def test_reloads_at_the_same_time_leave_every_api_served(autojump_clock: MockClock) -> None:
+    async def reload_again_and_again(served: ServedBroker) -> None:
+        async with served.connect() as client:
+            while True:
+                await client.ask(ReloadPluginRequest("audit"), 0)
+
+    async with audited(queue="10000") as served:
+        limiter = served.broker.planes[0]._shared.handlers.limiter
+        with trio.move_on_after(10):
+            async with trio.open_nursery() as nursery:
+                for _ in range(12):  # more than there are handlers
+                    nursery.start_soon(reload_again_and_again, served)
+        await trio.sleep(1)
+
+        assert limiter.borrowed_tokens == 0
+        with trio.fail_after(5):
+            await served.create_topic("afterwards")
+
+
+async def test_a_change_that_another_machine_may_not_make_is_told_with_its_address(
+    autojump_clock: MockClock,
+) -> None:
+    async with audited() as served:
+        ask = served.broker.parts.in_process.ask
+        answer = await ask(ReloadPluginRequest("audit"), peer=Endpoint("10.0.0.9", 5))
+        (event,) = await events(served)
+
+    assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert event["address"] == "10.0.0.9"
+    assert event["error"] == "CLUSTER_AUTHORIZATION_FAILED"
+    assert event["subjects"] == [{"type": "plugin", "name": "audit"}]

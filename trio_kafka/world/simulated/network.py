@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trio_kafka.world.simulated.world import SimulatedWorld
 
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - all interfaces
+_LOOPBACK_ADDRESS: Final = "127.0.0.1"
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _FIRST_PORT: Final = 40_000
 _ATTEMPTS: Final = 7  # after 1, 2, 4, ... s: 127 s in all
@@ -200,7 +201,9 @@ class SimulatedNetwork:
         half = self._world.universe.room // 2
         send_room = half if send_buffer is None else send_buffer
         receive_room = half if receive_buffer is None else receive_buffer
-        local = Endpoint(self._world.name, self._free_port())
+        # As a machine does, a connection to loopback comes from there.
+        host = _LOOPBACK_ADDRESS if peer.host in _LOOPBACK else self._world.name
+        local = Endpoint(host, self._free_port())
         near = MemorySocket(self._world, local, peer, send_room, receive_room)
         far = MemorySocket(listener.world, peer, local, listener.send_room, listener.receive_room)
         near.other, far.other = far, near

@@ -1,0 +1,387 @@
+"""An `around` that ends at any point, in any way, gives back all that it holds."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.plugin import Context, Delayed, Purgatory, api
+from trio_kafka.testing.direct import DirectClient
+from trio_kafka.testing.harness import PluginHarness
+from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.sample_apis import (
+    EchoRequest,
+    EchoResponse,
+    ReadRequest,
+    ReadResponse,
+    WaitRequest,
+    WaitResponse,
+)
+
+THREADS = 3
+STEPS = 60  # more than any of the requests below takes
+
+
+class Held:
+    """What the owner of an interceptor keeps count of."""
+
+    def __init__(self) -> None:
+        self.holders: list[Any] = []
+
+    def watch(self, around: Any, holder: Any) -> None:
+        self.holders.append(holder)
+
+    def cut_off(self) -> None:
+        for holder in self.holders:
+            for errand in holder.held_for(self):
+                errand.cancel()
+
+
+async def a_turn() -> None:
+    await trio.lowlevel.checkpoint()
+
+
+async def nothing() -> None:
+    """Not a single checkpoint."""
+
+
+async def refuse() -> None:
+    raise KafkaError(ErrorCode.INVALID_REQUEST, "refused at once")
+
+
+@api(EchoRequest)
+async def echo(request: EchoRequest, context: Context) -> EchoResponse:
+    await context.parked(nothing)
+    await a_turn()
+    await context.parked(a_turn)
+    if request.number:
+        await context.parked(refuse)
+    return EchoResponse(text=request.text)
+
+
+@api(ReadRequest)
+def read(request: ReadRequest, context: Context) -> ReadResponse:
+    return ReadResponse(data=memoryview(b"plain"))
+
+
+def delaying(harness: PluginHarness) -> Purgatory:
+    """Serve WaitRequest by a Delayed that ends when its time is over."""
+    purgatory = Purgatory("Wait", harness.timers, harness.node)
+
+    @api(WaitRequest)
+    def wait(request: WaitRequest, context: Context) -> Delayed:
+        def outcome(timed_out: bool) -> WaitResponse | None:
+            return WaitResponse(outcome="time") if timed_out else None
+
+        deadline = trio.current_time() + request.timeout_ms / 1000
+        return Delayed(("key",), deadline, outcome, purgatory=purgatory)
+
+    harness.add(wait)
+    return purgatory
+
+
+async def only_forwards(request: Any, context: Context, forward: Any) -> Any:
+    return await forward(request)
+
+
+async def waits(request: Any, context: Context, forward: Any) -> Any:
+    """Every kind of wait, before it forwards and afterwards."""
+    await context.parked(nothing)
+    await a_turn()
+    await context.parked(a_turn)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(a_turn)
+    answer = await forward(request)
+    await context.parked(nothing)
+    await a_turn()
+    await context.parked(a_turn)
+    return answer
+
+
+async def forwards_elsewhere(request: Any, context: Context, forward: Any) -> Any:
+    answers = []
+
+    async def elsewhere() -> None:
+        answers.append(await forward(request))
+        await a_turn()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(elsewhere)
+        await a_turn()
+    return answers[0]
+
+
+async def swallows(request: Any, context: Context, forward: Any) -> Any:
+    """Cleans up at length when it is cancelled."""
+    try:
+        await context.parked(nothing)
+        return await forward(request)
+    finally:
+        with trio.CancelScope(shield=True):
+            await a_turn()
+            await context.parked(nothing)
+            await context.parked(a_turn)
+
+
+ALL = [only_forwards, waits, forwards_elsewhere, swallows]
+
+
+async def waits_only_afterwards(request: Any, context: Context, forward: Any) -> Any:
+    answer = await forward(request)
+    await context.parked(nothing)
+    return answer
+
+
+async def waits_only_before(request: Any, context: Context, forward: Any) -> Any:
+    await context.parked(nothing)
+    return await forward(request)
+
+
+async def refuses_afterwards(request: Any, context: Context, forward: Any) -> Any:
+    await forward(request)
+    await context.parked(refuse)
+
+
+def group_of(harness: PluginHarness) -> Any:
+    assert harness._group is not None
+    return harness._group.group
+
+
+def errands_of(harness: PluginHarness) -> dict[str, Any]:
+    (tasks,) = [node for _, node in harness.node.walk() if node.name == "interceptor-tasks"]
+    return dict(tasks.figures())
+
+
+def assert_nothing_is_held(harness: PluginHarness) -> None:
+    limiter = group_of(harness).limiter
+    now = errands_of(harness)
+    assert (limiter.free, limiter.borrowed_tokens) == (THREADS, 0)
+    assert limiter.statistics().tasks_waiting == 0
+    assert (now["working"], now["parked"]) == (0, 0)
+    assert (group_of(harness).unparked, group_of(harness).parked) == (THREADS, 0)
+    for one in harness.interceptors._all:
+        assert one.limiter is None or one.limiter.borrowed_tokens == 0
+
+
+async def assert_each_kind_is_served(harness: PluginHarness) -> None:
+    """As many at once of each kind as there are handlers: the plain, the async, the parked."""
+    kinds = [EchoRequest("x"), WaitRequest(100), ReadRequest()] * THREADS
+    asked = [(harness.client(), request) for request in kinds]
+    with trio.fail_after(10):
+        for client, request in asked:
+            client.send(request)
+        answers = [await client.receive(request) for client, request in asked]
+    assert [type(one).__name__ for one in answers[:3]] == [
+        "EchoResponse",
+        "WaitResponse",
+        "ReadResponse",
+    ]
+    assert not any(getattr(one, "error_code", 0) for one in answers)
+
+
+@contextmanager
+def put(harness: PluginHarness, *functions: Any, **more: Any) -> Iterator[Held]:
+    held = Held()
+    placed = [
+        harness.interceptors.add(
+            "around", None, function, order=order, owner=Blamed(), in_hand=held, **more
+        )
+        for order, function in enumerate(functions)
+    ]
+    yield held
+    for one in placed:
+        harness.interceptors.remove(one)
+
+
+async def open_harness(harness: PluginHarness) -> Purgatory:
+    group_of(harness).resize(THREADS)
+    await assert_each_kind_is_served_before(harness)
+    return delaying(harness)
+
+
+async def assert_each_kind_is_served_before(harness: PluginHarness) -> None:
+    """The group has more handlers at first: each request lets one of them go."""
+    for _ in range(20):
+        await harness.ask(EchoRequest("x"))
+    await wait_all_tasks_blocked()
+
+
+@pytest.mark.parametrize(
+    "function", [*ALL, waits_only_before, waits_only_afterwards, refuses_afterwards]
+)
+@pytest.mark.parametrize(
+    "request_", [EchoRequest("x"), EchoRequest("x", 1), ReadRequest(), WaitRequest(10)]
+)
+async def test_a_wait_that_is_over_at_once_costs_no_token(
+    autojump_clock: MockClock, function: Any, request_: Any
+) -> None:
+    async with PluginHarness(handlers=[echo, read]) as harness:
+        await open_harness(harness)
+        with put(harness, function):
+            for _ in range(2 * THREADS):
+                client = harness.client()
+                client.send(request_)
+                with trio.fail_after(5):
+                    await client._answered.wait()
+
+            await wait_all_tasks_blocked()
+            assert_nothing_is_held(harness)
+        await assert_each_kind_is_served(harness)
+
+
+def cut_off(held: Held, client: DirectClient) -> None:
+    held.cut_off()
+
+
+def leave(held: Held, client: DirectClient) -> None:
+    client.leave()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [None, 1])
+@pytest.mark.parametrize("end", [cut_off, leave])
+@pytest.mark.parametrize("function", ALL)
+async def test_one_that_is_cut_off_at_any_await_gives_back_all_that_it_holds(
+    autojump_clock: MockClock,
+    function: Any,
+    end: Callable[[Held, DirectClient], None],
+    limit: int | None,
+) -> None:
+    """Cancelled in the n-th pass of the loop, for each n, with others beside it and behind it."""
+    async with PluginHarness(handlers=[echo, read]) as harness:
+        purgatory = await open_harness(harness)
+        ended_early = 0
+        for passes in range(STEPS):
+            for request in (EchoRequest("x"), ReadRequest(), WaitRequest(1)):
+                with put(harness, function, only_forwards, limit=limit) as held:
+                    victim = harness.client()
+                    beside = [harness.client() for _ in range(THREADS)]
+                    victim.send(request)
+                    for client in beside:
+                        client.send(WaitRequest(2))
+                    for _ in range(passes):
+                        await trio.lowlevel.checkpoint()
+                    ended_early += not victim._answered.is_set()
+                    end(held, victim)
+                    with trio.fail_after(5):
+                        if end is cut_off:
+                            await victim._answered.wait()
+                        for client in beside:
+                            await client.receive(WaitRequest())
+                    await wait_all_tasks_blocked()
+                    assert_nothing_is_held(harness)
+                    assert purgatory.waiting == 0
+        assert ended_early > 3
+        await assert_each_kind_is_served(harness)
+
+
+@pytest.mark.parametrize("function", ALL)
+async def test_one_that_is_late_at_any_await_gives_back_all_that_it_holds(
+    autojump_clock: MockClock, function: Any
+) -> None:
+    async def late(request: Any, context: Context, forward: Any) -> Any:
+        await trio.sleep(0.5)
+        return await function(request, context, forward)
+
+    async with PluginHarness(handlers=[echo, read]) as harness:
+        purgatory = await open_harness(harness)
+        with put(harness, late, late, deadline_s=0.5, limit=2):
+            for request in (EchoRequest("x"), ReadRequest(), WaitRequest(600)):
+                clients = [harness.client() for _ in range(2 * THREADS)]
+                for client in clients:
+                    client.send(request)
+                with trio.fail_after(30):
+                    for client in clients:
+                        await client._answered.wait()
+                await wait_all_tasks_blocked()
+                assert_nothing_is_held(harness)
+        assert purgatory.waiting == 0
+        await assert_each_kind_is_served(harness)
+
+
+async def test_a_task_that_waits_on_after_the_answer_takes_no_token(
+    autojump_clock: MockClock,
+) -> None:
+    """It runs in a nursery of the plugin's own, and parks when its request has been answered."""
+    ends: list[str] = []
+    async with PluginHarness(handlers=[echo, read]) as harness, trio.open_nursery() as own:
+        await open_harness(harness)
+
+        async def elsewhere(context: Context) -> None:
+            try:
+                await context.parked(trio.sleep, 1)
+            except Exception as error:
+                ends.append(str(error))
+
+        async def answers_first(request: Any, context: Context, forward: Any) -> Any:
+            own.start_soon(elsewhere, context)
+            await trio.sleep(0.5)
+            return await forward(request)
+
+        with put(harness, answers_first):
+            for _ in range(2 * THREADS):
+                await harness.ask(EchoRequest("x"))
+            await trio.sleep(2)
+            assert_nothing_is_held(harness)
+        assert len(ends) == 2 * THREADS
+        await assert_each_kind_is_served(harness)
+
+
+async def test_two_tasks_of_one_request_take_one_token_at_most(autojump_clock: MockClock) -> None:
+    async def both(request: Any, context: Context, forward: Any) -> Any:
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                nursery.start_soon(context.parked, trio.sleep, 1)
+        assert group_of(harness).limiter.borrowed_tokens == 1
+        return await forward(request)
+
+    async with PluginHarness(handlers=[echo, read]) as harness:
+        await open_harness(harness)
+        with put(harness, both):
+            for _ in range(2 * THREADS):
+                assert (await harness.ask(ReadRequest())).data == b"plain"
+            await wait_all_tasks_blocked()
+            assert_nothing_is_held(harness)
+
+
+class Ending(Blamed):
+    """An owner that ends the group of handlers when one of its interceptors has failed."""
+
+    def __init__(self, nursery: trio.Nursery) -> None:
+        super().__init__()
+        self.nursery = nursery
+
+    def failed(self, error: BaseException, where: str) -> None:
+        self.nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("request_", [ReadRequest(), WaitRequest(100)])
+@pytest.mark.parametrize("by_owner", [False, True])
+async def test_a_group_that_is_ended_by_an_interceptor_of_its_own_ends(
+    autojump_clock: MockClock, request_: Any, by_owner: bool
+) -> None:
+    """The tasks of errands end with it, also the one that lends its name to the interceptor."""
+    is_ending = False
+    async with PluginHarness(handlers=[read]) as harness:
+        delaying(harness)
+        nursery = group_of(harness).nursery
+
+        async def ends(request: Any, context: Context, forward: Any) -> Any:
+            answer = await forward(request)
+            if is_ending and by_owner:
+                raise ValueError("its owner is told")
+            if is_ending:
+                nursery.cancel_scope.cancel()
+            return answer
+
+        harness.interceptors.add("around", None, ends, order=1, owner=Ending(nursery))
+        await harness.ask(WaitRequest(1))
+        is_ending = True
+        harness.client().send(request_)
+        with trio.fail_after(5):
+            while nursery.child_tasks:
+                await trio.sleep(0.1)

@@ -1,0 +1,82 @@
+"""Which peers may change this broker by an API that is not Kafka's."""
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.errors import ErrorCode
+from trio_kafka.introspect.log import fields_of
+from trio_kafka.model import Endpoint
+from trio_kafka.plugin import Context, Operation, api
+from trio_kafka.requests.authority import is_local
+from trio_kafka.requests.in_process import HERE
+from trio_kafka.testing.harness import PluginHarness
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
+
+REJECTED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+@api(EchoRequest)
+def change(request: EchoRequest, context: Context) -> EchoResponse:
+    context.authorize_local(Operation.ALTER)
+    return EchoResponse(text="changed")
+
+
+async def ask_as(harness: PluginHarness, host: str) -> Any:
+    client = harness.client()
+    client.connection.peer = Endpoint(host, 5)
+    return await client.ask(EchoRequest("x"))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
+async def test_an_api_of_a_plugin_serves_peers_on_the_loopback(
+    autojump_clock: MockClock, host: str
+) -> None:
+    async with PluginHarness(handlers=[change]) as harness:
+        assert (await ask_as(harness, host)).text == "changed"
+        assert harness.parts.local_changes.rejected == 0
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "fd00::1", "::ffff:10.0.0.1", "localhost", ""])
+async def test_it_rejects_all_others(autojump_clock: MockClock, host: str) -> None:
+    async with PluginHarness(handlers=[change]) as harness:
+        answer = await ask_as(harness, host)
+
+        assert answer.error_code == REJECTED
+        assert answer.text != "changed"
+        assert harness.counters.value("request_errors", api="Echo", error=REJECTED.name) == 1
+
+
+async def test_a_request_from_within_counts_by_the_peer_that_it_is_asked_for(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness(handlers=[change]) as harness:
+        ask = harness.parts.in_process.ask
+        assert (await ask(EchoRequest("the broker's own"))).text == "changed"
+        for host, error in (("127.0.0.1", 0), ("10.0.0.1", REJECTED), (HERE.host, REJECTED)):
+            answer = await ask(EchoRequest("for a client of HTTP"), peer=Endpoint(host, 0))
+            assert answer.error_code == error
+
+
+async def test_the_log_has_a_line_a_second_with_peer_and_reason(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with PluginHarness(handlers=[change]) as harness:
+        for second in range(3):
+            for _ in range(10):
+                await ask_as(harness, f"10.0.0.{second}")
+            await trio.sleep(1)
+        assert harness.parts.local_changes.rejected == 30
+
+    lines = [fields_of(one) for one in caplog.records if "was rejected" in one.getMessage()]
+    assert len(lines) == 3
+    assert lines[0]["peer"].startswith("10.0.0.0:")
+    assert "not on the loopback" in lines[0]["reason"]
+    assert [line["requests"] for line in lines] == [1, 10, 10]
+
+
+def test_the_brokers_own_requests_are_known_by_themselves_and_not_by_a_name() -> None:
+    assert is_local(HERE)
+    assert not is_local(Endpoint(HERE.host, HERE.port))
