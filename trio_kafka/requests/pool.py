@@ -98,6 +98,10 @@ class HandlerGroup:
     def names(self) -> Mapping[int, str]:
         return self._parts.apis.names
 
+    def largest_request(self, key: int) -> int:
+        """Bytes of the largest request that the API declares; 0 if it declares none."""
+        return self._routes.largest(key)
+
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """The handler tasks, until cancelled."""
         async with trio.open_nursery() as nursery:
