@@ -325,3 +325,21 @@ async def test_large_ones_share_the_places_of_handlers(autojump_clock: MockClock
                 nursery.start_soon(ask)
 
     assert places == {0, 1, 2}  # 0: the first steps of each are taken at once
+
+
+@pytest.mark.parametrize("handler", [at_once, waiting], ids=["plain", "async"])
+async def test_a_small_request_of_many_items_takes_many_passes_of_the_loop(
+    autojump_clock: MockClock, handler: Callable[..., Any]
+) -> None:
+    words = LARGE // 2 - 100
+    async with (
+        running_plane(simulated_world(), [handler]) as plane,
+        connected(plane.world, plane.endpoint) as client,
+    ):
+        let_time_pass(plane)
+        await client.ask(ListRequest(words=["", ""]), 1)
+        passes = plane.turn.passes
+        answer = await client.ask(ListRequest(words=[""] * words), 1)
+
+        check(answer, 0, words)
+        assert plane.turn.passes - passes > 100

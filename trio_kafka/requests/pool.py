@@ -11,7 +11,7 @@ loop. The connection's next request waits meanwhile, so answers keep their order
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from types import GeneratorType
 from typing import Any, Final, TypeVar
@@ -31,6 +31,7 @@ from trio_kafka.network import items
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import IN_STEPS, Request
 from trio_kafka.network.turn import SLICE_S, Turn
+from trio_kafka.protocol.errors import ManyItemsError
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.requests.chains import Chains
 from trio_kafka.requests.charged import charging
@@ -237,7 +238,7 @@ class HandlerGroup:
             request.respond(None)  # its peer left
 
     def _read(self, request: Request, route: Route) -> Any:
-        """The message; None if its connection had to be closed."""
+        """The message; None if its connection had to be closed, or if steps serve it."""
         frame = request.frame
         if frame is None:
             return None
@@ -245,6 +246,9 @@ class HandlerGroup:
             length = request.client_length
             request.client_id = request.connection.client_id(frame, length)
             return route.read(frame, length)
+        except ManyItemsError:
+            self._in_steps(request, self._serve_large(request, route))
+            return None
         except (ProtocolError, UnicodeDecodeError) as error:
             request.refuse(items.UNDECODABLE, str(error))
             return None
@@ -296,13 +300,17 @@ class HandlerGroup:
             yield from self._finish(request, route, message, answer)
 
     def _read_large(self, request: Request, route: Route) -> Steps[Any]:
-        """As `_read`, in steps where the frame is large."""
-        if request.frame is None or len(request.frame) <= LARGE:
-            return self._read(request, route)
+        """As `_read`, in steps where the frame is large or has many items."""
+        frame = request.frame
+        if frame is None:
+            return None
         try:
             length = request.client_length
-            request.client_id = request.connection.client_id(request.frame, length)
-            return (yield from route.read_in_steps(request.frame, length))
+            request.client_id = request.connection.client_id(frame, length)
+            if len(frame) <= LARGE:
+                with suppress(ManyItemsError):
+                    return route.read(frame, length)
+            return (yield from route.read_in_steps(frame, length))
         except (ProtocolError, UnicodeDecodeError) as error:
             request.refuse(items.UNDECODABLE, str(error))
             return None
