@@ -408,12 +408,27 @@ class HandlerGroup:
         segments = None
         try:
             answer = self._failures.answer(request, route, message, code, text)
+            if route.is_large(answer):
+                self._in_steps(request, self._say_error(request, route, code, answer))
+                return
             segments = route.write(request, answer)
         except KafkaError:  # the API cannot say it
             self._failures.count(request, route, code)
         except Exception:
             logger.exception("an error cannot be answered", api=route.api.name)
         if segments is None:
+            request.refuse(items.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+        else:
+            request.respond(segments)
+
+    def _say_error(
+        self, request: Request, route: Route, code: ErrorCode, answer: Any
+    ) -> Steps[None]:
+        """Write an answer that says an error of many items."""
+        try:
+            segments = yield from route.write_in_steps(request, answer)
+        except Exception:
+            logger.exception("an error cannot be answered", api=route.api.name)
             request.refuse(items.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
             request.respond(segments)
