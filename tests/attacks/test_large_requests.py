@@ -23,7 +23,7 @@ from trio_kafka.requests.api import Api
 from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.scripted_client import request_frame
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 AIM_S: Final = 0.05
 LIMIT_S: Final = 0.2
 _ANSWER_S: Final = 30.0
@@ -49,7 +49,7 @@ def test_every_api_of_a_broker_is_swept() -> None:
 def test_no_large_request_holds_the_loop(
     group: int, tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
-    largest, all_of_them = size(1 << 18, MIB), bool(size(0, 1))
+    all_of_them = bool(size(0, 1))
     slow: list[str] = []
     with attacked_broker(
         tmp_path, *_SETTINGS, longest_stall_s=60.0, most_resident_bytes=600 * MIB
@@ -58,6 +58,7 @@ def test_no_large_request_holds_the_loop(
         for api in _group(group):
             for version in range(api.first, api.last + 1) if all_of_them else _ends(api):
                 for place in _some(places(api.request, version), all_of_them=all_of_them):
+                    largest = _largest(api, size(1 << 18, 10 * MIB))
                     stall = _stall_of(attacked, filled(api.request, version, place, largest))
                     told = f"{stall * 1e3:7.1f} ms  {api.name} {version}  {place}"
                     if stall > AIM_S:
@@ -69,6 +70,11 @@ def test_no_large_request_holds_the_loop(
 
 def _group(number: int) -> list[Api]:
     return apis()[number::_GROUPS]
+
+
+def _largest(api: Api, most: int) -> int:
+    """Bytes of a request; those of Produce may have a hundred times as many."""
+    return min(max(api.largest, MIB), most)
 
 
 def _ends(api: Api) -> list[int]:
