@@ -8,8 +8,6 @@ equal ones.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from attrs import evolve
-
 from trio_kafka.attributes import frozen
 from trio_kafka.protocol.compiler import encoder
 from trio_kafka.protocol.fields import Field
@@ -22,7 +20,6 @@ from trio_kafka.testing.scripted_client import request_frame
 HEAD: Final = "(request header)"
 TAGS: Final = "(unknown tags)"
 TOPIC: Final = "there"
-TAGS_OF_ONE: Final = 100  # of a struct that is read: more end the connection
 _MANY_TAGS: Final = 200_000
 _HEAD_BYTES: Final = 64  # of a frame, at most
 _ZERO: Final = {"string": "", "bytes": b"", "records": None, "uuid": bytes(16), "boolean": False}
@@ -220,8 +217,3 @@ def _with_head_tags(cls: type[Any], version: int, largest: int) -> bytes:
     tags += b"\x80\x80\x01\0" * max(count - _MANY_TAGS, 0)
     body = body[:at] + uvarint(count) + tags + body[at + 1 :]
     return len(body).to_bytes(4, "big") + body
-
-
-def shortened(place: Place) -> Place:
-    """The same place, with items as small as possible."""
-    return evolve(place, own_names=False)

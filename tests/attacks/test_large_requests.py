@@ -16,9 +16,11 @@ import pytest
 
 import trio_kafka_apis
 from tests.attacks.harness import MIB, Attacked, attacked_broker
-from tests.attacks.large import TOPIC, Place, filled, places
+from tests.attacks.large import HEAD, TOPIC, Place, filled, places
 from tests.benchmarks.connection import connect
+from trio_kafka.protocol.messages.k00_produce import ProduceRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from trio_kafka.protocol.primitives import uvarint
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.scripted_client import request_frame
@@ -26,6 +28,7 @@ from trio_kafka.testing.scripted_client import request_frame
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 AIM_S: Final = 0.05
 LIMIT_S: Final = 0.2
+DELETE_GROUPS: Final = 42
 _ANSWER_S: Final = 30.0
 _GROUPS: Final = 6
 _SETTINGS: Final = ("auto.create.topics.enable=false", "group.initial.rebalance.delay.ms=0")
@@ -66,6 +69,35 @@ def test_no_large_request_holds_the_loop(
                     if stall > LIMIT_S:
                         slow.append(told)
     assert not slow, "\n" + "\n".join(sorted(slow, reverse=True))
+
+
+def test_the_largest_list_of_tagged_fields_holds_nobody(
+    tmp_path: Path, size: Callable[[int, int], int]
+) -> None:
+    largest = size(28, 98) * MIB
+    with attacked_broker(tmp_path, longest_stall_s=LIMIT_S) as attacked:
+        _stall_of(attacked, filled(ProduceRequest, 12, Place((HEAD,)), largest))
+        _stall_of(attacked, _tagged_body(largest))
+
+
+def test_an_administration_request_is_closed_at_its_head(tmp_path: Path) -> None:
+    with attacked_broker(tmp_path) as attacked:
+        before = attacked.resident_bytes
+        with socket.create_connection(attacked.broker.address, _ANSWER_S) as attacker:
+            attacker.settimeout(_ANSWER_S)
+            attacker.sendall(struct.pack(">ihhi", 10 * MIB, DELETE_GROUPS, 2, 1))
+            assert attacker.recv(1) == b""
+
+        assert attacked.resident_bytes - before < MIB
+    assert f"request of {10 * MIB} bytes with API key {DELETE_GROUPS}" in attacked.log
+
+
+def _tagged_body(largest: int) -> bytes:
+    """A Produce 12 whose body ends with as many tagged fields as fit."""
+    frame = request_frame(ProduceRequest(acks=1, timeout_ms=1000), 12)
+    body, count = frame[4:-1], (largest - len(frame)) // 4
+    body += uvarint(count) + b"\x80\x80\x01\0" * count
+    return len(body).to_bytes(4, "big") + body
 
 
 def _group(number: int) -> list[Api]:
