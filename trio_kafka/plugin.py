@@ -106,7 +106,7 @@ from trio_kafka.replication.partition import LED_ELSEWHERE
 from trio_kafka.replication.producers import ActiveProducer, active_producers
 from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
 from trio_kafka.replication.sessions import FetchKey
-from trio_kafka.requests.api import api
+from trio_kafka.requests.api import ANY_SIZE, MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.in_process import RefusedError
 from trio_kafka.requests.kept import Kept
@@ -120,7 +120,9 @@ from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.steps import Steps, in_slices, sorted_in_steps, whole
 
 __all__ = [
+    "ANY_SIZE",
     "LED_ELSEWHERE",
+    "MANY_PARTITIONS",
     "MOST_QUOTA_CHANGES",
     "NOBODY",
     "NO_ANSWER",

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from trio_kafka.plugin import (
+    ANY_SIZE,
     LED_ELSEWHERE,
     NO_ANSWER,
     Appended,
@@ -76,7 +77,7 @@ def say_error(
     )
 
 
-@api(ProduceRequest, error=say_error)
+@api(ProduceRequest, largest=ANY_SIZE, error=say_error)
 def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]:
     acks = request.acks
     if not ACKS_ALL <= acks <= ONE_ACK:

@@ -12,6 +12,7 @@ from typing import Final
 
 from trio_kafka.plugin import (
     LED_ELSEWHERE,
+    MANY_PARTITIONS,
     Context,
     Delayed,
     ErrorCode,
@@ -56,7 +57,7 @@ PARTITION_SIZE: Final = 40
 Answer = FetchResponse | Delayed
 
 
-@api(FetchRequest)
+@api(FetchRequest, largest=MANY_PARTITIONS)
 def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
     version = context.version
     uses_ids = version >= IDS_SINCE

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Final
 
 from trio_kafka.plugin import (
+    MANY_PARTITIONS,
     Context,
     ErrorCode,
     Isolation,
@@ -36,7 +37,7 @@ NOT_AVAILABLE_SINCE: Final = 5  # OFFSET_NOT_AVAILABLE, KIP-207
 EPOCHS_SINCE: Final = 4
 
 
-@api(ListOffsetsRequest)
+@api(ListOffsetsRequest, largest=MANY_PARTITIONS)
 async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
     named = Counter(
         (topic.name, asked.partition_index)

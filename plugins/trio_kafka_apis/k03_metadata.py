@@ -13,6 +13,7 @@ from typing import Final
 from attrs import frozen
 
 from trio_kafka.plugin import (
+    MANY_PARTITIONS,
     NO_NODE,
     OF_CLUSTER,
     OF_TOPIC,
@@ -71,7 +72,7 @@ class _View:
         return [node for node in nodes if node in self.online]
 
 
-@api(MetadataRequest)
+@api(MetadataRequest, largest=MANY_PARTITIONS)
 def metadata(request: MetadataRequest, context: Context) -> Encoded | Steps[Encoded]:
     if request.topics is None or (context.version == 0 and not request.topics):
         return _answer(None, request, context)

@@ -12,6 +12,7 @@ from types import GeneratorType
 from typing import Any, Final
 
 from trio_kafka.plugin import (
+    MANY_PARTITIONS,
     Commit,
     Context,
     Encoded,
@@ -41,7 +42,7 @@ KEPT: Final = 512  # such answers
 UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-@api(OffsetCommitRequest)
+@api(OffsetCommitRequest, largest=MANY_PARTITIONS)
 def offset_commit(request: OffsetCommitRequest, context: Context) -> Any:
     count = 0
     for topic in request.topics:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from trio_kafka.plugin import (
+    MANY_PARTITIONS,
     ZERO_TOPIC_ID,
     AskedTopic,
     Context,
@@ -63,7 +64,7 @@ def say_error(
     )
 
 
-@api(OffsetFetchRequest, error=say_error)
+@api(OffsetFetchRequest, largest=MANY_PARTITIONS, error=say_error)
 def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
     if context.version < GROUPS_SINCE:
         return _fetch_one(request, context)

@@ -6,13 +6,13 @@ says which protocol it takes to be chosen. Source: KIP-559.
 
 from typing import Any, Final
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, Synced, Syncing, api
+from trio_kafka.plugin import MANY_PARTITIONS, Context, ErrorCode, KafkaError, Synced, Syncing, api
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
 
 PROTOCOL_SINCE: Final = 5
 
 
-@api(SyncGroupRequest)
+@api(SyncGroupRequest, largest=MANY_PARTITIONS)
 def sync_group(request: SyncGroupRequest, context: Context) -> Any:
     unsaid = request.protocol_type is None or request.protocol_name is None
     if context.version >= PROTOCOL_SINCE and unsaid:

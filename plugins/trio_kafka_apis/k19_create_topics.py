@@ -12,6 +12,7 @@ from typing import Final
 import trio
 
 from trio_kafka.plugin import (
+    MANY_PARTITIONS,
     Charges,
     Context,
     CreatedTopic,
@@ -34,7 +35,7 @@ from trio_kafka.protocol.messages.k19_create_topics import (
 STRICT_SINCE: Final = 6  # KIP-599
 
 
-@api(CreateTopicsRequest)
+@api(CreateTopicsRequest, largest=MANY_PARTITIONS)
 async def create_topics(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
     named = Counter(topic.name for topic in request.topics)
     wanted: list[NewTopic] = []

@@ -9,7 +9,7 @@ Source: KIP-101, KIP-279, KIP-320.
 
 from functools import partial
 
-from trio_kafka.plugin import Context, KafkaError, api, epoch_end, lazily
+from trio_kafka.plugin import MANY_PARTITIONS, Context, KafkaError, api, epoch_end, lazily
 from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -20,7 +20,7 @@ from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
 )
 
 
-@api(OffsetForLeaderEpochRequest)
+@api(OffsetForLeaderEpochRequest, largest=MANY_PARTITIONS)
 def offset_for_leader_epoch(
     request: OffsetForLeaderEpochRequest, context: Context
 ) -> OffsetForLeaderEpochResponse:

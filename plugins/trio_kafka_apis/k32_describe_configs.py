@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from trio_kafka.plugin import (
+    MANY_PARTITIONS,
     Context,
     Encoded,
     ErrorCode,
@@ -43,7 +44,7 @@ DYNAMIC_BROKER_LOGGER: Final = 6  # the source of a level
 TYPES: Final = frozenset(ResourceType) - {ResourceType.UNKNOWN}
 
 
-@api(DescribeConfigsRequest)
+@api(DescribeConfigsRequest, largest=MANY_PARTITIONS)
 def describe_configs(
     request: DescribeConfigsRequest, context: Context
 ) -> DescribeConfigsResponse | Steps[Encoded]:

@@ -5,7 +5,7 @@ changed through that broker; those of all brokers (name "") through any. Levels 
 changed so. Source: KIP-133.
 """
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, ResourceChanges, api
+from trio_kafka.plugin import MANY_PARTITIONS, Context, ErrorCode, KafkaError, ResourceChanges, api
 from trio_kafka.protocol.messages.k33_alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -14,7 +14,7 @@ from trio_kafka.protocol.messages.k33_alter_configs import (
 )
 
 
-@api(AlterConfigsRequest)
+@api(AlterConfigsRequest, largest=MANY_PARTITIONS)
 async def alter_configs(request: AlterConfigsRequest, context: Context) -> AlterConfigsResponse:
     errors = await context.parked(_alter, request, context)
     return AlterConfigsResponse(

@@ -5,7 +5,7 @@ changed through that broker; those of all brokers (name "") through any. Levels 
 process's, change at once and are gone with it. Source: KIP-339, KIP-412.
 """
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, ResourceChanges, api
+from trio_kafka.plugin import MANY_PARTITIONS, Context, ErrorCode, KafkaError, ResourceChanges, api
 from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -14,7 +14,7 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
 )
 
 
-@api(IncrementalAlterConfigsRequest)
+@api(IncrementalAlterConfigsRequest, largest=MANY_PARTITIONS)
 async def incremental_alter_configs(
     request: IncrementalAlterConfigsRequest, context: Context
 ) -> IncrementalAlterConfigsResponse:

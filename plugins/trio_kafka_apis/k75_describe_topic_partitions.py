@@ -10,6 +10,7 @@ Source: KIP-966.
 from typing import Final
 
 from trio_kafka.plugin import (
+    MANY_PARTITIONS,
     NO_NODE,
     OF_TOPIC,
     Context,
@@ -43,7 +44,7 @@ Page = tuple[list[DescribeTopicPartitionsResponseTopic], Cursor | None]  # and w
 STEP: Final = 10  # topics that are looked at in one go
 
 
-@api(DescribeTopicPartitionsRequest)
+@api(DescribeTopicPartitionsRequest, largest=MANY_PARTITIONS)
 def describe_topic_partitions(
     request: DescribeTopicPartitionsRequest, context: Context
 ) -> Steps[DescribeTopicPartitionsResponse]:

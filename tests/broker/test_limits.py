@@ -53,6 +53,23 @@ async def test_socket_request_max_bytes(autojump_clock: MockClock, more: int, fi
         assert served.closed("bad frame") == (not fits)
 
 
+@pytest.mark.parametrize(("more", "fits"), AROUND)
+async def test_trio_admin_request_max_bytes(
+    autojump_clock: MockClock, more: int, fits: bool
+) -> None:
+    head = len(frame(18, 0)) - 4  # the length does not count itself
+    limit = {"trio_admin_request_max_bytes": 2000}
+    async with limited(**limit) as served, served.connect() as client:
+        await client.send(frame(3, 0, bytes(2000)))  # Metadata declares a size of its own
+        assert await client.receive_frame()
+        await client.send(frame(18, 0, bytes(2000 - head + more)))
+        if fits:
+            assert struct.unpack_from(">ih", await client.receive_frame()) == (0, 0)
+        else:
+            await client.wait_closed()
+        assert served.closed("bad frame") == (not fits)
+
+
 @pytest.mark.parametrize("scope", ["broker", "topic"])
 @pytest.mark.parametrize(("more", "fits"), AROUND)
 async def test_message_max_bytes(

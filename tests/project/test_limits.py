@@ -38,6 +38,7 @@ LIMITS: Final = {
     "max.connection.creation.rate": f"{CONNECTIONS}test_connections_come_no_faster_than_the_rate",
     "connections.max.idle.ms": f"{BROKER}test_connections_max_idle_ms",
     "socket.request.max.bytes": f"{BROKER}test_socket_request_max_bytes",
+    "trio.admin.request.max.bytes": f"{BROKER}test_trio_admin_request_max_bytes",
     "queued.max.request.bytes": f"{BROKER}test_queued_max_request_bytes",
     "queued.max.requests": f"{BROKER}test_num_io_threads_and_queued_max_requests",
     "num.io.threads": f"{BROKER}test_num_io_threads_and_queued_max_requests",

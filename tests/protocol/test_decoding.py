@@ -3,10 +3,16 @@ import tracemalloc
 import attrs
 import pytest
 
-from trio_kafka.protocol.compiler import decoder, source_of
-from trio_kafka.protocol.decoding import EMPTY_ELEMENTS
-from trio_kafka.protocol.errors import DecodeError
-from trio_kafka.protocol.primitives import NO_TAGS
+from trio_kafka.protocol.compiler import (
+    decoder,
+    decoder_in_steps,
+    decoder_of_few,
+    source_of,
+    to_bytes,
+)
+from trio_kafka.protocol.decoding import EMPTY_ELEMENTS, FEW
+from trio_kafka.protocol.errors import DecodeError, ManyItemsError
+from trio_kafka.protocol.primitives import MOST_TAGS, NO_TAGS
 from trio_kafka.protocol.schema import (
     array,
     boolean,
@@ -263,3 +269,93 @@ def test_compact_lengths_of_any_number_of_bytes(
     for size in range(0, len(sent), len(sent) // 64 + 1):
         with pytest.raises(DecodeError):
             decoder(Lengths, 0)(sent[:size])
+
+
+@struct
+class Labelled:
+    labels: list[str] = array(string)
+    known: int = int8(tag=0, tagged="0+", default=0)
+
+
+@data(versions="0", flexible="0+")
+class Arrays:
+    labelled: list[Labelled] = array(Labelled)
+    numbers: list[int] | None = array(int32, nullable="0+")
+    ids: list[bytes] = array(uuid)
+    flags: list[bool] = array(boolean)
+
+
+MANY_OF_EACH = Arrays(
+    labelled=[Labelled(labels=["a"] * 40)] * 50,
+    numbers=list(range(10_000)),
+    ids=[number.to_bytes(16, "big") for number in range(3000)],
+    flags=[True, False] * 2000,
+)
+
+
+def steps_of(message: Arrays) -> tuple[Arrays, int]:
+    """The message decoded in steps, and how many there were."""
+    steps, count = decoder_in_steps(Arrays, 0)(memoryview(to_bytes(message, 0)), 0), 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value[0], count
+        count += 1
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 128, 129])
+def test_arrays_of_numbers_are_read_in_steps_as_in_one_go(size: int) -> None:
+    message = Arrays(
+        numbers=MANY_OF_EACH.numbers and MANY_OF_EACH.numbers[:size],
+        ids=MANY_OF_EACH.ids[:size],
+        flags=MANY_OF_EACH.flags[:size],
+    )
+
+    assert steps_of(message)[0] == message
+    assert steps_of(Arrays(numbers=None))[0] == Arrays(numbers=None)
+
+
+def test_no_step_reads_more_than_some_numbers_of_an_array() -> None:
+    read, count = steps_of(MANY_OF_EACH)
+
+    assert read == MANY_OF_EACH
+    assert count >= 50 * 41 + 250
+
+
+def test_known_and_unknown_tags_of_one_struct_are_bounded_together() -> None:
+    tags = b"".join(b"\x00\x01\x05" for _ in range(MOST_TAGS))
+
+    def sent(count: bytes, tags: bytes) -> bytes:
+        return b"\x02" + b"\x01" + count + tags + b"\x00\x01\x01\x00"
+
+    read, _ = decoder(Arrays, 0)(sent(b"\x80\x01", tags))
+    assert read.labelled == [Labelled(known=5)]
+    with pytest.raises(DecodeError, match="129 tagged fields"):
+        decoder(Arrays, 0)(sent(b"\x81\x01", tags + b"\x00\x01\x05"))
+
+
+@pytest.mark.parametrize(
+    ("message", "many"),
+    [
+        pytest.param(Arrays(labelled=[Labelled()] * FEW, flags=[True] * 5000), False, id="few"),
+        pytest.param(
+            Arrays(labelled=[Labelled()] * (FEW + 1), flags=[True] * 5000), True, id="many"
+        ),
+        pytest.param(Arrays(labelled=[Labelled()] * 1000), False, id="many, small"),
+        pytest.param(
+            Arrays(labelled=[Labelled(labels=["a"] * (FEW + 1))], flags=[True] * 5000),
+            True,
+            id="many, inside",
+        ),
+    ],
+)
+def test_a_message_of_many_items_is_not_read_in_one_go(message: Arrays, many: bool) -> None:
+    encoded = to_bytes(message, 0)
+    decode = decoder_of_few(Arrays, 0)
+    if many:
+        with pytest.raises(ManyItemsError):
+            decode(encoded)
+    else:
+        assert decode(encoded)[0] == message
+    assert decoder(Arrays, 0)(encoded)[0] == message

@@ -3,7 +3,13 @@ from typing import Any
 
 import pytest
 
-from trio_kafka.protocol.compiler import decoder, encoder, source_of, to_bytes
+from trio_kafka.protocol.compiler import (
+    decoder,
+    encoder,
+    encoder_in_steps,
+    source_of,
+    to_bytes,
+)
 from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.protocol.schema import (
     array,
@@ -250,3 +256,23 @@ class Named:
 @pytest.mark.parametrize(("version", "sent"), [(0, "0007 0002 6869"), (1, "0007 03 6869 00")])
 def test_a_text_goes_with_its_length_and_what_stands_before_it(version: int, sent: str) -> None:
     assert to_bytes(Named(7, "hi"), version) == bytes.fromhex(sent)
+
+
+@data(versions="0-1", flexible="1+")
+class OfNumbers:
+    numbers: list[int] | None = array(int32, nullable="0+")
+    ids: list[bytes] = array(uuid)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("size", [None, 0, 1, 64, 65, 1000])
+def test_arrays_of_numbers_are_written_in_steps_as_in_one_go(
+    version: int, size: int | None
+) -> None:
+    numbers = None if size is None else list(range(size))
+    message = OfNumbers(numbers=numbers, ids=[bytes(16)] * (size or 0))
+    pieces: list[bytes] = []
+    steps = sum(1 for _ in encoder_in_steps(OfNumbers, version)(message, pieces.append))
+
+    assert b"".join(pieces) == to_bytes(message, version)
+    assert steps >= 2 * ((size or 0) // 64)

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from trio_kafka.protocol.primitives import (
     LONGEST_STRING,
+    MOST_TAGS,
     PACKERS,
     UNPACKERS,
     Malformed,
@@ -78,11 +79,14 @@ def test_tags_are_written_in_order_and_read_back(tags: dict[int, bytes]) -> None
     assert join_tags(dict(reversed(tags.items()))) == encoded
 
 
-def test_more_than_127_tags_are_read_too() -> None:
-    tags = dict.fromkeys(range(300), b"x")
+def test_as_many_tags_are_read_as_are_allowed_and_no_more() -> None:
+    tags = dict.fromkeys(range(MOST_TAGS), b"x")
     encoded = join_tags(tags)
+    one_more = join_tags(tags | {MOST_TAGS: b""})
 
     assert read_tags(encoded, 1, encoded[0]) == (tags, len(encoded))
+    with pytest.raises(Malformed, match="129 tagged fields: want at most 128"):
+        read_tags(one_more, 1, one_more[0])
 
 
 @pytest.mark.parametrize("encoded", ["05", "0580", "05ffffffff0f", "0503aabb"])

@@ -7,6 +7,12 @@ from trio_kafka.protocol.messages.k03_metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from trio_kafka.protocol.messages.k09_offset_fetch import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
 from trio_kafka.protocol.schema import array, data, int32, string
 from trio_kafka.protocol.weight import MANY, weigher
@@ -25,6 +31,12 @@ def metadata(*sizes: int) -> MetadataResponse:
     )
 
 
+def offsets(size: int) -> OffsetFetchResponse:
+    """One group, one topic."""
+    topic = OffsetFetchResponseTopics(partitions=[OffsetFetchResponsePartitions()] * size)
+    return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(topics=[topic])])
+
+
 @pytest.mark.parametrize(
     ("message", "large"),
     [
@@ -39,8 +51,10 @@ def metadata(*sizes: int) -> MetadataResponse:
         (ApiVersionsResponse(api_keys=[ApiVersion(1, 0, 1)] * (MANY + 1)), True),
         (Lists(numbers=[1] * 100_000, words=None), False),
         (Lists(words=["a"] * (MANY + 1)), True),
+        (offsets(MANY - 2), False),
+        (offsets(MANY - 1), True),
         (MetadataResponse(topics=(MetadataResponseTopic(),)), True),  # type: ignore[arg-type]
     ],
 )
-def test_items_of_arrays_are_counted_two_levels_deep(message: object, large: bool) -> None:
+def test_items_of_arrays_are_counted_as_deep_as_messages_grow(message: object, large: bool) -> None:
     assert weigher(type(message))(message) is large

@@ -28,7 +28,10 @@ from trio_kafka.protocol.messages.k15_describe_groups import (
 )
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka.protocol.versions import covers
+from trio_kafka.protocol.weight import MANY
 from trio_kafka.requests.error_answers import generic_error_answer
+from trio_kafka.requests.slices import Lazily, encode_in_steps
+from trio_kafka.steps import whole
 
 CODE = ErrorCode.UNKNOWN_SERVER_ERROR
 
@@ -133,3 +136,18 @@ def test_who_asks_for_nothing_gets_an_empty_answer() -> None:
     answer = generic_error_answer(FetchRequest(), FetchResponse, 4, CODE, None)
 
     assert answer.responses == []
+
+
+def test_the_items_of_a_large_error_are_made_when_they_are_written() -> None:
+    request = DescribeGroupsRequest(groups=[f"group-{n}" for n in range(MANY + 1)])
+
+    answer = generic_error_answer(request, DescribeGroupsResponse, 0, CODE, None)
+
+    assert type(answer.groups) is Lazily
+    read, _ = decoder(DescribeGroupsResponse, 0)(to_bytes_lazily(answer), 0)
+    assert {one.error_code for one in read.groups} == {CODE}
+    assert [one.group_id for one in read.groups] == request.groups
+
+
+def to_bytes_lazily(answer: Any) -> bytes:
+    return b"".join(whole(encode_in_steps(answer, 0)))

@@ -325,3 +325,74 @@ async def test_large_ones_share_the_places_of_handlers(autojump_clock: MockClock
                 nursery.start_soon(ask)
 
     assert places == {0, 1, 2}  # 0: the first steps of each are taken at once
+
+
+@pytest.mark.parametrize("handler", [at_once, waiting], ids=["plain", "async"])
+async def test_a_small_request_of_many_items_takes_many_passes_of_the_loop(
+    autojump_clock: MockClock, handler: Callable[..., Any]
+) -> None:
+    words = LARGE // 2 - 100
+    async with (
+        running_plane(simulated_world(), [handler]) as plane,
+        connected(plane.world, plane.endpoint) as client,
+    ):
+        let_time_pass(plane)
+        await client.ask(ListRequest(words=["", ""]), 1)
+        passes = plane.turn.passes
+        answer = await client.ask(ListRequest(words=[""] * words), 1)
+
+        check(answer, 0, words)
+        assert plane.turn.passes - passes > 100
+
+
+@struct
+class Named:
+    name: str = string()
+
+
+@request(key=10121, versions="0", flexible="0+")
+class NamesRequest:
+    """Names, each of which is answered."""
+
+    names: list[Named] = array(Named)
+
+
+@struct
+class Answered:
+    name: str = string()
+    error_code: int = int16()
+
+
+@response(NamesRequest)
+class NamesResponse:
+    names: list[Answered] = array(Answered)
+
+
+@api(NamesRequest)
+def refusing(request: NamesRequest, context: Context) -> NamesResponse:
+    raise KafkaError(ErrorCode.INVALID_REQUEST)
+
+
+@api(NamesRequest)
+async def refusing_later(request: NamesRequest, context: Context) -> NamesResponse:
+    await context.parked(trio.sleep, 0.01)
+    raise KafkaError(ErrorCode.INVALID_REQUEST)
+
+
+@pytest.mark.parametrize("handler", [refusing, refusing_later], ids=["plain", "async"])
+async def test_an_error_of_many_items_is_answered_in_steps(
+    autojump_clock: MockClock, handler: Callable[..., Any]
+) -> None:
+    names = [f"name-{n}" for n in range(MANY)]
+    async with (
+        running_plane(simulated_world(), [handler, echo]) as plane,
+        connected(plane.world, plane.endpoint) as client,
+    ):
+        let_time_pass(plane)
+        answer = await client.ask(NamesRequest(names=[Named(name) for name in names]), 0)
+
+        code = ErrorCode.INVALID_REQUEST
+        assert answer.names == [Answered(name, code) for name in names]
+        assert plane.turn.passes > 2 * MANY // 100
+        assert (await client.ask(EchoRequest(text="on", number=1), 0)).text == "on"
+        assert plane.group.limiter.borrowed_tokens == 0

@@ -5,20 +5,27 @@ from collections.abc import Iterator
 import pytest
 
 from trio_kafka.protocol.compiler import to_bytes
-from trio_kafka.protocol.errors import EncodeError
+from trio_kafka.protocol.errors import DecodeError, EncodeError
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from trio_kafka.protocol.messages.k03_metadata import MetadataResponse, MetadataResponseTopic
+from trio_kafka.protocol.messages.k03_metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
 from trio_kafka.requests.replies import encoded_in_steps
 from trio_kafka.requests.slices import (
+    MOST_ITEMS,
     coarse,
+    decode_in_steps,
     encode_in_steps,
     lazily,
 )
-from trio_kafka.steps import Done, Steps, advance
+from trio_kafka.steps import Done, Steps, advance, whole
 
 
 def counting(steps: int, seen: list[str]) -> Steps[str]:
@@ -138,3 +145,15 @@ def test_what_is_made_lazily_is_made_when_it_is_walked() -> None:
     walk: Iterator[int] = iter(array)
     assert (next(walk), made) == (2, [1])
     assert list(array) == [2, 4, 6]
+
+
+@pytest.mark.slow  # 0.3 s
+@pytest.mark.parametrize(("more", "fits"), [(-16, True), (16, False)])
+def test_a_request_has_no_more_items_than_it_may(more: int, fits: bool) -> None:
+    request = MetadataRequest(topics=[MetadataRequestTopic(name="")] * (MOST_ITEMS + more))
+    steps = decode_in_steps(MetadataRequest, 1, memoryview(to_bytes(request, 1)), 0)
+    if fits:
+        assert len(whole(steps).topics or ()) == MOST_ITEMS + more
+        return
+    with pytest.raises(DecodeError, match=f"more than {MOST_ITEMS} items"):
+        whole(steps)

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka.wire.frame import LARGE, LEAST, SHORT, SMALL, Buffers, Framer, FrameSizeError
+from trio_kafka.wire.frame import (
+    LARGE,
+    LEAST,
+    SHORT,
+    SMALL,
+    Buffers,
+    Framer,
+    FrameSizeError,
+    Largest,
+)
 
 MOST = 4 << 20
 
@@ -215,3 +224,59 @@ def test_what_is_missing_of_a_frame_is_known_with_its_size() -> None:
         seen.append(framer.missing)
 
     assert seen == [0, 0, 1900, 1]
+
+
+def limited(common: int = SMALL, declared: int = 2 * SMALL) -> Largest:
+    """Frames of key 7 have a size of their own."""
+    return Largest(whole=MOST, common=common, declared=lambda key: declared if key == 7 else 0)
+
+
+def with_key(key: int, size: int) -> bytes:
+    return framed(struct.pack(">h", key) + bytes(size - 2))
+
+
+@pytest.mark.parametrize(
+    ("key", "size", "fits"),
+    [
+        (3, SMALL, True),
+        (3, SMALL + 1, False),
+        (7, 2 * SMALL, True),
+        (7, 2 * SMALL + 1, False),
+    ],
+)
+@pytest.mark.parametrize("portion", [1, 5, 1 << 30])
+def test_a_frame_may_be_as_large_as_its_api_declares(
+    key: int, size: int, portion: int, fits: bool
+) -> None:
+    framer = Framer(buffers(), limited())
+    data = with_key(key, size)
+    if fits:
+        assert feed(framer, data, portion) == [data[4:]]
+        return
+    with pytest.raises(FrameSizeError, match=f"API key {key}: want at most"):
+        feed(framer, data, portion)
+
+
+def test_no_api_declares_more_than_the_largest_frame() -> None:
+    framer = Framer(buffers(), limited(declared=2 * MOST))
+
+    with pytest.raises(FrameSizeError, match=f"want 10 to {MOST}"):
+        feed(framer, with_key(7, MOST + 1))
+
+
+def test_the_key_of_a_large_frame_is_read_before_its_memory_is_taken() -> None:
+    taken = []
+
+    def allocate(size: int) -> memoryview:
+        taken.append(size)
+        return memoryview(bytearray(size))
+
+    framer = Framer(Buffers(allocate), limited())
+    data = with_key(3, MOST)
+    framer.room()[:5] = data[:5]
+    assert framer.received(5) is None
+    framer.room()[:1] = data[5:6]
+    with pytest.raises(FrameSizeError):
+        framer.received(1)
+
+    assert taken == [SMALL]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wire.test_frame import MOST, buffers, feed, framed
+from tests.wire.test_frame import MOST, buffers, feed, framed, limited, with_key
 from trio_kafka.wire.frame import LARGE, SMALL, Framer, FrameSizeError
 from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.wire.metered import MemoryFullError, MeteredFramer, framers
@@ -164,3 +164,23 @@ def test_what_is_dropped_gives_all_back(when: str) -> None:
     assert pool.free == 5
     assert not framer.pending
     assert framer.held == 0
+
+
+@pytest.mark.parametrize("portion", [1, 3, 1 << 30])
+def test_a_frame_that_its_api_declares_comes_out_whole(portion: int) -> None:
+    pool = MemoryPool(1 << 30, clock)
+    framer = MeteredFramer(pool, buffers(), limited())
+    data = with_key(7, SMALL + 100) + with_key(3, 20)
+
+    assert feed(framer, data, portion) == [data[4 : SMALL + 104], data[-20:]]
+    assert pool.free == pool.size
+
+
+def test_a_frame_above_the_limit_of_its_api_takes_nothing_from_the_pool() -> None:
+    pool = MemoryPool(1 << 30, clock)
+    framer = MeteredFramer(pool, buffers(), limited())
+
+    with pytest.raises(FrameSizeError, match="API key 3: want at most"):
+        put(framer, with_key(3, SMALL + 1)[:8])
+
+    assert pool.free == pool.size

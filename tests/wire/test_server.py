@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.model import code_of, key_of, version_of
-from trio_kafka.protocol.primitives import Buffer
+from trio_kafka.protocol.primitives import MOST_TAGS, Buffer
 from trio_kafka.wire.server import (
     HEAD,
     JOINED,
@@ -96,3 +96,12 @@ def test_large_neighbours_are_not_copied() -> None:
     segments = answer(1, [b"a", large, b"b"], flexible=False)
 
     assert any(one is large for one in segments)
+
+
+def test_a_head_with_more_tagged_fields_than_allowed_is_refused() -> None:
+    tags = b"".join(bytes([tag % 100 + 1, 0]) for tag in range(MOST_TAGS + 1))
+    allowed = b"\x80\x01" + tags[:-2]
+
+    assert body_position(head(b"me", allowed), 2, flexible=True) == 12 + len(allowed)
+    with pytest.raises(ProtocolError, match="129 tagged fields of the head"):
+        body_position(head(b"me", b"\x81\x01" + tags), 2, flexible=True)

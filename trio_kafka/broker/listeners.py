@@ -59,6 +59,7 @@ def _settings(config: BrokerConfig, listener: NamedEndpoint, processors: int) ->
         port=listener.endpoint.port,
         processors=processors,
         largest_frame=config.socket_request_max_bytes,
+        largest_common_frame=config.trio_admin_request_max_bytes,
         idle_s=idle_ms / 1000 if idle_ms >= 0 else float("inf"),
         backlog=config.socket_listen_backlog_size,
         send_buffer=_size(config.socket_send_buffer_bytes),

@@ -12,6 +12,11 @@ class OwnSettings:
     control_plane_listener_name: str | None = string(
         None, "The listener that has processors, handlers and a request channel of its own."
     )
+    trio_admin_request_max_bytes: int = int32(
+        1048576,
+        "The largest request of an API that declares no size of its own, as Produce does.",
+        low=1024,
+    )
     trio_log_format: str = string(
         "text", "How the broker's own log is written: for people, or as JSON.", choices=FORMATS
     )

@@ -28,6 +28,9 @@ class Handlers(Protocol):
     def names(self) -> Mapping[int, str]:
         """The API keys that are served, with their names."""
 
+    def largest_request(self, key: int) -> int:
+        """Bytes of the largest request that an API declares; 0 if it declares none."""
+
     def perform(self, request: Request) -> bool:
         """Serve a plain request to its end, or park it: whoever has it may call. False: it is not
         plain, nothing was done. Raises InvariantError alone.

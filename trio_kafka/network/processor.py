@@ -31,6 +31,7 @@ from trio_kafka.network.roster import Roster
 from trio_kafka.network.sending import SMALL, Sending
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.waiting import WaitingRoom
+from trio_kafka.wire.frame import Largest
 from trio_kafka.wire.metered import framers
 from trio_kafka.wire.server import Segments
 from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
@@ -56,7 +57,12 @@ class Processor:
         self.roster = Roster(self._selector, shared.counters, listener.name, self._node)
         self.connections = self.roster.by_key
         self._close = self.roster.close
-        framer = framers(shared.memory, shared.buffers, listener.largest_frame)
+        largest = Largest(
+            whole=listener.largest_frame,
+            common=listener.largest_common_frame,
+            declared=shared.handlers.largest_request,
+        )
+        framer = framers(shared.memory, shared.buffers, largest)
         self.arrivals = Arrivals(listener.new_connections, self._node, framer, self._ring)
         # Bounded by muting: one answer a connection, and a few signs.
         self._responses: Sender[items.Item]

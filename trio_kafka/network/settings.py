@@ -11,6 +11,7 @@ class ListenerSettings:
     port: 0 lets the system choose.
     processors: num.network.threads.
     largest_frame: socket.request.max.bytes.
+    largest_common_frame: trio.admin.request.max.bytes.
     idle_s: connections.max.idle.ms; infinite below 0.
     backlog: socket.listen.backlog.size.
     send_buffer, receive_buffer: socket.send.buffer.bytes, socket.receive.buffer.bytes; None is the
@@ -25,6 +26,7 @@ class ListenerSettings:
     port: int = 0
     processors: int = 3
     largest_frame: int = 100 << 20
+    largest_common_frame: int = 1 << 20
     idle_s: float = 600.0
     backlog: int = 50
     send_buffer: int | None = 100 << 10

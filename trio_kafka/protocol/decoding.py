@@ -4,7 +4,8 @@ Straight-line code, loops inlined. Values of a fixed size that stand side by sid
 together, along with the first byte of the varint, or the length, that follows. `buf` is bytes or a
 memoryview of bytes; what is taken from it is copied, except `records`. Lengths are compared with
 what is left of `buf` before anything is made of them. Stepwise, it is a generator that pauses after
-each item of an array.
+each item of an array, after each `_AT_ONCE` items of a fixed size, and before tagged fields. With
+`few`, it gives up where an array of a message that is not small has more than FEW items.
 """
 
 from typing import Any, Final
@@ -14,6 +15,7 @@ from attrs import field as attribute
 
 from trio_kafka.attributes import define
 from trio_kafka.protocol import primitives
+from trio_kafka.protocol.errors import ManyItemsError
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.primitives import NO_TAGS, UNPACKERS, Malformed
 from trio_kafka.protocol.schema import default_of, fields_of
@@ -22,6 +24,9 @@ from trio_kafka.protocol.source import Neighbour, Source
 
 Sink = str  # a line with {} where the value goes, e.g. "v3 = {}" or "v4.append({})"
 _SIZES: Final = dict(FIXED.values()) | {"B": 1}
+_AT_ONCE: Final = 64  # values of a fixed size
+FEW: Final = 30  # items of one array that are always read in one go
+FEW_BYTES: Final = 4 << 10  # of a message that is always read in one go
 EMPTY_ELEMENTS: Final = (
     16  # items of no size in one array: no Kafka message has any, a stranger's may
 )
@@ -34,6 +39,7 @@ class DecodeWriter:
     source: Source
     run: list[Neighbour] = Factory(list)
     stepwise: bool = attribute(default=False, kw_only=True)
+    few: bool = attribute(default=False, kw_only=True)
 
     def write(self, cls: type[Any]) -> None:
         """The whole body, up to its return."""
@@ -41,10 +47,12 @@ class DecodeWriter:
         source.names |= {
             "NO_TAGS": NO_TAGS,
             "Malformed": Malformed,
+            "ManyItemsError": ManyItemsError,
             "long": primitives.read_long_uvarint,
             "long_string": primitives.read_string_length,
             "read_uvarint": primitives.read_uvarint,
             "read_tags": primitives.read_tags,
+            "tag_count": primitives.read_tag_count,
         }
         source.add("end = len(buf)", "")
         if _has_records(cls):
@@ -202,6 +210,9 @@ class DecodeWriter:
             room = f"{count} * {least} > end - pos" if least else f"{count} > {EMPTY_ELEMENTS}"
             with self.source.block(f"if {room}:"):
                 self.source.add("raise Malformed('more items than the bytes left can hold')")
+            if self.few and field.item.kind not in FIXED:
+                with self.source.block(f"if {count} > {FEW} and end > {FEW_BYTES}:"):
+                    self.source.add("raise ManyItemsError")
             self._items(field.item, count, target)
         with self.source.block(f"elif {count} == 0:"):
             self.source.add(f"{target} = []")
@@ -211,7 +222,9 @@ class DecodeWriter:
 
     def _items(self, of: Field, count: str, target: str) -> None:
         """Read `count` items, of which there is at least one."""
-        if of.kind == "uuid":
+        if of.kind in FIXED and self.stepwise:
+            self._some_of_a_size(of, count, target)
+        elif of.kind == "uuid":
             self.source.add(f"stop = pos + 16 * {count}")
             self.source.add(f"{target} = [bytes(buf[i:i + 16]) for i in range(pos, stop, 16)]")
             self.source.add("pos = stop")
@@ -238,6 +251,25 @@ class DecodeWriter:
                 with self.source.block(f"if not {count}:"):
                     self.source.add("break")
 
+    def _some_of_a_size(self, of: Field, count: str, target: str) -> None:
+        """Read `count` values of a fixed size, `_AT_ONCE` before each pause."""
+        self.source.add(f"{target} = []")
+        with self.source.block(f"while {count} > {_AT_ONCE}:"):
+            self._extend(of, str(_AT_ONCE), target)
+            self.source.add(f"{count} -= {_AT_ONCE}")
+            self.source.add("yield")
+        self._extend(of, count, target)
+
+    def _extend(self, of: Field, count: str, target: str) -> None:
+        code, size = FIXED[of.kind]
+        if of.kind == "uuid":
+            places = f"range(pos, pos + {size} * {count}, {size})"
+            self.source.add(f"{target} += [bytes(buf[i:i + {size}]) for i in {places}]")
+        else:
+            unpackers = self.source.constant(UNPACKERS[code], "unpackers")
+            self.source.add(f"{target} += {unpackers}[{count}](buf, pos)")
+        self.source.add(f"pos += {size} * {count}")
+
     def _struct_field(self, field: Field, target: str) -> None:
         if not self.source.null(field):
             self._struct(field.part, f"{target} = {{}}")
@@ -263,6 +295,8 @@ class DecodeWriter:
             if source.has(field) and source.tags(field)
         }
         with source.block(f"if {count}:"):
+            if self.stepwise:
+                source.add("yield")
             unknown = source.variable("tags")
             found = [*arguments, unknown]
             if tagged:
@@ -280,7 +314,8 @@ class DecodeWriter:
         source = self.source
         tag, stop = source.variable("tag"), source.variable("stop")
         source.add(f"{unknown} = NO_TAGS")
-        self._long(count, "long")
+        with source.block(f"if {count} > 127:"):
+            source.add(f"{count}, pos = tag_count(buf, pos, {count})")
         with source.block(f"for _ in range({count}):"):
             source.add(f"{tag}, pos = read_uvarint(buf, pos)")
             source.add(f"{stop}, pos = read_uvarint(buf, pos)")

@@ -29,6 +29,7 @@ from trio_kafka.protocol.schema import default_of, fields_of
 from trio_kafka.protocol.source import Neighbour, Source
 
 CODES: Final = frozenset({"error_code", "partition_error_code"})
+_AT_ONCE: Final = 64  # values of a fixed size that one step writes
 _SHORT: Final = 127  # the first compact length of an array whose varint takes two bytes
 
 
@@ -245,6 +246,13 @@ class EncodeWriter:
         items = self.source.variable("a")
         size = self._size(field, value, items)
         self._length(field, size)
+        if of.kind in FIXED and self.stepwise:
+            some = self.source.variable("a")
+            with self.source.block(f"for at in range(0, len({items} or ()), {_AT_ONCE}):"):
+                self.source.add(f"{some} = {items}[at:at + {_AT_ONCE}]")
+                self.source.add(f"{self.write_name}({self._numbers(of, some)})")
+                self.source.add("yield")
+            return
         if of.kind in FIXED:
             with self.source.block(f"if {size} > {int(self.source.compact(field))}:"):
                 self.source.add(f"{self.write_name}({self._numbers(of, items)})")

@@ -13,3 +13,7 @@ class EncodeError(ValueError):
     """A value that a version cannot carry: of the wrong type or size, null where none is allowed,
     or no field for it.
     """
+
+
+class ManyItemsError(Exception):
+    """A message has too many items to be decoded in one go: decode it in steps."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 Buffer = bytes | bytearray | memoryview
 
 LONGEST_STRING: Final = 32767
+MOST_TAGS: Final = 128  # tagged fields of one struct; Kafka 4.4 has 5 at most
 BYTES: Final = tuple(bytes((byte,)) for byte in range(128))  # varints of one byte
 _SMALL: Final = 64  # arrays of numbers up to this length keep their Struct
 _ROWS: Final = 512  # shapes of rows that keep their Struct
@@ -89,13 +90,24 @@ def read_string_length(buffer: Buffer, position: int, first: int) -> tuple[int, 
     return size, position
 
 
+def read_tag_count(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
+    """Rest of a varint that counts tagged fields, as `read_long_uvarint`.
+
+    Raises Malformed for more than MOST_TAGS: they are read in one go, and no client sends so many.
+    """
+    count, position = read_long_uvarint(buffer, position, first)
+    if count > MOST_TAGS:
+        raise Malformed(f"{count} tagged fields: want at most {MOST_TAGS}")
+    return count, position
+
+
 def read_tags(buffer: Buffer, position: int, count: int) -> tuple[dict[int, bytes], int]:
     """The tagged fields of a struct that knows none, and the position behind them.
 
     count: the first byte of the varint that says how many; it lies before `position`.
     """
     if count > 127:
-        count, position = read_long_uvarint(buffer, position, count)
+        count, position = read_tag_count(buffer, position, count)
     tags = {}
     for _ in range(count):
         tag, position = read_uvarint(buffer, position)

@@ -20,6 +20,9 @@ H = TypeVar("H", bound=Callable[..., Any])
 ErrorAnswer = Callable[[Any, ErrorCode, str | None], Any]  # (request, code, message) -> response
 _MARK: Final = "__trio_kafka_api__"
 _LAST_KEY: Final = 32767  # int16
+# What `largest` may say beside a number of bytes.
+ANY_SIZE: Final = (1 << 31) - 1  # up to socket.request.max.bytes
+MANY_PARTITIONS: Final = 8 << 20  # 100,000 topics, or some partitions of each
 
 
 @frozen
@@ -48,6 +51,7 @@ class Api:
 
     newest: the last version with those that are unstable.
     waits: the handler is async. error: makes the answer that says an error; None: the generic one.
+    largest: bytes of its largest request; 0: `trio.admin.request.max.bytes`.
     source: the module that has the handler.
     """
 
@@ -62,6 +66,7 @@ class Api:
     waits: bool
     error: ErrorAnswer | None
     source: str
+    largest: int = 0
 
     @property
     def listing(self) -> Listing:
@@ -79,10 +84,13 @@ def api(
     last: int | None = None,
     unstable: bool = False,
     error: ErrorAnswer | None = None,
+    largest: int = 0,
 ) -> Callable[[H], H]:
     """Make the function below the handler of `request`.
 
     first, last: serve fewer versions than the message has. unstable: serve unstable ones always.
+    largest: bytes of the largest request, if clients need more than `trio.admin.request.max.bytes`;
+        `socket.request.max.bytes` holds as well.
     error: makes the response from (request, code, message) where the generic answer does not do.
     Raises TypeError if the message has no response or no key that a request can name, or if no
     version is left.
@@ -114,6 +122,7 @@ def api(
             waits=inspect.iscoroutinefunction(handler),
             error=error,
             source=handler.__module__,
+            largest=largest,
         )
         setattr(handler, _MARK, made)
         return handler

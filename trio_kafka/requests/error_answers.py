@@ -3,7 +3,8 @@
 Where the response has an error code of its own that is filled. Otherwise each item of the request's
 arrays gets an item in the response's array of the same depth, with the fields of the same name, and
 the error code in each innermost item that has one. What this cannot do gives None: the API needs an
-answer of its own (`@api(..., error=)`), or its connection is closed.
+answer of its own (`@api(..., error=)`), or its connection is closed. Many items are made when they
+are written.
 """
 
 from typing import Any, Final
@@ -12,6 +13,8 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.versions import covers
+from trio_kafka.protocol.weight import MANY
+from trio_kafka.requests.slices import lazily
 
 _CODES: Final = ("error_code", "partition_error_code")
 _MESSAGE: Final = "error_message"
@@ -76,6 +79,10 @@ class _Filling:
         if not arrays:
             return []
         for array in arrays:
+            if len(array) > MANY:
+                if self._item(array[0], cls) is None:
+                    continue
+                return lazily(array, lambda one: self._item(one, cls) or self.fill(None, cls))
             items = [self._item(one, cls) for one in array]
             if all(item is not None for item in items):
                 return items

@@ -11,7 +11,7 @@ loop. The connection's next request waits meanwhile, so answers keep their order
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from types import GeneratorType
 from typing import Any, Final, TypeVar
@@ -31,6 +31,7 @@ from trio_kafka.network import items
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import IN_STEPS, Request
 from trio_kafka.network.turn import SLICE_S, Turn
+from trio_kafka.protocol.errors import ManyItemsError
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.requests.chains import Chains
 from trio_kafka.requests.charged import charging
@@ -97,6 +98,10 @@ class HandlerGroup:
     @property
     def names(self) -> Mapping[int, str]:
         return self._parts.apis.names
+
+    def largest_request(self, key: int) -> int:
+        """Bytes of the largest request that the API declares; 0 if it declares none."""
+        return self._routes.largest(key)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """The handler tasks, until cancelled."""
@@ -233,7 +238,7 @@ class HandlerGroup:
             request.respond(None)  # its peer left
 
     def _read(self, request: Request, route: Route) -> Any:
-        """The message; None if its connection had to be closed."""
+        """The message; None if its connection had to be closed, or if steps serve it."""
         frame = request.frame
         if frame is None:
             return None
@@ -241,6 +246,9 @@ class HandlerGroup:
             length = request.client_length
             request.client_id = request.connection.client_id(frame, length)
             return route.read(frame, length)
+        except ManyItemsError:
+            self._in_steps(request, self._serve_large(request, route))
+            return None
         except (ProtocolError, UnicodeDecodeError) as error:
             request.refuse(items.UNDECODABLE, str(error))
             return None
@@ -292,13 +300,17 @@ class HandlerGroup:
             yield from self._finish(request, route, message, answer)
 
     def _read_large(self, request: Request, route: Route) -> Steps[Any]:
-        """As `_read`, in steps where the frame is large."""
-        if request.frame is None or len(request.frame) <= LARGE:
-            return self._read(request, route)
+        """As `_read`, in steps where the frame is large or has many items."""
+        frame = request.frame
+        if frame is None:
+            return None
         try:
             length = request.client_length
-            request.client_id = request.connection.client_id(request.frame, length)
-            return (yield from route.read_in_steps(request.frame, length))
+            request.client_id = request.connection.client_id(frame, length)
+            if len(frame) <= LARGE:
+                with suppress(ManyItemsError):
+                    return route.read(frame, length)
+            return (yield from route.read_in_steps(frame, length))
         except (ProtocolError, UnicodeDecodeError) as error:
             request.refuse(items.UNDECODABLE, str(error))
             return None
@@ -396,12 +408,27 @@ class HandlerGroup:
         segments = None
         try:
             answer = self._failures.answer(request, route, message, code, text)
+            if route.is_large(answer):
+                self._in_steps(request, self._say_error(request, route, code, answer))
+                return
             segments = route.write(request, answer)
         except KafkaError:  # the API cannot say it
             self._failures.count(request, route, code)
         except Exception:
             logger.exception("an error cannot be answered", api=route.api.name)
         if segments is None:
+            request.refuse(items.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+        else:
+            request.respond(segments)
+
+    def _say_error(
+        self, request: Request, route: Route, code: ErrorCode, answer: Any
+    ) -> Steps[None]:
+        """Write an answer that says an error of many items."""
+        try:
+            segments = yield from route.write_in_steps(request, answer)
+        except Exception:
+            logger.exception("an error cannot be answered", api=route.api.name)
             request.refuse(items.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
             request.respond(segments)

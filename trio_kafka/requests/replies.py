@@ -9,13 +9,13 @@ from attrs import fields
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode
 from trio_kafka.network.request import Request
-from trio_kafka.protocol.compiler import decoder, decoder_in_steps, encoder
+from trio_kafka.protocol.compiler import decoder_of_few, encoder
 from trio_kafka.protocol.headers import request_header_version, response_header_version
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.protocol.weight import weigher
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.error_answers import generic_error_answer
-from trio_kafka.requests.slices import coarse, encode_in_steps
+from trio_kafka.requests.slices import decode_in_steps, encode_in_steps
 from trio_kafka.steps import Steps
 from trio_kafka.wire.frame import Frame
 from trio_kafka.wire.server import JOINED, Segments, answer, body_position, small_answer
@@ -57,8 +57,9 @@ class Route:
     flexible_response: bool
 
     def read(self, frame: Frame, client_length: int) -> Any:
-        """The request. Bytes behind it are tolerated: librdkafka sends some. Raises
-        ProtocolError.
+        """The request. Bytes behind it are tolerated: librdkafka sends some.
+
+        Raises ProtocolError; ManyItemsError: use `read_in_steps`.
         """
         if self.flexible_request:
             position = body_position(frame, client_length, flexible=True)
@@ -82,8 +83,7 @@ class Route:
     def read_in_steps(self, frame: Frame, client_length: int) -> Steps[Any]:
         """As `read`, of a large frame."""
         position = body_position(frame, client_length, flexible=self.flexible_request)
-        decode = decoder_in_steps(self.api.request, self.version)
-        return (yield from coarse(decode(frame, position)))[0]
+        return (yield from decode_in_steps(self.api.request, self.version, frame, position))
 
     def write_in_steps(self, request: Request, response: Any) -> Steps[Segments]:
         """As `write`, of a large response."""
@@ -109,7 +109,7 @@ def make_route(api: Api, version: int) -> Route:
         version=version,
         handler=api.handler,
         waits=api.waits,
-        decode=decoder(api.request, version),
+        decode=decoder_of_few(api.request, version),
         encode=encoder(api.response, version),
         is_large=weigher(api.response),
         flexible_request=request_header_version(message_of(api.request), version) >= 2,

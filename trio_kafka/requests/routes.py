@@ -39,6 +39,11 @@ class Routes:
             self._generation = self._registry.generation
         return self._routes.get(code) or self._make(code)
 
+    def largest(self, key: int) -> int:
+        """Bytes of the largest request that the API declares; 0 if it declares none."""
+        api = self._load(key)
+        return 0 if api is None else api.largest
+
     def clear(self) -> None:
         """Make all anew, as they are asked for; a request in hand keeps the one that it has."""
         self._routes.clear()

@@ -5,8 +5,14 @@ from itertools import repeat
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.protocol.compiler import counting_encoder_in_steps, encoder_in_steps
+from trio_kafka.protocol.compiler import (
+    counting_encoder_in_steps,
+    decoder_in_steps,
+    encoder_in_steps,
+)
+from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.steps import Steps
+from trio_kafka.wire.frame import Frame
 from trio_kafka.wire.server import joined
 
 T = TypeVar("T")
@@ -15,6 +21,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 LARGE: Final = 64 << 10  # bytes of a request that is read in steps
 _ITEMS: Final = 16  # of an array, in one step
+# Items of one request, in all of its arrays: two and a half for each of 100,000 partitions. They
+# bound memory, and the time in which all of them are freed at once.
+MOST_ITEMS: Final = 250_000
 _PIECES: Final = 2000  # that are joined when they are so many
 
 
@@ -29,6 +38,21 @@ def coarse(fine: Steps[T], items: int = _ITEMS) -> Steps[T]:
         return end.value  # type: ignore[no-any-return]  # as the generator gave it
     finally:
         fine.close()
+
+
+def decode_in_steps(cls: type[T], version: int, frame: Frame, position: int) -> Steps[T]:
+    """The request at `position`. Raises DecodeError, also for more than MOST_ITEMS items."""
+    steps = coarse(decoder_in_steps(cls, version)(frame, position))
+    try:
+        for _ in range(MOST_ITEMS // _ITEMS):
+            next(steps)
+            yield
+    except StopIteration as end:
+        message, _ = end.value
+        return cast("T", message)
+    finally:
+        steps.close()
+    raise DecodeError(f"{cls.__name__}: more than {MOST_ITEMS} items")
 
 
 def encode_in_steps(

@@ -16,19 +16,60 @@ from typing import Final
 
 from attrs import field
 
-from trio_kafka.attributes import define
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ProtocolError
 
 SMALL: Final = 64 << 10
 LARGE: Final = 1 << 20
 LEAST: Final = 10  # key, version, correlation id and the length of the client id
 SHORT: Final = 1 << 10  # bytes of a frame that is copied out of its buffer
+_NAMED: Final = 2  # bytes of a frame that name its API
 Frame = memoryview | bytearray
 _SIZE: Final = struct.Struct(">i").unpack_from
+_KEY: Final = struct.Struct(">h").unpack_from
 
 
 class FrameSizeError(ProtocolError):
     """A peer promised a frame of a size that is never read."""
+
+
+@frozen(kw_only=True)
+class Largest:
+    """The largest frames that are read.
+
+    whole: bytes of any frame. common: bytes of a frame of an API that declares no size of its own.
+    declared: from an API key to the size that it declares, or 0.
+    """
+
+    whole: int
+    common: int
+    declared: Callable[[int], int]
+
+    @property
+    def sure(self) -> int:
+        """A frame up to this size is read whatever its key is."""
+        return min(self.whole, self.common)
+
+    def check(self, size: int, frame: memoryview) -> None:
+        """Raise FrameSizeError for a frame that is too small or too large.
+
+        frame: what is there of it; without a key only `whole` holds.
+        """
+        if not LEAST <= size <= self.whole:
+            raise FrameSizeError(f"frame of {size} bytes: want {LEAST} to {self.whole}")
+        if size > self.common and len(frame) >= _NAMED:
+            (key,) = _KEY(frame)
+            limit = max(self.common, self.declared(key))
+            if size > limit:
+                raise FrameSizeError(
+                    f"request of {size} bytes with API key {key}: want at most {limit}"
+                    " (trio.admin.request.max.bytes)"
+                )
+
+
+def any_up_to(size: int) -> Largest:
+    """The same limit for all frames."""
+    return Largest(whole=size, common=size, declared=lambda _: 0)
 
 
 @define(eq=False)
@@ -74,18 +115,29 @@ class Buffers:
 
 
 class Framer:
-    """One connection's bytes on their way in; `largest` is the largest frame that is read.
+    """One connection's bytes on their way in; `largest` says which frames are read.
 
     buffer: what the bytes are in, None where there are none. Bytes are received into the small
     buffer that is used next: it is taken when some of them stay in it.
     """
 
-    __slots__ = ("_buffers", "_end", "_frame", "_guess", "_largest", "_small", "_start", "buffer")
+    __slots__ = (
+        "_buffers",
+        "_end",
+        "_frame",
+        "_guess",
+        "_largest",
+        "_small",
+        "_start",
+        "_sure",
+        "buffer",
+    )
 
-    def __init__(self, buffers: Buffers, largest: int) -> None:
+    def __init__(self, buffers: Buffers, largest: Largest | int) -> None:
         self._buffers = buffers
         self._small = buffers.kept_small
-        self._largest = largest
+        self._largest = any_up_to(largest) if isinstance(largest, int) else largest
+        self._sure = self._largest.sure
         self.buffer: memoryview | None = None
         self._start = self._end = self._frame = 0
         # A peer that sent a large frame will probably send another of that size.
@@ -107,6 +159,8 @@ class Framer:
             return view if guess == SMALL else view[:guess]
         start, end = self._start, self._end
         need = 4 + _SIZE(view, start)[0] if end - start >= 4 else 4
+        if need - 4 > self._sure and end - start < 4 + LEAST:
+            need = 4 + LEAST  # first the key: it says whether the rest is ever read
         if start + need > len(view):
             target = view if need <= len(view) else self._buffers.take(need)
             target[: end - start] = view[start:end]
@@ -132,7 +186,7 @@ class Framer:
                 return None
             view = self._small[-1]
             (size,) = _SIZE(view, 0)
-            if size + 4 == n and LEAST <= size <= SHORT and size <= self._largest:
+            if size + 4 == n and LEAST <= size <= SHORT and size <= self._sure:
                 # Nearly always: one frame, and no byte more.
                 return bytearray(view[4:n])
             self.buffer = self._small.pop()
@@ -142,8 +196,8 @@ class Framer:
         if have < 0:
             return None
         (size,) = _SIZE(view, start - 4)
-        if not LEAST <= size <= self._largest:
-            raise FrameSizeError(f"frame of {size} bytes: want {LEAST} to {self._largest}")
+        if not LEAST <= size <= self._sure:
+            self._largest.check(size, view[start : start + have])
         if have < size:
             return None
         if size > SHORT:

@@ -1,5 +1,7 @@
 """Frames whose memory comes from a pool: the size is read first, the rest when there is memory.
 
+The key of a large frame is read with its size: it says whether the rest is ever read.
+
 Nothing is read ahead, so a connection that waits for memory owns four bytes; a request costs one
 system call more than without a pool. Small frames have buffers of their own size: what is taken
 from the pool is what is used. Source: NetworkReceive of Apache Kafka 4.4.0.
@@ -10,11 +12,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from trio_kafka.wire.frame import LEAST, SMALL, Buffers, Frame, Framer, FrameSizeError
+from trio_kafka.wire.frame import SMALL, Buffers, Frame, Framer, Largest
 from trio_kafka.wire.memory import MemoryPool
 
 _SIZE: Final = struct.Struct(">i").unpack_from
 _HEAD: Final = 4
+_LARGE_HEAD: Final = 8  # of a frame that may be too large for its API: key and version too
 
 
 class MemoryFullError(Exception):
@@ -34,7 +37,7 @@ class MeteredFramer(Framer):
 
     __slots__ = ("_got", "_head", "_in_hand", "_pool", "_size", "_taken", "_waits")
 
-    def __init__(self, pool: MemoryPool, buffers: Buffers, largest: int) -> None:
+    def __init__(self, pool: MemoryPool, buffers: Buffers, largest: Largest | int) -> None:
         super().__init__(buffers, largest)
         self._pool = pool
         self._head = memoryview(bytearray(_HEAD))
@@ -45,7 +48,8 @@ class MeteredFramer(Framer):
         self._in_hand = False
 
     def room(self) -> memoryview:
-        if self._got < _HEAD:
+        head = len(self._head)
+        if self._got < head:
             return self._head[self._got :]
         body = self.buffer
         if body is None or body is self._head:
@@ -54,22 +58,28 @@ class MeteredFramer(Framer):
                     raise MemoryFullError(self)
                 self._taken = self._size
             body = self.buffer = self._take()
+            self._end = head - _HEAD
+            if self._end:
+                body[: self._end] = self._head[_HEAD:]
         return body[self._end : self._size]
 
     def received(self, n: int) -> Frame | None:
-        if self._got == _HEAD:
+        if self._got == len(self._head):
             self._end += n
         elif n:
             self._got += n
             self.buffer = self._head
             if self._got == _HEAD:
                 (self._size,) = _SIZE(self._head)
+                if self._size > self._sure:
+                    head = bytes(self._head).ljust(_LARGE_HEAD, b"\0")
+                    self.buffer = self._head = memoryview(bytearray(head))
         body = self.buffer
         if self._got < _HEAD or body is None:
             return None
         size = self._size
-        if not LEAST <= size <= self._largest:
-            raise FrameSizeError(f"frame of {size} bytes: want {LEAST} to {self._largest}")
+        if body is self._head:
+            self._largest.check(size, body[_HEAD : self._got])
         if self._end < size:
             return None
         self._in_hand = True
@@ -88,6 +98,7 @@ class MeteredFramer(Framer):
             self._buffers.give(body)
         taken, self._taken = self._taken, 0
         self._got = self._end = self._size = 0
+        self._head = self._head[:_HEAD]
         self._in_hand = False
         if self._waits:
             self._waits = False
@@ -120,7 +131,9 @@ class MeteredFramer(Framer):
         return self._buffers.take(self._size)
 
 
-def framers(pool: MemoryPool | None, buffers: Buffers, largest: int) -> Callable[[], Framer]:
+def framers(
+    pool: MemoryPool | None, buffers: Buffers, largest: Largest | int
+) -> Callable[[], Framer]:
     """Makes the framers of connections; without a pool nothing is paid for one."""
     if pool is None:
         return partial(Framer, buffers, largest)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from trio_kafka.errors import ProtocolError
+from trio_kafka.protocol.primitives import MOST_TAGS
 from trio_kafka.wire.frame import Frame
 
 # Key and version as one number: it is what routes are looked up by.
@@ -45,6 +46,8 @@ def body_position(frame: Frame, length: int, *, flexible: bool) -> int:
     if position < len(frame) and not frame[position]:
         return position + 1  # nearly always: no tagged fields
     count, position = _unsigned(frame, position)
+    if count > MOST_TAGS:
+        raise ProtocolError(f"{count} tagged fields of the head: want at most {MOST_TAGS}")
     for _ in range(count):
         _, position = _unsigned(frame, position)
         size, position = _unsigned(frame, position)
