@@ -13,11 +13,11 @@ from typing import Final
 import attrs
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, unknown, why_without_effect
-from trio_kafka.config.dynamic import Layers, update_of, value_of
+from trio_kafka.config.catalogue import why_without_effect
+from trio_kafka.config.dynamic import Layers, check_dynamic, value_of
 from trio_kafka.config.endpoints import parse_protocol_map
 from trio_kafka.config.of_listener import has_own, name_of, value_for
-from trio_kafka.config.setting import ConfigError, Update
+from trio_kafka.config.setting import ConfigError
 
 # Pools that grow or shrink by at most a factor of two in one change.
 _POOLS: Final = (
@@ -30,9 +30,6 @@ _POOLS: Final = (
 _PROCESSORS: Final = "num.network.threads"
 _OF_CONNECTIONS: Final = ("max.connections", "max.connection.creation.rate")
 _PROTOCOLS: Final = "listener.security.protocol.map"
-# Kafka's brokers follow this while they run; here it is read at the start: whoever may change
-# settings could else read this machine's files and environment.
-_AT_START: Final = frozenset({"config.providers"})
 
 
 def check_broker_change(
@@ -54,7 +51,7 @@ def check_broker_change(
     warnings = []
     for name, text in wanted.items():
         if before.get(name) != text:
-            _check_one(name, text, per_broker=per_broker)
+            check_dynamic(name, text, per_broker=per_broker)
             if reason := why_without_effect(name):
                 warnings.append(f"{name} {reason}")
     if per_broker:
@@ -71,30 +68,6 @@ def check_broker_change(
     _check_limits(old, config)
     _check_local_retention(config)
     return tuple(warnings)
-
-
-def _check_one(name: str, text: str, *, per_broker: bool) -> None:
-    setting, update = setting_of(name), update_of(name)
-    if setting is None:
-        raise ConfigError(name, unknown(name))
-    if update is Update.READ_ONLY:
-        raise ConfigError(name, "cannot be changed while the broker runs")
-    if base_of(name) in _AT_START:
-        raise ConfigError(name, "is read when the broker starts, and cannot be changed after that")
-    if _is_secured(name) and not has_prefix(name):
-        reason = f"is changed for one listener: want listener.name.<listener>.{name}"
-        raise ConfigError(name, reason)
-    if not per_broker and update is Update.PER_BROKER:
-        raise ConfigError(name, "is one broker's own: want the broker's id")
-    try:
-        setting.parse(text)
-    except ConfigError as error:
-        raise ConfigError(name, error.reason) from None
-
-
-def _is_secured(name: str) -> bool:
-    """A setting of TLS: while a broker runs it is changed by listener."""
-    return name.startswith("ssl.")
 
 
 def _in_force(readable: Layers) -> BrokerConfig:
