@@ -123,13 +123,22 @@ def _check_pool(name: str, old: int, new: int) -> None:
 
 
 def _check_limits(before: BrokerConfig, after: BrokerConfig) -> None:
-    """Nobody shuts out all connections of a listener, also not with a value for the broker."""
-    for listener in (one.name for one in after.endpoints.broker):
-        for name in _OF_CONNECTIONS:
+    """Refuse a change that shuts out all connections of a listener, or of the broker.
+
+    The broker's own limit holds for listeners that have limits of their own, too.
+    """
+    for name in _OF_CONNECTIONS:
+        field = name.replace(".", "_")
+        _check_limit(name, getattr(before, field), getattr(after, field))
+        for listener in (one.name for one in after.endpoints.broker):
             old, new = (int(str(value_for(one, listener, name))) for one in (before, after))
-            if new != old and new <= 0:
-                culprit = name_of(listener, name) if has_own(after, listener, name) else name
-                raise ConfigError(culprit, f"{new} would let nobody in: want at least 1")
+            own = has_own(after, listener, name)
+            _check_limit(name_of(listener, name) if own else name, old, new)
+
+
+def _check_limit(name: str, old: int, new: int) -> None:
+    if new != old and new <= 0:
+        raise ConfigError(name, f"{new} would let nobody in: want at least 1")
 
 
 def _check_local_retention(config: BrokerConfig) -> None:

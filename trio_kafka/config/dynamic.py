@@ -30,6 +30,14 @@ from trio_kafka.config.values import Kind, Value
 _CLUSTER_LEVEL: Final = frozenset(
     {"max.connections", "max.connection.creation.rate", "num.network.threads"}
 )
+# Pools whose members cost memory or descriptors at once. Kafka has no bounds here: a client that
+# doubles a pool again and again ends a Kafka broker.
+MOST_AT_RUN_TIME: Final[Mapping[str, int]] = {
+    "background.threads": 1024,
+    "num.io.threads": 1024,
+    "num.network.threads": 64,
+    "num.recovery.threads.per.data.dir": 1024,
+}
 _AT_START: Final = "is read when the broker starts, and cannot be changed after that"
 
 
@@ -109,9 +117,12 @@ def check_dynamic(name: str, text: str, *, per_broker: bool) -> None:
     if not per_broker and update is Update.PER_BROKER:
         raise ConfigError(name, "is one broker's own: want the broker's id")
     try:
-        setting.parse(text)
+        value = setting.parse(text)
     except ConfigError as error:
         raise ConfigError(name, error.reason) from None
+    most = MOST_AT_RUN_TIME.get(base_of(name))
+    if most is not None and isinstance(value, int) and value > most:
+        raise ConfigError(name, f"{value} is too large while the broker runs: want at most {most}")
 
 
 def _is_never_dynamic(name: str) -> bool:
