@@ -268,3 +268,58 @@ def test_a_broker_serves_through_hostile_values_of_every_dynamic_setting_and_aft
                 assert not replace(ask, resource)
             assert produce(ask, "t") == 0
             assert again.stop() == 0
+
+
+# --- listeners and pools
+
+
+def test_a_broker_starts_with_a_stored_address_that_is_not_its_machines(tmp_path: Path) -> None:
+    with attacked_broker(tmp_path) as attacked, client(attacked.broker) as ask:
+        port = attacked.broker.address[1]
+        create_topic(ask, "t")
+        error, message = alter(ask, BROKER, ("listeners", "PLAINTEXT://203.0.113.1:9092"))
+        assert not error, message
+
+    with broker_process(tmp_path, port=port) as again, client(again) as ask:
+        assert produce(ask, "t") == 0
+        assert again.stop() == 0
+
+
+def test_a_broker_without_descriptors_for_more_processors_goes_on_with_what_it_has(
+    tmp_path: Path,
+) -> None:
+    with (
+        attacked_broker(tmp_path, command=with_descriptors(64)) as attacked,
+        client(attacked.broker) as ask,
+    ):
+        for threads in (6, 12, 24, 48, 64):
+            alter(ask, ALL_BROKERS, ("num.network.threads", str(threads)))
+        create_topic(ask, "t")
+
+
+def test_a_broker_without_descriptors_for_more_listeners_goes_on_with_what_it_has(
+    tmp_path: Path,
+) -> None:
+    with (
+        attacked_broker(tmp_path, command=with_descriptors(64)) as attacked,
+        client(attacked.broker) as ask,
+    ):
+        names = [f"L{number}" for number in range(30)]
+        protocols = ",".join(f"{name}:PLAINTEXT" for name in ("PLAINTEXT", *names))
+        host, port = attacked.broker.address
+        for count in (2, 4, 6, 8, 10, 12, 14, 16, 20, 30):
+            listeners = [f"PLAINTEXT://{host}:{port}", *(f"{one}://{host}:0" for one in names[:count])]
+            wanted = ("listener.security.protocol.map", protocols), ("listeners", ",".join(listeners))
+            alter(ask, BROKER, *wanted)
+        assert ask(MetadataRequest([])).topics == []
+
+
+@pytest.mark.parametrize("setting", ["num.io.threads", "background.threads"])
+def test_a_pool_that_is_doubled_again_and_again_stays_bounded(tmp_path: Path, setting: str) -> None:
+    with attacked_broker(tmp_path) as attacked, client(attacked.broker) as ask:
+        size, error = 8, 0
+        while not error and size < 1 << 31:
+            size *= 2
+            error, _ = alter(ask, ALL_BROKERS, (setting, str(size)))
+        assert error
+        assert attacked.resident_bytes < 200 * MIB

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, NoReturn
 
+import attrs
 import trio
 
 from trio_kafka.broker.errors import advice
@@ -83,6 +84,39 @@ class Listening:
                 self._changed = trio.Event()
                 await self._bind_late()
 
+    async def servable(self, config: BrokerConfig) -> BrokerConfig:
+        """The configuration for the start: a listener that a client has moved to an address that
+        cannot be bound is where the files say. One that the files do not have is left out.
+
+        Without this a client could keep a broker from starting again.
+        """
+        written = {one.name: one for one in self._written.endpoints.broker}
+        texts = {_name_in(text): text for text in self._written.listeners}
+        listeners = []
+        for text in config.listeners:
+            name = _name_in(text)
+            one = next((one for one in config.endpoints.broker if one.name == name), None)
+            if one is None or one == written.get(name) or await self._can_bind(config, name):
+                listeners.append(text)
+            elif name in written:
+                listeners.append(texts[name])
+        if tuple(listeners) == config.listeners:
+            return config
+        return attrs.evolve(config, listeners=tuple(listeners))
+
+    async def _can_bind(self, config: BrokerConfig, name: str) -> bool:
+        control = control_settings(config)
+        found = [*listener_settings(config), *([control] if control is not None else [])]
+        (settings,) = [one for one in found if one.name == name]
+        try:
+            bound = await bind_listener(self._network, settings)
+        except OSError as error:
+            self._failed += 1
+            _logger.exception("address of a listener not bound", at=error.filename)
+            return False
+        bound.socket.close()
+        return True
+
     def follow(self, config: BrokerConfig) -> None:
         """Serve what is in force now."""
         self._order = tuple(one.name for one in config.endpoints.broker)
@@ -90,12 +124,15 @@ class Listening:
         served = self._data.listeners
         for name, settings in self._wanted.items():
             heir_of = self._going(settings, self._wanted)
-            if name not in served and heir_of is not None:
-                self._data.rename(heir_of, settings)
-                _logger.info("listener renamed", listener=f"{name}://{served[name].address}")
-            elif name not in served and name in self._ready:
-                self._data.add(self._ready.pop(name))
-                _logger.info("listener added", listener=f"{name}://{served[name].address}")
+            try:
+                if name not in served and heir_of is not None:
+                    self._data.rename(heir_of, settings)
+                    _logger.info("listener renamed", listener=f"{name}://{served[name].address}")
+                elif name not in served and name in self._ready:
+                    self._data.add(self._ready.pop(name))
+                    _logger.info("listener added", listener=f"{name}://{served[name].address}")
+            except OSError:
+                self._not_served(name)
             if name in served:
                 self._data.resize(name, settings.processors)
             else:
@@ -164,16 +201,24 @@ class Listening:
             try:
                 bound = await self._bind(settings)
             except KafkaError:
-                self._failed += 1
-                _logger.exception("listener not served", listener=settings.name)
+                self._not_served(settings.name)
                 continue
             now = self._wanted.get(settings.name)
             if now is None or settings.name in self._data.listeners:
                 bound.socket.close()  # it changed meanwhile
             else:
+                try:
+                    self._data.add(bound)
+                except OSError:
+                    self._not_served(settings.name)
+                    continue
                 self._late += 1
-                self._data.add(bound)
                 self._data.resize(settings.name, now.processors)
+
+    def _not_served(self, name: str) -> None:
+        """Tell the operator, while the error is handled."""
+        self._failed += 1
+        _logger.exception("listener not served", listener=name)
 
     def figures(self) -> Figures:
         return {
@@ -182,3 +227,8 @@ class Listening:
             "bound_late": self._late,
             "failed": self._failed,
         }
+
+
+def _name_in(listener: str) -> str:
+    """The name in NAME://HOST:PORT."""
+    return listener.partition("://")[0].strip().upper()
