@@ -23,6 +23,7 @@ from trio_kafka.broker.errors import advice
 from trio_kafka.broker.listeners import control_settings, listener_settings
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.dynamic import Layers
+from trio_kafka.config.endpoints import parse_endpoint
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
@@ -230,5 +231,4 @@ class Listening:
 
 
 def _name_in(listener: str) -> str:
-    """The name in NAME://HOST:PORT."""
-    return listener.partition("://")[0].strip().upper()
+    return parse_endpoint(listener, "listeners")[0]
