@@ -30,7 +30,8 @@ def test_only_values_that_have_a_meaning_are_taken(name, values):
 
 
 @pytest.mark.parametrize(
-    "topic", ["__consumer_offsets", "__transaction_state", "__cluster_metadata", "a/b", "", ".", "x\ny"]
+    "topic",
+    ["__consumer_offsets", "__transaction_state", "__cluster_metadata", "a/b", "", ".", "x\ny"],
 )
 def test_the_request_log_has_no_internal_topic_and_no_name_that_no_topic_has(topic):
     with pytest.raises(ConfigError, match=r"trio\.request\.log\.topic"):

@@ -78,7 +78,9 @@ def test_a_traceback_follows_the_line_and_is_a_member_in_json():
     assert json.loads(written("json", fail))["exception"].endswith("OSError: disk is gone")
 
 
-FORGED = "x\n2026-01-01T00:00:00.000Z INFO    trio_kafka.test_log: forged\r\x1b[2J\x9b\u2028y\x85z\x7f"
+FORGED = (
+    "x\n2026-01-01T00:00:00.000Z INFO    trio_kafka.test_log: forged\r\x1b[2J\x9b\u2028y\x85z\x7f"
+)
 
 
 def test_an_error_that_quotes_a_peer_forges_no_line_by_its_traceback():

@@ -132,8 +132,8 @@ class Listening:
                 elif name not in served and name in self._ready:
                     self._data.add(self._ready.pop(name))
                     _logger.info("listener added", listener=f"{name}://{served[name].address}")
-            except OSError:
-                self._not_served(name)
+            except OSError as error:
+                self._not_served(name, error)
             if name in served:
                 self._data.resize(name, settings.processors)
             else:
@@ -201,8 +201,8 @@ class Listening:
                 continue
             try:
                 bound = await self._bind(settings)
-            except KafkaError:
-                self._not_served(settings.name)
+            except KafkaError as error:
+                self._not_served(settings.name, error)
                 continue
             now = self._wanted.get(settings.name)
             if now is None or settings.name in self._data.listeners:
@@ -210,16 +210,15 @@ class Listening:
             else:
                 try:
                     self._data.add(bound)
-                except OSError:
-                    self._not_served(settings.name)
+                except OSError as error:
+                    self._not_served(settings.name, error)
                     continue
                 self._late += 1
                 self._data.resize(settings.name, now.processors)
 
-    def _not_served(self, name: str) -> None:
-        """Tell the operator, while the error is handled."""
+    def _not_served(self, name: str, error: OSError | KafkaError) -> None:
         self._failed += 1
-        _logger.exception("listener not served", listener=name)
+        _logger.error("listener not served", listener=name, reason=str(error))
 
     def figures(self) -> Figures:
         return {

@@ -236,9 +236,7 @@ def _readable(
     return {name: text for name, text in texts.items() if name not in names}, refused
 
 
-def _unreadable(
-    items: Iterable[tuple[str, str]], *, per_broker: bool
-) -> Iterator[ConfigError]:
+def _unreadable(items: Iterable[tuple[str, str]], *, per_broker: bool) -> Iterator[ConfigError]:
     for name, text in items:
         try:
             check_dynamic(name, text, per_broker=per_broker)

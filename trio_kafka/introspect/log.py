@@ -53,7 +53,7 @@ def make_handler(kind: Format, wall: Callable[[], float], stream: TextIO) -> log
 class TextLines(logging.Formatter):
     """For people: time, level, logger, event, fields. A traceback follows on lines of its own.
 
-    Each line of a traceback begins with `MARK`: it may quote a client, and an event never begins so.
+    Each line of a traceback begins with `MARK`, since it may quote a client. No event begins so.
     """
 
     def __init__(self, wall: Callable[[], float]) -> None:

@@ -142,8 +142,9 @@ class Plane:
     # --- while it runs
 
     def add(self, bound: BoundListener) -> None:
-        """Serve one more listener from now on. Raises OSError, and closes the socket, if there is no
-        descriptor for a processor.
+        """Serve one more listener from now on.
+
+        Raises OSError, and closes the socket, if there is no descriptor for a processor.
         """
         served = self._take(bound)
         self._tasks.start_soon(served.run, self._opened, name=served.name)
