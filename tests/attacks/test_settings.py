@@ -240,7 +240,7 @@ def test_a_broker_serves_through_hostile_values_of_every_dynamic_setting_and_aft
 
     with unchanged(tmp_path, tmp_path / "data"):
         with (
-            attacked_broker(tmp_path, longest_stall_s=0.5) as attacked,
+            attacked_broker(tmp_path, longest_stall_s=0.2) as attacked,
             client(attacked.broker) as ask,
         ):
             create_topic(ask, "t")
