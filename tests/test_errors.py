@@ -2,7 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from trio_kafka.errors import ErrorCode, KafkaError, LogDirError, leaves, only_leaf
+from trio_kafka.errors import (
+    LONGEST_MESSAGE,
+    ErrorCode,
+    KafkaError,
+    LogDirError,
+    leaves,
+    only_leaf,
+)
 
 LINES = (Path(__file__).parent / "data" / "errors.txt").read_text().splitlines()[1:]
 RECORDED = [line.split() for line in LINES]
@@ -31,6 +38,17 @@ def test_an_answer_keeps_its_code_and_its_message(message: str | None, text: str
     error = KafkaError(ErrorCode.INVALID_CONFIG, message)
 
     assert (error.code, error.message, str(error)) == (ErrorCode.INVALID_CONFIG, message, text)
+
+
+def test_a_message_that_quotes_a_long_text_fits_into_an_answer() -> None:
+    whole = KafkaError(ErrorCode.INVALID_CONFIG, "x" * LONGEST_MESSAGE)
+    cut = KafkaError(ErrorCode.INVALID_CONFIG, "\U0001f600" * 32_767)
+
+    assert whole.message == "x" * LONGEST_MESSAGE
+    assert cut.message is not None
+    assert cut.message.endswith("...")
+    assert len(cut.message.encode()) < 32_767
+    assert len(str(cut)) < 2 * LONGEST_MESSAGE
 
 
 def test_an_error_kept_as_a_value_holds_no_frames_and_no_other_errors() -> None:

@@ -221,10 +221,19 @@ class ProtocolError(Exception):
     """Bytes that are not Kafka's protocol: the connection ends; the reason is logged, counted."""
 
 
+LONGEST_MESSAGE: Final = 1000  # characters
+
+
 class KafkaError(Exception):
-    """An answer: the error code that the client gets, and a text for the error_message fields."""
+    """An answer: the error code that the client gets, and a text for the error_message fields.
+
+    The text is cut at `LONGEST_MESSAGE`. It may quote what a client sent, which may be so long that
+    the quotation does not fit into a string of the protocol.
+    """
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
+        if message is not None and len(message) > LONGEST_MESSAGE:
+            message = f"{message[:LONGEST_MESSAGE]}..."
         super().__init__(f"{code.name}: {message}" if message else code.name)
         self.code = code
         self.message = message

@@ -10,7 +10,9 @@ from trio_kafka.config.describe import (
     describe_group,
     describe_topic,
 )
+from trio_kafka.config.own import check_destination
 from trio_kafka.config.setting import (
+    Outside,
     boolean,
     double,
     password,
@@ -184,6 +186,7 @@ __all__ = [
     "NodeId",
     "OnlineDirectories",
     "Operation",
+    "Outside",
     "OwnedTopic",
     "PartitionOffset",
     "PartitionRead",
@@ -225,6 +228,7 @@ __all__ = [
     "boolean",
     "check_acks",
     "check_broker",
+    "check_destination",
     "check_time_is_known",
     "check_topic_name",
     "client_host",

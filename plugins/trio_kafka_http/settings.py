@@ -5,7 +5,7 @@ from typing import Final
 from attrs import frozen
 
 from trio_kafka.config.endpoints import parse_endpoint
-from trio_kafka.config.setting import ConfigError, int32, int64, password, texts
+from trio_kafka.config.setting import ConfigError, Outside, int32, int64, password, texts
 from trio_kafka.model import Endpoint
 from trio_kafka_http.authority import is_loopback
 
@@ -44,6 +44,7 @@ class HttpSettings:
         DEFAULT_LISTENERS,
         "Where it listens, as http://host:port. Port 0: a free one; empty: the plane is off.",
         check=endpoints_of,
+        names=Outside.ADDRESS,
     )
     token: str | None = password(
         None,

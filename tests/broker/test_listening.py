@@ -468,3 +468,23 @@ async def test_fifty_sizes_under_load_lose_nothing_that_was_asked(tmp_path: Path
         assert written == appended(served) > 50
         assert ended > 0
         assert served.closed("stopped") == 0
+
+
+@pytest.mark.parametrize("others", ["", ",IN://127.0.0.1:7778"])
+async def test_a_stored_address_that_is_taken_at_the_start_is_replaced_by_that_of_the_files(
+    autojump_clock: MockClock, others: str
+) -> None:
+    world = simulated_world()
+    async with a_broker(world) as served:
+        assert await listen(served, f"PLAINTEXT://127.0.0.1:7777{others}") == OK
+    for port in (7777, 7778):
+        await world.network.listen("127.0.0.1", port, 1)
+
+    async with a_broker(world) as served:
+        endpoints = served.broker.endpoints
+        async with served.connect("PLAINTEXT") as client:
+            metadata = await client.ask(MetadataRequest([]), 12)
+
+    assert list(endpoints) == ["PLAINTEXT"]
+    assert endpoints["PLAINTEXT"].port != 7777
+    assert [one.port for one in metadata.brokers] == [endpoints["PLAINTEXT"].port]

@@ -9,7 +9,10 @@ import trio
 from trio.testing import MockClock
 
 from tests.requests.test_log_sinks import content, values
+from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.levels import set_level
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import ResourceType
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
@@ -143,3 +146,23 @@ async def test_a_file_that_is_not_named_is_told_and_nothing_is_logged(
         await served.ask(MetadataRequest(topics=[]))
 
     assert "no request log: trio.request.log.file is not set" in caplog.messages
+
+
+async def test_a_file_that_a_client_has_set_is_refused_and_where_it_was_stored_it_is_not_obeyed(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = simulated_world()
+    hostile = {"trio.request.log": "file", "trio.request.log.file": "/etc/victim"}
+    changes = [AlterableConfig(name, 0, text) for name, text in hostile.items()]
+    async with served_broker(world) as served:
+        resource = AlterConfigsResource(BROKER, "", changes)
+        (answer,) = (await served.ask(IncrementalAlterConfigsRequest([resource]))).responses
+        assert ErrorCode(answer.error_code) is ErrorCode.INVALID_REQUEST
+
+        delta = MetadataDelta(served.broker.metadata.image)
+        delta.config((ResourceType.BROKER, "")).update(hostile)
+        stored = delta.apply(served.broker.metadata.image.offset + 1, 0, 0)
+        found = served.broker.parts.settings.of(stored)
+
+    assert (found.trio_request_log, found.trio_request_log_file) == ("file", None)
+    assert "broker settings in the metadata refused" in caplog.messages

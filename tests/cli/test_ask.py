@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from trio_kafka.cli.ask import AskError, _wait_until, name_of, parse_address
+from trio_kafka.cli.ask import AskError, _wait_until, give_up, name_of, parse_address
 from trio_kafka.model import Endpoint
 
 
@@ -40,3 +40,9 @@ def test_what_blocks_ends_at_the_deadline_and_not_after_it():
         for late in (0, 1):
             with pytest.raises(TimeoutError):
                 _wait_until(one, time.monotonic() - late)
+
+
+def test_what_a_broker_says_cannot_command_the_terminal(capsys):
+    give_up("h:1", AskError("no topic \x1b[2J\x9b\r\n\u2028"))
+
+    assert capsys.readouterr().err == "trio-kafka: h:1: no topic \\x1b[2J\\x9b\\r\\n\\u2028\n"

@@ -269,3 +269,17 @@ def test_a_broker_that_lets_nobody_in_needs_overrides_also_while_it_runs():
     assert "0 lets nobody in" in refusal({none: "0"})
     assert change({none: "0", some: "10.0.0.1:5"}) == ()
     assert "is no HOST:COUNT" in refusal({some: "10.0.0.1"}, per_broker=False)
+
+
+@pytest.mark.parametrize("name", ["max.connections", "max.connection.creation.rate"])
+def test_the_brokers_own_limit_shuts_nobody_out_where_listeners_have_limits_of_their_own(name):
+    given = {f"listener.name.plaintext.{name}": "5"}
+
+    assert refusal({name: "0"}, given=given) == f"{name}: 0 would let nobody in: want at least 1"
+    assert change({name: "1"}, given=given) == ()
+
+
+def test_a_plugins_settings_are_set_at_the_start():
+    assert refusal({"plugin.audit.topic": "t"}).startswith(
+        "plugin.audit.topic: is read when the broker starts"
+    )

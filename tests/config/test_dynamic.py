@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from trio_kafka.config.catalogue import every_setting
 from trio_kafka.config.dynamic import (
+    MOST_AT_RUN_TIME,
     Layers,
     Source,
     Synonym,
@@ -234,3 +235,51 @@ def test_value_first_synonym_and_configuration_agree_whatever_is_set_where(data)
     # The configuration is refused as a whole where settings contradict each other.
     with suppress(ConfigError):
         assert getattr(found.effective(), setting.field, value) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("trio.request.log.file", "/etc/passwd"),
+        ("trio.request.log.topic", "__consumer_offsets"),
+        ("num.partitions", "5"),
+        ("config.providers", "file"),
+        ("listener.name.a.config.providers", "file"),
+        ("config.providers.file.class", "x"),
+        ("plugin.http.listeners", "http://0.0.0.0:80"),
+        ("ssl.keystore.location", "/etc/passwd"),
+        *((name, str(most + 1)) for name, most in MOST_AT_RUN_TIME.items()),
+        ("listener.name.a.num.network.threads", str(MOST_AT_RUN_TIME["num.network.threads"] + 1)),
+    ],
+)
+def test_a_stored_value_that_no_client_could_set_counts_as_not_set(name, text):
+    found = layers(dynamic={name: text, "message.max.bytes": "7"}, dynamic_default={name: text})
+
+    usable, refused = found.usable()
+
+    assert (usable.dynamic, usable.dynamic_default) == ({"message.max.bytes": "7"}, {})
+    assert [error.name for error in refused] == [name, name]
+
+
+def test_what_is_one_brokers_own_counts_as_not_set_where_it_is_stored_for_all():
+    usable, refused = layers(dynamic_default={"listeners": "PLAINTEXT://h:1"}).usable()
+
+    assert usable.dynamic_default == {}
+    assert [error.name for error in refused] == ["listeners"]
+
+
+@pytest.mark.parametrize("name", sorted(MOST_AT_RUN_TIME))
+def test_a_pool_may_be_as_large_as_its_bound_while_a_broker_runs_and_larger_from_the_start(name):
+    most = str(MOST_AT_RUN_TIME[name])
+
+    assert layers(dynamic={name: most}).usable()[1] == ()
+    assert value_of(name, layers({name: f"{most}0"})) == int(f"{most}0")
+
+
+def test_a_variable_of_a_provider_in_a_dynamic_value_is_never_looked_up():
+    name, text = "listener.name.a.ssl.keystore.location", "${env:HOME}"
+    found = layers({"config.providers": ""}, dynamic={name: text})
+
+    assert value_of(name, found) == text
+    assert broker_synonyms(name, found)[0].value == text
+    assert found.effective().changed == {name: text}

@@ -1,7 +1,7 @@
 import pytest
 
 from trio_kafka.config.load import broker_config
-from trio_kafka.config.own import OwnSettings
+from trio_kafka.config.own import MOST_FILTERS, OwnSettings
 from trio_kafka.config.setting import ConfigError, settings_of
 from trio_kafka.introspect.log import FORMATS, LEVELS
 
@@ -27,3 +27,20 @@ def test_only_values_that_have_a_meaning_are_taken(name, values):
         assert getattr(broker_config({name: value}), name.replace(".", "_")) == value
     with pytest.raises(ConfigError, match=f"{name}: 'other' is none of {', '.join(values)}"):
         broker_config({name: "other"})
+
+
+@pytest.mark.parametrize(
+    "topic",
+    ["__consumer_offsets", "__transaction_state", "__cluster_metadata", "a/b", "", ".", "x\ny"],
+)
+def test_the_request_log_has_no_internal_topic_and_no_name_that_no_topic_has(topic):
+    with pytest.raises(ConfigError, match=r"trio\.request\.log\.topic"):
+        broker_config({"trio.request.log.topic": topic})
+
+
+def test_a_filter_of_requests_has_few_items_because_each_request_is_compared_with_it():
+    for name in ("trio.request.log.apis", "trio.request.log.clients"):
+        most = ",".join(map(str, range(MOST_FILTERS)))
+        assert broker_config({name: most})
+        with pytest.raises(ConfigError, match=f"{name}: {MOST_FILTERS + 1} items"):
+            broker_config({name: f"{most},more"})

@@ -6,6 +6,7 @@ from attrs import frozen
 from trio_kafka.config.catalogue import every_setting
 from trio_kafka.config.setting import (
     ConfigError,
+    Outside,
     Setting,
     Update,
     double,
@@ -202,3 +203,13 @@ def test_what_must_not_be_empty_is_not(setting):
 def test_each_default_is_allowed(setting):
     if setting.default is not None:
         setting.check_value(setting.default)
+
+
+@pytest.mark.parametrize("outside", Outside)
+@pytest.mark.parametrize("update", [Update.PER_BROKER, Update.CLUSTER_WIDE])
+def test_what_names_something_outside_the_broker_is_set_at_the_start_only(outside, update):
+    kind, common = Kind.STRING, {"name": "a", "default": None, "doc": ""}
+
+    assert Setting(kind=kind, names=outside, **common).update is Update.READ_ONLY
+    with pytest.raises(ConfigError, match=f"a: names a {outside.value}: it can only be set when"):
+        Setting(kind=kind, names=outside, update=update, **common)

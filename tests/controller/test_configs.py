@@ -1,5 +1,7 @@
 """Settings of resources."""
 
+import time
+
 import pytest
 from attrs import evolve
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.controller.kit import broker, image_of, lists, validate
 from trio_kafka.controller.configs import (
+    MOST_SETTINGS,
     ConfigChange,
     Operation,
     alter_configs,
@@ -243,3 +246,26 @@ def test_any_changes_leave_in_the_metadata_what_they_say(
         *({"x"} if model.get("x") != "a" else ()),
         *(model.keys() - {"x"}),
     }
+
+
+@pytest.mark.parametrize(("operation", "left"), [(Operation.APPEND, 6000), (Operation.SUBTRACT, 0)])
+def test_long_lists_are_changed_in_linear_time(operation: Operation, left: int) -> None:
+    items = ",".join(map(str, range(6000)))
+    change = ConfigChange("cleanup.policy", operation, items)
+    before = time.process_time()
+
+    made = alter_configs(image(cleanup_policy=items), T, [change], lambda *_: None, lists)
+
+    text = changed(made.records).get("cleanup.policy", items)
+    assert len([one for one in text.split(",") if one]) == left
+    assert time.process_time() - before < 0.1
+
+
+def test_a_resource_has_so_many_settings_and_no_more() -> None:
+    def set_many(count: int) -> None:
+        changes = [ConfigChange(f"a{number}", Operation.SET, "1") for number in range(count)]
+        alter_configs(image(), T, changes, lambda *_: None, lists)
+
+    set_many(MOST_SETTINGS - len(image().configs.get(T, {})))
+    with pytest.raises(KafkaError, match="settings: want at most 1000 of one resource"):
+        set_many(MOST_SETTINGS + 1)

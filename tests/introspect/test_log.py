@@ -73,9 +73,38 @@ def test_a_traceback_follows_the_line_and_is_a_member_in_json():
 
     first, *rest = written("text", fail).splitlines()
     assert first.endswith("ERROR   trio_kafka.test_log: job failed job=retention")
-    assert rest[0] == "Traceback (most recent call last):"
-    assert rest[-1] == "OSError: disk is gone"
+    assert rest[0] == "  | Traceback (most recent call last):"
+    assert rest[-1] == "  | OSError: disk is gone"
     assert json.loads(written("json", fail))["exception"].endswith("OSError: disk is gone")
+
+
+FORGED = (
+    "x\n2026-01-01T00:00:00.000Z INFO    trio_kafka.test_log: forged\r\x1b[2J\x9b\u2028y\x85z\x7f"
+)
+
+
+def test_an_error_that_quotes_a_peer_forges_no_line_by_its_traceback():
+    def fail(log):
+        try:
+            raise ValueError(FORGED)
+        except ValueError:
+            log.exception("request failed", client=FORGED)
+
+    text = written("text", fail)
+    line, *trace = text.removesuffix("\n").split("\n")
+
+    assert all(one.startswith("  | ") for one in trace)
+    assert all(one.isprintable() for one in (line, *trace))
+    assert text.splitlines() == [line, *trace]
+
+
+def test_a_line_of_json_is_printable_ascii_whatever_a_peer_sends():
+    text = written("json", lambda log: log.info("%s", FORGED, client=FORGED))
+
+    line = text.removesuffix("\n")
+    assert line.isascii()
+    assert line.isprintable()
+    assert json.loads(line)["client"] == FORGED
 
 
 @given(st.text(), st.text())

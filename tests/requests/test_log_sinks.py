@@ -108,3 +108,10 @@ def test_batches_are_bounded_but_have_a_line_at_least() -> None:
         ["e"],
     ]
     assert list(in_batches([], 4)) == []
+
+
+@pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state", "__new"])
+async def test_lines_never_go_to_an_internal_topic(autojump_clock: MockClock, topic: str) -> None:
+    async with served_broker(simulated_world()) as served:
+        with pytest.raises(ValueError, match="is an internal topic"):
+            topic_sink(served, topic)

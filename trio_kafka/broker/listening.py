@@ -16,12 +16,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, NoReturn
 
+import attrs
 import trio
 
 from trio_kafka.broker.errors import advice
 from trio_kafka.broker.listeners import control_settings, listener_settings
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.dynamic import Layers
+from trio_kafka.config.endpoints import parse_endpoint
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
@@ -83,6 +85,39 @@ class Listening:
                 self._changed = trio.Event()
                 await self._bind_late()
 
+    async def servable(self, config: BrokerConfig) -> BrokerConfig:
+        """The configuration for the start: a listener that a client has moved to an address that
+        cannot be bound is where the files say. One that the files do not have is left out.
+
+        Without this a client could keep a broker from starting again.
+        """
+        written = {one.name: one for one in self._written.endpoints.broker}
+        texts = {_name_in(text): text for text in self._written.listeners}
+        listeners = []
+        for text in config.listeners:
+            name = _name_in(text)
+            one = next((one for one in config.endpoints.broker if one.name == name), None)
+            if one is None or one == written.get(name) or await self._can_bind(config, name):
+                listeners.append(text)
+            elif name in written:
+                listeners.append(texts[name])
+        if tuple(listeners) == config.listeners:
+            return config
+        return attrs.evolve(config, listeners=tuple(listeners))
+
+    async def _can_bind(self, config: BrokerConfig, name: str) -> bool:
+        control = control_settings(config)
+        found = [*listener_settings(config), *([control] if control is not None else [])]
+        (settings,) = [one for one in found if one.name == name]
+        try:
+            bound = await bind_listener(self._network, settings)
+        except OSError as error:
+            self._failed += 1
+            _logger.exception("address of a listener not bound", at=error.filename)
+            return False
+        bound.socket.close()
+        return True
+
     def follow(self, config: BrokerConfig) -> None:
         """Serve what is in force now."""
         self._order = tuple(one.name for one in config.endpoints.broker)
@@ -90,12 +125,15 @@ class Listening:
         served = self._data.listeners
         for name, settings in self._wanted.items():
             heir_of = self._going(settings, self._wanted)
-            if name not in served and heir_of is not None:
-                self._data.rename(heir_of, settings)
-                _logger.info("listener renamed", listener=f"{name}://{served[name].address}")
-            elif name not in served and name in self._ready:
-                self._data.add(self._ready.pop(name))
-                _logger.info("listener added", listener=f"{name}://{served[name].address}")
+            try:
+                if name not in served and heir_of is not None:
+                    self._data.rename(heir_of, settings)
+                    _logger.info("listener renamed", listener=f"{name}://{served[name].address}")
+                elif name not in served and name in self._ready:
+                    self._data.add(self._ready.pop(name))
+                    _logger.info("listener added", listener=f"{name}://{served[name].address}")
+            except OSError as error:
+                self._not_served(name, error)
             if name in served:
                 self._data.resize(name, settings.processors)
             else:
@@ -163,17 +201,24 @@ class Listening:
                 continue
             try:
                 bound = await self._bind(settings)
-            except KafkaError:
-                self._failed += 1
-                _logger.exception("listener not served", listener=settings.name)
+            except KafkaError as error:
+                self._not_served(settings.name, error)
                 continue
             now = self._wanted.get(settings.name)
             if now is None or settings.name in self._data.listeners:
                 bound.socket.close()  # it changed meanwhile
             else:
+                try:
+                    self._data.add(bound)
+                except OSError as error:
+                    self._not_served(settings.name, error)
+                    continue
                 self._late += 1
-                self._data.add(bound)
                 self._data.resize(settings.name, now.processors)
+
+    def _not_served(self, name: str, error: OSError | KafkaError) -> None:
+        self._failed += 1
+        _logger.error("listener not served", listener=name, reason=str(error))
 
     def figures(self) -> Figures:
         return {
@@ -182,3 +227,7 @@ class Listening:
             "bound_late": self._late,
             "failed": self._failed,
         }
+
+
+def _name_in(listener: str) -> str:
+    return parse_endpoint(listener, "listeners")[0]

@@ -12,6 +12,7 @@ from trio_kafka.broker.producer_ids import ProducerIds
 from trio_kafka.broker.settings import settings_of_topic
 from trio_kafka.broker.site import Site
 from trio_kafka.broker.topic_creation import TopicCreation
+from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import only_leaf
@@ -171,13 +172,18 @@ async def bind_planes(
     data: Plane,
     control: Plane | None,
     dynamic: DynamicSettings,
-) -> None:
-    """Bind the listeners; they accept nothing before `open` of their planes. StartError."""
+) -> BrokerConfig:
+    """Bind the listeners; they accept nothing before `open` of their planes. StartError.
+
+    Returns the configuration whose listeners are bound.
+    """
+    config = await listening.servable(dynamic.config)
     try:
-        await site.tasks.start(PLANES, listening.run, data, control, dynamic.config)
+        await site.tasks.start(PLANES, listening.run, data, control, config)
     except (OSError, ExceptionGroup) as error:
         leaf = only_leaf(error)
         if isinstance(leaf, OSError):
             raise listen_error(leaf) from error
         raise
     dynamic.follow(listening.follow)
+    return config

@@ -131,8 +131,8 @@ class Start:
         await start_quotas(parts.quotas.quotas, parts.limits, metadata.loader, scheduler)
         with steps.step("network"):
             host_name = await self._host_name(dynamic.config)
-            await bind_planes(site, listening, plane, control, dynamic)
-            advertised = advertised_endpoints(dynamic.config, listening.endpoints, host_name)
+            bound = await bind_planes(site, listening, plane, control, dynamic)
+            advertised = advertised_endpoints(bound, listening.endpoints, host_name)
         with steps.step("replication"):
             await self._start_replicas(parts, effective, metadata, dynamic)
         with steps.step("upkeep"):

@@ -14,6 +14,7 @@ from typing import Any, Final
 from trio_kafka.errors import ErrorCode, ProtocolError
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.texts import printable
 from trio_kafka.wire.client import ClientSide, common_version
 
 FAILED: Final = 1
@@ -103,7 +104,7 @@ def answer_to(
 
 def give_up(bootstrap: str, error: AskError) -> int:
     """Tell the user why there is no answer: the status to end with."""
-    print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
+    print(f"trio-kafka: {bootstrap}: {printable(str(error))}", file=sys.stderr)
     return FAILED
 
 

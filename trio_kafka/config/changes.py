@@ -13,12 +13,12 @@ from typing import Final
 import attrs
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, unknown, why_without_effect
-from trio_kafka.config.dynamic import Layers, update_of, value_of
+from trio_kafka.config.catalogue import why_without_effect
+from trio_kafka.config.dynamic import Layers, check_dynamic, value_of
 from trio_kafka.config.endpoints import parse_protocol_map
 from trio_kafka.config.known import why_value_ignored
 from trio_kafka.config.of_listener import has_own, name_of, value_for
-from trio_kafka.config.setting import ConfigError, Update
+from trio_kafka.config.setting import ConfigError
 
 # Pools that grow or shrink by at most a factor of two in one change.
 _POOLS: Final = (
@@ -31,9 +31,6 @@ _POOLS: Final = (
 _PROCESSORS: Final = "num.network.threads"
 _OF_CONNECTIONS: Final = ("max.connections", "max.connection.creation.rate")
 _PROTOCOLS: Final = "listener.security.protocol.map"
-# Kafka's brokers follow this while they run; here it is read at the start: whoever may change
-# settings could else read this machine's files and environment.
-_AT_START: Final = frozenset({"config.providers"})
 
 
 def check_broker_change(
@@ -55,7 +52,7 @@ def check_broker_change(
     warnings = []
     for name, text in wanted.items():
         if before.get(name) != text:
-            _check_one(name, text, per_broker=per_broker)
+            check_dynamic(name, text, per_broker=per_broker)
             if reason := why_without_effect(name) or why_value_ignored(name, text):
                 warnings.append(f"{name} {reason}")
     if per_broker:
@@ -72,30 +69,6 @@ def check_broker_change(
     _check_limits(old, config)
     _check_local_retention(config)
     return tuple(warnings)
-
-
-def _check_one(name: str, text: str, *, per_broker: bool) -> None:
-    setting, update = setting_of(name), update_of(name)
-    if setting is None:
-        raise ConfigError(name, unknown(name))
-    if update is Update.READ_ONLY:
-        raise ConfigError(name, "cannot be changed while the broker runs")
-    if base_of(name) in _AT_START:
-        raise ConfigError(name, "is read when the broker starts, and cannot be changed after that")
-    if _is_secured(name) and not has_prefix(name):
-        reason = f"is changed for one listener: want listener.name.<listener>.{name}"
-        raise ConfigError(name, reason)
-    if not per_broker and update is Update.PER_BROKER:
-        raise ConfigError(name, "is one broker's own: want the broker's id")
-    try:
-        setting.parse(text)
-    except ConfigError as error:
-        raise ConfigError(name, error.reason) from None
-
-
-def _is_secured(name: str) -> bool:
-    """A setting of TLS: while a broker runs it is changed by listener."""
-    return name.startswith("ssl.")
 
 
 def _in_force(readable: Layers) -> BrokerConfig:
@@ -151,13 +124,22 @@ def _check_pool(name: str, old: int, new: int) -> None:
 
 
 def _check_limits(before: BrokerConfig, after: BrokerConfig) -> None:
-    """Nobody shuts out all connections of a listener, also not with a value for the broker."""
-    for listener in (one.name for one in after.endpoints.broker):
-        for name in _OF_CONNECTIONS:
+    """Refuse a change that shuts out all connections of a listener, or of the broker.
+
+    The broker's own limit holds for listeners that have limits of their own, too.
+    """
+    for name in _OF_CONNECTIONS:
+        field = name.replace(".", "_")
+        _check_limit(name, getattr(before, field), getattr(after, field))
+        for listener in (one.name for one in after.endpoints.broker):
             old, new = (int(str(value_for(one, listener, name))) for one in (before, after))
-            if new != old and new <= 0:
-                culprit = name_of(listener, name) if has_own(after, listener, name) else name
-                raise ConfigError(culprit, f"{new} would let nobody in: want at least 1")
+            own = has_own(after, listener, name)
+            _check_limit(name_of(listener, name) if own else name, old, new)
+
+
+def _check_limit(name: str, old: int, new: int) -> None:
+    if new != old and new <= 0:
+        raise ConfigError(name, f"{new} would let nobody in: want at least 1")
 
 
 def _check_local_retention(config: BrokerConfig) -> None:

@@ -12,7 +12,15 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, has_prefix, setting_of, unknown
+from trio_kafka.config.catalogue import (
+    BROKER_SETTINGS,
+    base_of,
+    has_prefix,
+    is_of_plugin,
+    is_of_provider,
+    setting_of,
+    unknown,
+)
 from trio_kafka.config.load import default_of, overlaid
 from trio_kafka.config.setting import ConfigError, Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS
@@ -22,6 +30,15 @@ from trio_kafka.config.values import Kind, Value
 _CLUSTER_LEVEL: Final = frozenset(
     {"max.connections", "max.connection.creation.rate", "num.network.threads"}
 )
+# Pools whose members cost memory or descriptors at once. Kafka has no bounds here: a client that
+# doubles a pool again and again ends a Kafka broker.
+MOST_AT_RUN_TIME: Final[Mapping[str, int]] = {
+    "background.threads": 1024,
+    "num.io.threads": 1024,
+    "num.network.threads": 64,
+    "num.recovery.threads.per.data.dir": 1024,
+}
+_AT_START: Final = "is read when the broker starts, and cannot be changed after that"
 
 
 class Source(IntEnum):
@@ -60,12 +77,12 @@ class Layers:
         return overlaid(self.config, changes) if changes else self.config
 
     def usable(self) -> tuple["Layers", tuple[ConfigError, ...]]:
-        """The layers without the values that cannot be read, and what was wrong with each.
+        """The layers without the values that `check_dynamic` refuses, and why it does.
 
-        A metadata log may hold what another release or a plugin of Kafka's understood.
+        A metadata log may hold what another release or a plugin of Kafka's accepted.
         """
-        own, refused_own = _readable(self.dynamic)
-        common, refused = _readable(self.dynamic_default)
+        own, refused_own = _readable(self.dynamic, per_broker=True)
+        common, refused = _readable(self.dynamic_default, per_broker=False)
         layers = Layers(config=self.config, dynamic=own, dynamic_default=common)
         return layers, (*refused_own, *refused)
 
@@ -79,6 +96,41 @@ def update_of(name: str) -> Update | None:
     if setting is None or not has_prefix(name) or setting.update is Update.READ_ONLY:
         return None if setting is None else setting.update
     return Update.CLUSTER_WIDE if base_of(name) in _CLUSTER_LEVEL else Update.PER_BROKER
+
+
+def check_dynamic(name: str, text: str, *, per_broker: bool) -> None:
+    """Check one setting that a client sets, or that an earlier release has stored.
+
+    per_broker: it is set for one broker, not for all.
+    Raises ConfigError, which never shows a secret.
+    """
+    setting, update = setting_of(name), update_of(name)
+    if setting is None:
+        raise ConfigError(name, _AT_START if _is_never_dynamic(name) else unknown(name))
+    if update is Update.READ_ONLY:
+        raise ConfigError(name, "cannot be changed while the broker runs")
+    if _is_never_dynamic(name):
+        raise ConfigError(name, _AT_START)
+    if name.startswith("ssl."):
+        reason = f"is changed for one listener: want listener.name.<listener>.{name}"
+        raise ConfigError(name, reason)
+    if not per_broker and update is Update.PER_BROKER:
+        raise ConfigError(name, "is one broker's own: want the broker's id")
+    try:
+        value = setting.parse(text)
+    except ConfigError as error:
+        raise ConfigError(name, error.reason) from None
+    most = MOST_AT_RUN_TIME.get(base_of(name))
+    if most is not None and isinstance(value, int) and value > most:
+        raise ConfigError(name, f"{value} is too large while the broker runs: want at most {most}")
+
+
+def _is_never_dynamic(name: str) -> bool:
+    """Whether only an operator may set this, though Kafka's brokers follow it while they run.
+
+    Providers read this machine's files and environment. A plugin's settings may name anything.
+    """
+    return base_of(name) == "config.providers" or is_of_provider(name) or is_of_plugin(name)
 
 
 def is_list(name: str, *, topic: bool) -> bool:
@@ -176,19 +228,17 @@ def _defaults(settings: Mapping[str, Setting], config: BrokerConfig) -> dict[str
     return found
 
 
-def _readable(texts: Mapping[str, str]) -> tuple[Mapping[str, str], list[ConfigError]]:
-    refused = list(_unreadable(texts.items()))
+def _readable(
+    texts: Mapping[str, str], *, per_broker: bool
+) -> tuple[Mapping[str, str], list[ConfigError]]:
+    refused = list(_unreadable(texts.items(), per_broker=per_broker))
     names = {error.name for error in refused}
     return {name: text for name, text in texts.items() if name not in names}, refused
 
 
-def _unreadable(items: Iterable[tuple[str, str]]) -> Iterator[ConfigError]:
+def _unreadable(items: Iterable[tuple[str, str]], *, per_broker: bool) -> Iterator[ConfigError]:
     for name, text in items:
-        setting = setting_of(name)
-        if setting is None:
-            yield ConfigError(name, unknown(name))
-            continue
         try:
-            setting.parse(text)
+            check_dynamic(name, text, per_broker=per_broker)
         except ConfigError as error:
-            yield ConfigError(name, error.reason)
+            yield error

@@ -1,8 +1,39 @@
 """Settings that Kafka does not have: they begin with `trio.`, but for one that it had until 3.9."""
 
+import re
+from typing import Final
+
 from trio_kafka.attributes import frozen
-from trio_kafka.config.setting import CLUSTER, int32, string, texts
+from trio_kafka.config.setting import CLUSTER, Outside, int32, string, texts
 from trio_kafka.introspect.log import FORMATS, LEVELS
+
+MOST_FILTERS: Final = 1000  # names of a filter that each request is compared with
+_LONGEST_TOPIC: Final = 249
+_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def refuse_internal(topic: str) -> None:
+    """Raise ValueError for a topic that belongs to the cluster: its name begins with `__`.
+
+    A line of text in `__consumer_offsets` would be a damaged record to the group coordinator.
+    """
+    if topic.startswith("__"):
+        raise ValueError(f"{topic!r} is an internal topic: want a name without leading '__'")
+
+
+def check_destination(topic: str) -> None:
+    """Raise ValueError unless `topic` can be a topic and the broker may write lines to it."""
+    refuse_internal(topic)
+    if topic in (".", "..") or len(topic) > _LONGEST_TOPIC or not _TOPIC.fullmatch(topic):
+        raise ValueError(
+            f"{topic[:_LONGEST_TOPIC]!r} is no topic name: want 1 to {_LONGEST_TOPIC} ASCII letters"
+            " and digits, '.', '_' and '-'"
+        )
+
+
+def _check_filter(items: tuple[str, ...]) -> None:
+    if len(items) > MOST_FILTERS:
+        raise ValueError(f"{len(items)} items: want at most {MOST_FILTERS}")
 
 
 @frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
@@ -35,18 +66,27 @@ class OwnSettings:
         update=CLUSTER,
     )
     trio_request_log_apis: tuple[str, ...] = texts(
-        (), "Names or keys of the APIs whose requests are logged; none: of all.", update=CLUSTER
+        (),
+        "Names or keys of the APIs whose requests are logged; none: of all.",
+        update=CLUSTER,
+        check=_check_filter,
     )
     trio_request_log_clients: tuple[str, ...] = texts(
         (),
         "Client ids whose requests are logged, or their beginnings with a *; none: of all.",
         update=CLUSTER,
+        check=_check_filter,
     )
     trio_request_log_file: str | None = string(
-        None, "The file of the request log, if it is one.", update=CLUSTER
+        None,
+        "The file of the request log, if it is one. It is set at the start only.",
+        names=Outside.FILE,
     )
     trio_request_log_topic: str = string(
-        "trio-request-log", "The topic of the request log, if it is one.", update=CLUSTER
+        "trio-request-log",
+        "The topic of the request log, if it is one. Internal topics are refused.",
+        update=CLUSTER,
+        check=check_destination,
     )
     trio_request_log_queue: int = int32(
         10000,

@@ -28,7 +28,7 @@ _METADATA: Final = "setting"
 # What a setting has in common with one that is declared `like` it.
 _SAME: Final = (
     *("kind", "default", "doc", "low", "high", "also"),
-    *("choices", "any_case", "not_empty", "internal", "check"),
+    *("choices", "any_case", "not_empty", "internal", "check", "names"),
 )
 
 
@@ -38,6 +38,21 @@ class Update(Enum):
     READ_ONLY = "read-only"
     PER_BROKER = "per-broker"
     CLUSTER_WIDE = "cluster-wide"
+
+
+class Outside(Enum):
+    """What a text names outside the broker.
+
+    A setting that names such a thing can only be set at the start, if it is ours or a plugin's:
+    a client could otherwise make the broker write, run or connect to anything. Kafka's dynamic
+    settings keep Kafka's update modes.
+    """
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    COMMAND = "command"
+    ADDRESS = "address"
+    CLASS = "class"
 
 
 # As tables of settings say it.
@@ -65,6 +80,8 @@ class Setting:
     synonyms: names whose values are looked up in this order, the setting itself among them.
     server: for a topic setting: broker settings that give its default, each with its factor.
     unit: of the number, from the last word of the name that is one.
+    names: what the text names outside the broker. A declaration with `names` and an update mode
+        other than read-only is refused.
     """
 
     name: str
@@ -82,6 +99,12 @@ class Setting:
     server: tuple[tuple[str, int], ...] = ()
     internal: bool = False
     check: Callable[[Any], None] | None = None
+    names: Outside | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.names is not None and self.update is not Update.READ_ONLY:
+            reason = f"names a {self.names.value}: it can only be set when the broker starts"
+            raise ConfigError(self.name, reason)
 
     @property
     def field(self) -> str:

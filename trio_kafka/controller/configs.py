@@ -24,6 +24,7 @@ from trio_kafka.protocol.stored.metadata.topics import ClearElrRecord
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 ALL_BROKERS: Final[ConfigResource] = (ResourceType.BROKER, "")
 LONGEST_VALUE: Final = 32767  # bytes: a string of the protocol is no longer
+MOST_SETTINGS: Final = 1000  # of one resource: each change reads all of them again
 
 Validator = Callable[[ResourceType, str, Mapping[str, str], MetadataImage], None]
 """Called with everything that would be set for a resource, and how things are before.
@@ -191,6 +192,7 @@ def _applied(
     value = _text(change.name, change.value)
     if change.operation is Operation.SET:
         return value
+    _check_length(change.name, value)
     below = lists(kind, change.name)
     if below is None:
         found = f"{change.name} is no list: {change.operation.name} does not apply"
@@ -198,10 +200,17 @@ def _applied(
     items = [item for item in old.get(change.name, below).split(",") if item]
     given = [item.strip() for item in value.split(",")]
     if change.operation is Operation.APPEND:
-        items += [item for item in dict.fromkeys(given) if item not in items]
+        items = list(dict.fromkeys([*items, *given]))
     else:
-        items = [item for item in items if item not in given]
+        gone = frozenset(given)
+        items = [item for item in items if item not in gone]
     return ",".join(items)
+
+
+def _check_length(name: str, value: str) -> None:
+    if (size := len(value.encode())) > LONGEST_VALUE:
+        found = f"{name} has {size} bytes: want at most {LONGEST_VALUE}"
+        raise KafkaError(ErrorCode.INVALID_CONFIG, found)
 
 
 def _text(name: str, value: str | None) -> str:
@@ -222,6 +231,9 @@ def _change(
     _check_values(image, resource, changes)
     after = {**old, **changes}
     wanted = {name: value for name, value in after.items() if value is not None}
+    if len(wanted) > max(MOST_SETTINGS, len(old)):
+        found = f"{len(wanted)} settings: want at most {MOST_SETTINGS} of one resource"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     validate(kind, resource[1], wanted, image)
     check_resource(image, resource)
     always = kind is ResourceType.BROKER
@@ -233,9 +245,8 @@ def _check_values(
     image: MetadataImage, resource: ConfigResource, changes: Mapping[str, str | None]
 ) -> None:
     for name, value in changes.items():
-        if value is not None and len(value.encode()) > LONGEST_VALUE:
-            found = f"{name} has {len(value.encode())} bytes: want at most {LONGEST_VALUE}"
-            raise KafkaError(ErrorCode.INVALID_CONFIG, found)
+        if value is not None:
+            _check_length(name, value)
     if resource[0] != ResourceType.BROKER or not _has_elr(image):
         return
     if MIN_INSYNC_REPLICAS in changes:

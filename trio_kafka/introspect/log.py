@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TextIO
 
 Format = Literal["text", "json"]
 FORMATS: Final[tuple[Format, ...]] = ("text", "json")
+MARK: Final = "  | "  # what each line of a traceback begins with
 LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -50,7 +51,10 @@ def make_handler(kind: Format, wall: Callable[[], float], stream: TextIO) -> log
 
 
 class TextLines(logging.Formatter):
-    """For people: time, level, logger, event, fields; a traceback follows on lines of its own."""
+    """For people: time, level, logger, event, fields. A traceback follows on lines of its own.
+
+    Each line of a traceback begins with `MARK`, since it may quote a client. No event begins so.
+    """
 
     def __init__(self, wall: Callable[[], float]) -> None:
         super().__init__()
@@ -63,7 +67,9 @@ class TextLines(logging.Formatter):
             f"{_one_line(record.getMessage())}{fields}"
         )
         trace = _exception(self, record)
-        return f"{line}\n{trace}" if trace else line
+        if not trace:
+            return line
+        return "\n".join([line, *(MARK + _one_line(one) for one in trace.split("\n"))])
 
 
 class JsonLines(logging.Formatter):
@@ -85,13 +91,22 @@ class JsonLines(logging.Formatter):
         trace = _exception(self, record)
         if trace:
             line["exception"] = trace
-        return json.dumps(line, default=str, ensure_ascii=False)
+        return as_json(line)
 
 
 def fields_of(record: logging.LogRecord) -> Mapping[str, object]:
     """The fields of an event; none for one that another library logged."""
     fields: Mapping[str, object] = getattr(record, "fields", {})
     return fields
+
+
+def as_json(value: object) -> str:
+    """JSON on one line of printable ASCII.
+
+    A terminal takes some other characters for commands, and a reader some for the end of a line.
+    """
+    text = json.dumps(value, default=str, separators=(",", ":"))
+    return text.replace("\x7f", "\\u007f")
 
 
 def _stamp(seconds: float) -> str:
@@ -105,8 +120,8 @@ def _exception(formatter: logging.Formatter, record: logging.LogRecord) -> str:
 
 def _shown(value: object) -> str:
     text = str(value)
-    return text if text and _PLAIN.issuperset(text) else json.dumps(text)
+    return text if text and _PLAIN.issuperset(text) else as_json(text)
 
 
 def _one_line(text: str) -> str:
-    return text if text.isprintable() else json.dumps(text)[1:-1]
+    return text if text.isprintable() else as_json(text)[1:-1]

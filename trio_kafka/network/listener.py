@@ -12,6 +12,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
+from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.acceptor import Acceptor
@@ -20,6 +21,7 @@ from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.world.protocols import Listener, Network
 
+_logger: Final = get_logger(__name__)
 RETIRE_S: Final = 30.0  # for what is in hand, before connections are closed all the same
 
 
@@ -98,6 +100,17 @@ class ServedListener:
         """Also those that still answer what was in hand when they were retired."""
         return [one.processor for one in (*self._running, *self._retired)]
 
+    def make_ready(self) -> None:
+        """Make the first processor. Raises OSError, and is closed then, if there is no descriptor
+        for it.
+        """
+        try:
+            self._add()
+        except OSError:
+            self._socket.close()
+            self._node.remove()
+            raise
+
     async def run(
         self, opened: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
@@ -111,6 +124,8 @@ class ServedListener:
             with self._closing:
                 async with trio.open_nursery() as nursery:
                     self._nursery = nursery
+                    for one in self._running:
+                        nursery.start_soon(self._run, one, name=one.processor.name)
                     self.resize(self._size)
                     with self._accepting:
                         try:
@@ -130,13 +145,27 @@ class ServedListener:
             self._node.remove()
 
     def resize(self, size: int) -> None:
-        """Let there be so many processors, at least one; those that go are the last ones."""
+        """Let there be so many processors, at least one; those that go are the last ones.
+
+        Without descriptors for more of them the listener goes on with those that it has.
+        """
         self._size = max(size, 1)
         nursery = self._nursery
         if nursery is None:
             return
         while len(self._running) < self._size:
-            one = self._add()
+            try:
+                one = self._add()
+            except OSError as error:
+                has = len(self._running)
+                _logger.warning(
+                    "processors not started",
+                    listener=self.settings.name,
+                    has=has,
+                    wanted=self._size,
+                    reason=error.strerror,
+                )
+                break
             nursery.start_soon(self._run, one, name=one.processor.name)
         while len(self._running) > self._size:
             one = self._running.pop()

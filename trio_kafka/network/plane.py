@@ -143,7 +143,10 @@ class Plane:
     # --- while it runs
 
     def add(self, bound: BoundListener) -> None:
-        """Serve one more listener from now on."""
+        """Serve one more listener from now on.
+
+        Raises OSError, and closes the socket, if there is no descriptor for a processor.
+        """
         served = self._take(bound)
         self._tasks.start_soon(served.run, self._opened, name=served.name)
 
@@ -192,6 +195,7 @@ class Plane:
         served = ServedListener(
             bound, self._shared, self._node, plane=self.name, node_id=self._node_id
         )
+        served.make_ready()
         self.listeners[bound.settings.name] = served
         return served
 

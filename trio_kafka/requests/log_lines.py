@@ -6,13 +6,13 @@ request log (KIP-673), in milliseconds; `requestSizeBytes`, `responseSizeBytes`,
 `pluginTimeMs` are ours, and stand in the place of the response, which is not decoded.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from trio_kafka.config.catalogue import setting_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
+from trio_kafka.introspect.log import as_json
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of
@@ -67,7 +67,7 @@ def line_of(stamps: Stamps, api: str, body: Mapping[str, Any] | None, principal:
         if software is None
         else {"softwareName": software[0], "softwareVersion": software[1]},
     }
-    return json.dumps(line, separators=(",", ":"))
+    return as_json(line)
 
 
 class _Body:

@@ -5,6 +5,7 @@ from typing import Final, Protocol
 
 import trio
 
+from trio_kafka.config.own import refuse_internal
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.publisher import MetadataCache
@@ -79,7 +80,10 @@ class FileSink:
 
 
 class TopicSink:
-    """A topic, which is created if it is missing; each batch goes to the next partition."""
+    """A topic, which is created if it is missing; each batch goes to the next partition.
+
+    Raises ValueError for an internal topic.
+    """
 
     def __init__(
         self,
@@ -90,6 +94,7 @@ class TopicSink:
         create: Callable[[list[str]], None],
         wall: Callable[[], float],
     ) -> None:
+        refuse_internal(topic)
         self.topic = topic
         self._replicas = replicas
         self._metadata = metadata

@@ -36,19 +36,22 @@ Body = dict[str, Any]
 
 @frozen(kw_only=True)
 class Wanted:
-    """What is logged. apis: names in lower case, or keys; clients: ids, or beginnings with a `*`;
-    empty: all. own_topic: that of the log, and its id, if there is one.
+    """What is logged. Every request is compared with this: each look-up is one call.
+
+    apis: names in lower case, or keys; empty: all.
+    clients: client ids; prefixes: beginnings of client ids; both empty: all.
+    own_topic: the topic of the log, if there is one.
     """
 
     apis: frozenset[str] = frozenset()
-    clients: tuple[str, ...] = ()
+    clients: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ()
     own_topic: str = ""
 
     def has_client(self, client_id: str) -> bool:
-        return not self.clients or any(
-            client_id.startswith(one[:-1]) if one.endswith("*") else client_id == one
-            for one in self.clients
-        )
+        if not self.clients and not self.prefixes:
+            return True
+        return client_id in self.clients or client_id.startswith(self.prefixes)
 
 
 class RequestLog:
@@ -202,4 +205,10 @@ class RequestLog:
 def wanted_of(apis: Iterable[str], clients: Iterable[str], own_topic: str = "") -> Wanted:
     """As settings say it."""
     names = frozenset(one.lower() for one in apis)
-    return Wanted(apis=names, clients=tuple(clients), own_topic=own_topic)
+    ids = tuple(clients)
+    return Wanted(
+        apis=names,
+        clients=frozenset(one for one in ids if not one.endswith("*")),
+        prefixes=tuple(one[:-1] for one in ids if one.endswith("*")),
+        own_topic=own_topic,
+    )

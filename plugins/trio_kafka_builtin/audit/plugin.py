@@ -6,7 +6,21 @@ from typing import Final
 
 from attrs import frozen
 
-from trio_kafka.plugin import PluginContext, boolean, integer, plugin, string, texts
+from trio_kafka.plugin import (
+    PluginContext,
+    boolean,
+    check_destination,
+    integer,
+    plugin,
+    string,
+    texts,
+)
+
+
+def _check_topic(name: str) -> None:
+    if name:
+        check_destination(name)
+
 
 _DRAIN_S: Final = 5.0
 
@@ -21,7 +35,11 @@ class AuditSettings:
         not_empty=True,
     )
     sample: int = integer(100, "Of Produce and Fetch, one of so many is told of.", low=1)
-    topic: str = string("trio-audit", "Where events go; empty: to no topic.")
+    topic: str = string(
+        "trio-audit",
+        "Where events go; empty: to no topic. Internal topics are refused.",
+        check=_check_topic,
+    )
     retention_ms: int = integer(
         7 * 24 * 3600 * 1000, "How long the topic keeps them, when it is made here.", low=-1
     )

@@ -4,7 +4,6 @@ What finds the queue full is dropped and counted: no request waits for its audit
 goes to the broker's own log directly, so it is no request, and is not audited itself.
 """
 
-import json
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -12,7 +11,7 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.introspect.log import Logger, get_logger
+from trio_kafka.introspect.log import Logger, as_json, get_logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.plugin import NewTopic, PluginContext
@@ -108,7 +107,7 @@ class Trail:
 
 def line_of(event: Event) -> str:
     """An event as it is written."""
-    return json.dumps(event, separators=(",", ":"))
+    return as_json(event)
 
 
 class LogSink:

@@ -64,7 +64,7 @@ def diff(
         print(f"trio-kafka: {error}", file=sys.stderr)
         return REFUSED
     except AskError as error:
-        print(f"trio-kafka: {bootstrap}: {error}", file=sys.stderr)
+        print(f"trio-kafka: {bootstrap}: {printable(str(error))}", file=sys.stderr)
         return REFUSED
     found = 0
     for name, before, after in differences(left, right):

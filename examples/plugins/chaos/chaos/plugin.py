@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
-from trio_kafka.plugin import PluginContext, plugin, string
+from trio_kafka.plugin import Outside, PluginContext, plugin, string
 from trio_kafka.testing.fault_rules import FaultRules, RuleError, read_rules
 from trio_kafka.testing.faults import Faults
 
@@ -15,7 +15,9 @@ from trio_kafka.testing.faults import Faults
 class ChaosSettings:
     """`plugin.chaos.<name>`; a `_` of a field is a `.` of its setting."""
 
-    rules: str = string("rules.toml", "A file of rules, TOML or JSON, read at each start.")
+    rules: str = string(
+        "rules.toml", "A file of rules, TOML or JSON, read at each start.", names=Outside.FILE
+    )
     seed: str = string("0", "The same seed and the same requests have the same faults.")
 
 

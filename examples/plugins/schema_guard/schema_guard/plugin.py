@@ -17,6 +17,7 @@ from trio_kafka.plugin import (
     Context,
     ErrorCode,
     KafkaError,
+    Outside,
     Plugin,
     PluginContext,
     ProtocolError,
@@ -50,9 +51,11 @@ NO_PREFIX: Final = f"no schema id: want {MAGIC} and four bytes before the value"
 class GuardSettings:
     """`plugin.schema_guard.<name>`; a `_` of a field is a `.` of its setting."""
 
-    directory: str | None = string(None, "Where schemas are: TOPIC.json, TOPIC.avsc.")
+    directory: str | None = string(
+        None, "Where schemas are: TOPIC.json, TOPIC.avsc.", names=Outside.DIRECTORY
+    )
     topics: tuple[str, ...] = texts((), "Patterns of topics whose values name a registry's schema.")
-    registry: str | None = string(None, "The registry's address.")
+    registry: str | None = string(None, "The registry's address.", names=Outside.ADDRESS)
     registry_user: str | None = string(None, "For the registry.")
     registry_password: str | None = password(None, "For the registry.")
     registry_down: str = string(

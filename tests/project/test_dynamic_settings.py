@@ -1,0 +1,52 @@
+"""The design page of dynamic settings has a row for each of them, and no other row."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from trio_kafka.config.catalogue import every_setting
+from trio_kafka.config.group import group_settings
+from trio_kafka.config.own import OwnSettings
+from trio_kafka.config.setting import Update, settings_of
+from trio_kafka.config.topic import TOPIC_SETTINGS
+
+PAGE = Path(__file__).parents[2] / "docs" / "design" / "dynamic-settings.md"
+# Words in the name of a setting that is likely to name something outside the broker.
+SUSPICIOUS = {
+    "file",
+    "path",
+    "dir",
+    "dirs",
+    "directory",
+    "command",
+    "cmd",
+    "address",
+    "url",
+    "class",
+}
+BROKER = {name for name, one in every_setting().items() if one.update is not Update.READ_ONLY}
+
+
+def rows(title: str) -> list[str]:
+    """Names in the first cells of the table below a title."""
+    _, _, rest = PAGE.read_text().partition(f"\n## {title}\n")
+    section, _, _ = rest.partition("\n## ")
+    cells = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
+    return [name for cell in cells for name in re.findall("`([^`]+)`", cell)]
+
+
+@pytest.mark.parametrize(
+    ("title", "settings"),
+    [("Broker", BROKER), ("Topics", set(TOPIC_SETTINGS)), ("Groups", set(group_settings()))],
+)
+def test_each_setting_that_a_client_can_change_has_one_row(title, settings):
+    assert Counter(rows(title)) == Counter(settings)
+
+
+def test_no_dynamic_setting_of_ours_looks_as_if_it_named_something_outside_the_broker():
+    for name, setting in settings_of(OwnSettings).items():
+        if setting.names is None and SUSPICIOUS & set(name.split(".")):
+            pytest.fail(f"{name}: say what it names, with `names=`")
+        assert setting.names is None or setting.update is Update.READ_ONLY
