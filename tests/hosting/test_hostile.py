@@ -258,7 +258,7 @@ async def test_a_stray_task_that_raises_fails_the_plugin_alone(autojump_clock: M
 
 async def test_one_that_held_the_loop_fails_when_somebody_saw_it(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world(), plugins=[bad(), echo]) as served:
-        served.broker.plugins.blocking("bad", __name__, 2.5)
+        served.broker.plugins.blocking("bad", 2.5)
         await trio.sleep(1)
 
         assert await assert_serves(served) == "it held the loop for 2.5 s"

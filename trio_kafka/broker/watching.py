@@ -20,7 +20,7 @@ async def start_watchdog(site: Site, turn: Turn, host: PluginHost) -> None:
     def tell(block: Block) -> None:
         site.counters.add("loop_blocks", plugin=block.owner)
         if block.owner:
-            host.blocking(block.owner, block.module, block.seconds)
+            host.blocking(block.owner, block.seconds, block.module)
 
     watchdog = Watchdog(
         site.world, turn, site.node, limit_ms / 1000, owner_of=host.owner_of, on_block=tell

@@ -65,13 +65,16 @@ class PluginHost:
         serving = (one.name for one in list(self._hosted.values()) if one.has(module))
         return next(serving, None) or owner_of(module)
 
-    def blocking(self, name: str, module: str, seconds: float) -> None:
+    def blocking(self, name: str, seconds: float, module: str | None = None) -> None:
         """Fail the generation that a module belongs to: it held the loop for `seconds`.
 
         Called in the loop. An import that holds the loop is reported and goes on.
+        module: None: one of the current generation.
         """
         hosted = self._hosted.get(name)
-        generation = None if hosted is None else hosted.generation_of(module)
+        if hosted is None:
+            return
+        generation = hosted.current if module is None else hosted.generation_of(module)
         if generation is not None:
             generation.fail(f"it held the loop for {seconds:.1f} s")
 
