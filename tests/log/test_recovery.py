@@ -195,11 +195,42 @@ async def test_a_log_that_ends_before_its_start_begins_anew_there(autojump_clock
     append(log, batch(3))
     await close(log)
 
-    known = Known(clean=True, start_offset=7)
+    known = Known(clean=True, start_offset=7, high_watermark=7)
     again = await open_log(world, log.directory, PARTITION, log.config, known=known)
 
     assert (again.start_offset, again.end_offset) == (7, 7)
     assert append(again, batch()).first_offset == 7
+
+
+@pytest.mark.parametrize("clean", [True, False])
+async def test_a_start_that_no_high_watermark_confirms_hides_no_record(
+    autojump_clock, world, caplog, clean
+):
+    log = new_log(world, segment_bytes=100)
+    for _ in range(4):
+        append(log, batch())
+    await close(log)
+
+    known = Known(clean=clean, start_offset=1 << 40, high_watermark=4)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert (again.start_offset, again.end_offset) == (0, 4)
+    assert offsets(await read_all(again)) == [0, 1, 2, 3]
+    assert "start offset above the log's end ignored" in caplog.text
+
+
+async def test_a_start_within_the_last_segment_counts_without_a_high_watermark(
+    autojump_clock, world
+):
+    log = new_log(world)
+    for _ in range(4):
+        append(log, batch())
+    await close(log)
+
+    known = Known(clean=True, start_offset=2)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert (again.start_offset, again.end_offset) == (2, 4)
 
 
 async def test_what_was_left_half_done_is_removed(autojump_clock, world):

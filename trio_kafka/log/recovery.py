@@ -156,6 +156,7 @@ class _Loader:
         self.now_ms = int(world.clock.wall() * 1000)
         self.start_offset = known.start_offset
         self.end_offset = 0
+        self.doubtful = 0  # a start offset that counts only if the log reaches it
         self.rebuilt: list[Segment] = []
         self.epochs = LeaderEpochs()
         self.producers = ProducerState()
@@ -168,7 +169,9 @@ class _Loader:
             self.known = Known()
             self.start_offset = 0
         await self._finish_swaps()
-        bases = await self._clear(self.directory.names())
+        names = self.directory.names()
+        self._doubt_start(names)
+        bases = await self._clear(names)
         await self._load_epochs()
         await self._load_segments(bases)
         await self._settle_range()
@@ -190,6 +193,18 @@ class _Loader:
         if not self.known.clean:
             self.producers.loads_at = None  # the snapshot may be in the page cache only
         await self._make_durable()
+
+    def _doubt_start(self, names: Collection[str]) -> None:
+        """Ignore a start offset that only its own checkpoint reports, until the end is known.
+
+        The start never rises above the high watermark, whose checkpoint is written first. Behind
+        the base of the last segment, a start above that high watermark is probably damage: it may
+        delete no segment.
+        """
+        found = [parse_offset_file(name) for name in names]
+        last = max((one[0] for one in found if one is not None and one[1] == LOG), default=None)
+        if last is not None and self.start_offset > max(last, self.known.high_watermark):
+            self.doubtful, self.start_offset = self.start_offset, 0
 
     def abandon(self) -> None:
         """Close the files of a load that has failed or was cancelled."""
@@ -322,6 +337,16 @@ class _Loader:
     async def _settle_range(self) -> None:
         """A log that ends before its start begins anew at its start; a new one has one segment."""
         first = self._found[0].base_offset if self._found else 0
+        if self._found and self.doubtful > self.end_offset:
+            _logger.warning(
+                "start offset above the log's end ignored",
+                path=self.directory.path,
+                found=self.doubtful,
+                end_offset=self.end_offset,
+                now=first,
+            )
+        else:
+            self.start_offset = max(self.start_offset, self.doubtful)
         if self._found and self.end_offset < self.start_offset:
             for segment in self._found:
                 segment.close()

@@ -145,7 +145,7 @@ async def open_store(
     # What lies below the oldest is superfluous, and may be gone in part: see `retention`.
     start = known[0].offset if known else 0
     log = await open_log(
-        world, directory, METADATA_PARTITION, config, known=Known(start_offset=start)
+        world, directory, METADATA_PARTITION, config, known=Known(start_offset=start, high_watermark=start)
     )
     try:
         store = await _read_store(world, directory, known, log, static)
