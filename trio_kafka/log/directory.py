@@ -77,6 +77,9 @@ class LogDirectory:
         self._known = self._durable
         self._malformed: set[str] = set()
         self._writing = trio.Lock()
+        # Offsets that the recovery points name besides those of the logs here: a log that has its
+        # own owner, and nothing else of a log directory.
+        self.durable_elsewhere: Callable[[], dict[TopicPartition, int]] = dict
         self._unlock: Callable[[], None] | None = None
         self._on_offline = on_offline
 
@@ -178,6 +181,8 @@ class LogDirectory:
                 if offset is not None:
                     offsets[log.partition] = offset
             await trio.lowlevel.checkpoint()
+        if name == RECOVERY_POINTS:
+            offsets |= self.durable_elsewhere()
         await write_offsets(self.root, name, offsets)
         self._durable[name] = offsets
 
@@ -211,7 +216,9 @@ class LogDirectory:
             try:
                 # High watermarks before start offsets: see `write_start_offsets`.
                 for name in names or (RECOVERY_POINTS, HIGH_WATERMARKS, START_OFFSETS):
-                    await (self.write_start_offsets() if name == START_OFFSETS else self.write(name))
+                    await (
+                        self.write_start_offsets() if name == START_OFFSETS else self.write(name)
+                    )
             except OSError as error:
                 self.fail(LogDirError(self.path, str(error)))
 

@@ -46,9 +46,7 @@ _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _LARGEST_PARTITION: Final = (1 << 31) - 1
 
 
-def why_foreign(
-    name: str, parsed: tuple[TopicPartition, str], inside: Sequence[str]
-) -> str | None:
+def why_foreign(name: str, parsed: tuple[TopicPartition, str], inside: Sequence[str]) -> str | None:
     """Why a directory with such a name is no partition's; None: it may be one.
 
     parsed: as `parse_directory`. inside: the names in it. A power loss may leave a new partition's

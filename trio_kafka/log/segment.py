@@ -322,6 +322,9 @@ class Segment:
         position = self.offsets.position_now(offset)
         if position is None:
             position = yield from self.offsets.position(offset)
+        if not self.offsets.entries.count and self.sealed and self.size > BULK:
+            if not self._index_rebuilt:  # zeros, or nothing: every lookup would scan it all
+                raise CorruptIndexError(f"no entry for {self.size} bytes")
         return (yield from find_batch(self.file, position, offset))
 
     def _rebuild_offsets(self, error: Exception) -> Steps[None]:
@@ -373,9 +376,29 @@ class Segment:
         try:
             yield from self.times.entries.load()
             self.max_timestamp, self.max_timestamp_offset = self.times.last
-        except (CorruptIndexError, FileNotFoundError):
+            yield from self._check_timestamp()
+        except (CorruptIndexError, FileNotFoundError, KafkaError) as error:
+            self.report("time index not used", str(error))
+            self.times.entries.reset()
+            self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
             yield from walk(self.file, 0, self._note_timestamp)
         self.timestamps_known = True
+
+    def _check_timestamp(self) -> Steps[None]:
+        """Compare the last entry of the time index with its batch: retention goes by it.
+
+        Raises CorruptIndexError.
+        """
+        seen: list[int] = []
+        position = 0
+        if self.times.entries.count:
+            spot = yield from self.find(self.max_timestamp_offset)
+            position = spot.position if spot else self.file.size
+        yield from walk(
+            self.file, position, lambda _, header: seen.append(header.max_timestamp), position + 1
+        )
+        if self.file.size and seen[:1] != [self.max_timestamp]:
+            raise CorruptIndexError(f"timestamp {self.max_timestamp}, its batch has {seen[:1]}")
 
     def _note_timestamp(self, position: int, header: BatchHeader) -> None:
         del position
