@@ -51,7 +51,7 @@ async def read_meta_properties(directory: Directory) -> MetaProperties | None:
             continue
         key, separator, value = line.partition("=")
         if not separator:
-            raise _refused(directory, f"line {number} is {line!r}, want name=value")
+            raise _refused(directory, f"line {number} is {line[:60]!r}, want name=value")
         values[key.strip()] = value.strip().replace("\\", "")
     try:
         if values["version"] != "1":

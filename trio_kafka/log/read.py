@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.reading import Steps
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.transaction_index import AbortedTransaction
@@ -62,6 +63,10 @@ def find_place(
             segment.report("records missing in a segment file", found)
     else:
         return None
+    if first.last_offset >= segments.end_of(number, log_end):
+        found = f"last offset {first.last_offset} in the batch at position {first.position}"
+        segment.report("damaged batch in a segment file", found)
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, found)
     if first.last_offset >= end_offset:
         return None
     if end_offset < segments.end_of(number, log_end):

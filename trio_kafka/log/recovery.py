@@ -186,6 +186,13 @@ class _Loader:
         await self._load_epochs()
         await self._load_segments(bases)
         await self._settle_range()
+        if self.end_offset < self.known.recovery_point:
+            _logger.error(
+                "log ends below its recovery point: records are missing",
+                path=self.directory.path,
+                end_offset=self.end_offset,
+                recovery_point=self.known.recovery_point,
+            )
         self.segments = Segments(self._found)
         self.epochs.truncate_from_start(self.start_offset)
         self.epochs.truncate_from_end(self.end_offset)
@@ -322,7 +329,9 @@ class _Loader:
     async def _trust(self, segment: Segment, *, last: bool) -> bool:
         """Take a segment as it is; False: something is missing, it must be read."""
         for suffix in (INDEX, TIME_INDEX):
-            if not self.directory.exists(offset_file(segment.base_offset, suffix)):
+            name = offset_file(segment.base_offset, suffix)
+            if not self.directory.exists(name):
+                _logger.warning("missing index rebuilt", path=f"{self.directory.path}/{name}")
                 return False
         if self.directory.exists(offset_file(segment.base_offset, TRANSACTION_INDEX)):
             try:
@@ -336,13 +345,17 @@ class _Loader:
             return True
         await run_cold(segment.grow_again())
         self.end_offset = segment.base_offset
+        sound = True
 
         def see(position: int, header: BatchHeader) -> None:
+            nonlocal sound
             del position
+            sound = sound and header.base_offset >= self.end_offset
+            sound = sound and segment.reaches(header.last_offset)
             self.end_offset = header.next_offset
 
         begin = segment.offsets.last[1] if segment.offsets.last else 0
-        return await run_cold(walk(segment.file, begin, see)) == segment.file.size
+        return await run_cold(walk(segment.file, begin, see)) == segment.file.size and sound
 
     async def _check(
         self, segment: Segment, checked: Checked, *, assign: bool, keep: bool, last: bool

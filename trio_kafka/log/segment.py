@@ -232,6 +232,10 @@ class Segment:
         self.times.append_larger(self.max_timestamp, self.max_timestamp_offset)
         self._since_index = 0
 
+    def reaches(self, offset: int) -> bool:
+        """Whether the indexes can hold an offset. Offsets in a file may be damaged: no CRC covers them."""
+        return 0 <= offset - self.base_offset <= _LAST_RELATIVE
+
     def should_roll(
         self,
         config: LogConfig,
@@ -343,7 +347,7 @@ class Segment:
 
         def see(position: int, header: BatchHeader) -> None:
             nonlocal indexed
-            if position - indexed > _REBUILT_INTERVAL:
+            if position - indexed > _REBUILT_INTERVAL and self.reaches(header.last_offset):
                 found.append((header.last_offset, position))
                 indexed = position
 

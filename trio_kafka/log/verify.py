@@ -79,7 +79,7 @@ async def check_segment(
         here = 0
         try:
             for at, header in iterate_headers(view):
-                if not checked.accepts(header):
+                if not checked.accepts(header) or not segment.reaches(header.last_offset):
                     return position + here
                 check_crc(view, at, header)
                 segment.note(position + at, header, index_interval_bytes)
