@@ -94,15 +94,17 @@ def test_a_closed_segment_that_is_cut_under_the_broker_starves_no_other_topic(
     tmp_path: Path, size: Callable[[int, int], int], cut: int
 ) -> None:
     batches = size(30, 300)
-    with attacked_broker(tmp_path, *SETTINGS) as attacked:
-        with connect(attacked.broker.address) as connection:
-            fill(connection, ("cut", "whole"), batches)
-            consume(connection, ("cut", "whole"), batches * PER_BATCH)
-            victim = segments(attacked.broker.data, "cut")[1]
-            with victim.open("r+b") as file:
-                file.truncate(cut)
+    with (
+        attacked_broker(tmp_path, *SETTINGS) as attacked,
+        connect(attacked.broker.address) as connection,
+    ):
+        fill(connection, ("cut", "whole"), batches)
+        consume(connection, ("cut", "whole"), batches * PER_BATCH)
+        victim = segments(attacked.broker.data, "cut")[1]
+        with victim.open("r+b") as file:
+            file.truncate(cut)
 
-            consume(connection, ("cut", "whole"), batches * PER_BATCH)
+        consume(connection, ("cut", "whole"), batches * PER_BATCH)
 
     assert attacked.log.count("segment file truncated by another program") == 1
     assert str(victim) in attacked.log

@@ -1,4 +1,4 @@
-"""What a start makes of a damaged file: the table of docs/data-directory.md, which tests go through.
+"""Outcomes of a start on a damaged file: the table of docs/data-directory.md, and of tests.
 
 `python -m tests.broker.damage_table > docs/data-directory.md` writes the page.
 """
@@ -120,7 +120,7 @@ _CLOSED: Final = _all(
         lost=(6, 7),
     ),
     one=Outcome(
-        words="the client finds a CRC that does not match: it must seek behind the batch",
+        words="the client finds a CRC that does not match: it must seek over the batch",
         lost=(6, 7, 8, 9, 10, 11),
         error=-2,
     ),
@@ -254,7 +254,7 @@ ROWS: Final = (
                 empty=_ACTIVE_GONE,
                 zeroed=evolve(_ACTIVE_GONE, told=("torn tail cut", *_BELOW)),
                 one=Outcome(
-                    words="the client finds a CRC that does not match: it must seek behind the batch",
+                    words="the client finds a CRC that does not match: it must seek over the batch",
                     lost=(10, 11),
                     error=-2,
                 )
@@ -301,7 +301,8 @@ ROWS: Final = (
             _TRANSACTIONS,
             one=Outcome(words="the same where offsets do not ascend, else not noticed"),
             missing=Outcome(
-                words="not noticed, as most segments have none: `read_committed` shows aborted records; remove the .index of the segment, and the next start rebuilds both",
+                words="not noticed, as most segments have none: `read_committed` shows aborted"
+                " records; remove the .index of the segment, and the next start rebuilds both",
                 aborted=0,
             ),
         ),
@@ -329,7 +330,9 @@ ROWS: Final = (
             _NO_ID,
             missing=Outcome(words="the partition keeps its records"),
             one=Outcome(
-                words="warning; another topic id: the directory is set aside with the ending `-stray`, the partition starts empty; stop, rename it back and remove partition.metadata",
+                words="warning; another topic id: the directory is set aside with the ending"
+                " `-stray`, the partition starts empty; stop, rename it back and remove"
+                " partition.metadata",
                 told=("stray partition",),
                 lost=ALL_OF_T,
             ),
@@ -365,7 +368,7 @@ ROWS: Final = (
         clean=False,
         outcomes=_all(
             Outcome(
-                words="no effect where a newer snapshot is whole, else no start: the voters are in it"
+                words="no effect where a newer snapshot is whole, else no start: it has the voters"
             )
         ),
     ),
@@ -394,7 +397,7 @@ ROWS: Final = (
         outcomes=_all(_NOTHING),
     ),
 )
-# Lines that the start of another part adds: told, but not asked for here.
+# Lines that may come too.
 ALSO: Final = frozenset(
     {"log directory offline", "records missing in a segment file", "foreign file ignored"}
 )
@@ -416,17 +419,17 @@ Log lines name the file, what was found and, where there is something to do, the
 ## Files that are not the broker's
 
 A plain file or a directory that is no partition's is left alone, with the warning `foreign file
-ignored`. A directory whose name has the form of a partition's counts as foreign if it has files, but
-none of a partition. Files named `*.tmp`, `*.deleted` and `*.cleaned` in a partition are remains of an
-interrupted change, and are removed. Directories that end with `-delete` go after
+ignored`. A directory whose name has the form of a partition's counts as foreign if it has files,
+but none of a partition. Files named `*.tmp`, `*.deleted` and `*.cleaned` in a partition are remains
+of an interrupted change, and are removed. Directories that end with `-delete` go after
 `log.segment.delete.delay.ms`; those that end with `-stray` stay until you remove them.
 
 ## How far the metadata log is trusted
 
 `recovery-point-offset-checkpoint` has a line for `{META}`, too: all records below that
 offset are on the disk. A metadata log that ends below it, or has damage below it, or damage with
-whole batches behind it, is not cut: the broker does not start. Only a tail that looks torn by a power
-loss is cut. Apache Kafka ignores the line.
+whole batches behind it, is not cut: the broker does not start. Only a tail that looks torn by a
+power loss is cut. Apache Kafka ignores the line.
 
 A start offset that is above the log's end, and above its high watermark, is ignored with a warning:
 the log begins with its first segment.

@@ -1,4 +1,4 @@
-"""A data directory that a broker wrote, damaged in one file, and what the next start makes of it."""
+"""A data directory that a broker wrote, damaged in one file, and the next start on it."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -52,7 +52,7 @@ class Seen:
 
 
 def files_in(world: SimulatedWorld, path: str = DATA) -> Files:
-    """Every file below a directory, by its path from there; a directory without files ends with a slash."""
+    """Content of every file below a directory, by its path from there."""
     found: Files = {}
     directory = world.directory(path)
     for name in directory.names():
@@ -91,7 +91,7 @@ def produce(served: ServedBroker, topic: str, count: int = 2) -> None:
 
 @cache
 def written(*, clean: bool) -> Mapping[str, bytes]:
-    """What a broker leaves that ended in order, or at once: topics "t" of three segments, "u" of one,
+    """Files of a broker that ended in order, or at once: topics "t" of three segments, "u" of one,
     and "txn" with the aborted transactions of a directory of Kafka's.
     """
     found: Files = {}

@@ -409,7 +409,7 @@ class _Loader:
     def _tell_damage(
         self, segment: Segment, position: int, after: int | None, *, kept: bool
     ) -> None:
-        """Log bytes of a segment that are no batch. Whole batches behind them: this is no torn tail."""
+        """Log bytes that are no batch: with whole batches behind them they are no torn tail."""
         path = f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}"
         left = segment.file.size - position
         if kept:

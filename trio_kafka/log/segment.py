@@ -233,7 +233,7 @@ class Segment:
         self._since_index = 0
 
     def reaches(self, offset: int) -> bool:
-        """Whether the indexes can hold an offset. Offsets in a file may be damaged: no CRC covers them."""
+        """Whether the indexes can hold an offset: no CRC covers those in the file."""
         return 0 <= offset - self.base_offset <= _LAST_RELATIVE
 
     def should_roll(
@@ -272,7 +272,7 @@ class Segment:
         return self.offsets.is_full(limit) or self.times.is_full(limit)
 
     def measure(self) -> int:
-        """Size of the file as it is now. An error line tells once that somebody has cut it. OSError.
+        """Size of the file as it is now. An error line tells if another program cut it. OSError.
 
         So no answer promises bytes that are gone. The active segment is not measured: its size is
         what this process has appended. A file that is missing has no bytes.
@@ -326,9 +326,9 @@ class Segment:
         position = self.offsets.position_now(offset)
         if position is None:
             position = yield from self.offsets.position(offset)
-        if not self.offsets.entries.count and self.sealed and self.size > BULK:
-            if not self._index_rebuilt:  # zeros, or nothing: every lookup would scan it all
-                raise CorruptIndexError(f"no entry for {self.size} bytes")
+        empty = not self.offsets.entries.count and self.sealed and self.size > BULK
+        if empty and not self._index_rebuilt:  # zeros, or nothing: each lookup would scan it all
+            raise CorruptIndexError(f"no entry for {self.size} bytes")
         return (yield from find_batch(self.file, position, offset))
 
     def _rebuild_offsets(self, error: Exception) -> Steps[None]:
@@ -376,6 +376,9 @@ class Segment:
         batches.
         """
         if self.timestamps_known:
+            return
+        if not self.measure():  # emptied by another program
+            self.timestamps_known = True
             return
         try:
             yield from self.times.entries.load()

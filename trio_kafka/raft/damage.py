@@ -32,10 +32,10 @@ class MetadataJudge:
         raise LogDirError(
             self.root,
             f"{damage.path} is damaged: found no batch at position {damage.position}, want the one"
-            f" with offset {damage.offset}, as {behind}. Restore {METADATA_PARTITION} from a backup."
-            " Or give up all metadata from there on:"
-            f" truncate -s {damage.position} {damage.path}, and remove all later .log files there and"
-            f" {self.root}/{RECOVERY_POINTS}",
+            f" with offset {damage.offset}, as {behind}. Restore {METADATA_PARTITION} from a"
+            " backup. Or give up all metadata from there on:"
+            f" truncate -s {damage.position} {damage.path}, and remove all later .log files there"
+            f" and {self.root}/{RECOVERY_POINTS}",
         )
 
     def check_end(self, end: int) -> None:
@@ -43,7 +43,7 @@ class MetadataJudge:
         if end < self.durable:
             raise LogDirError(
                 self.root,
-                f"{METADATA_PARTITION} ends at offset {end}, want {self.durable} or more: records that"
-                f" were durable are missing. Restore {METADATA_PARTITION} from a backup. Or give up"
-                f" the missing metadata: remove {self.root}/{RECOVERY_POINTS}",
+                f"{METADATA_PARTITION} ends at offset {end}, want {self.durable} or more: records"
+                f" that were durable are missing. Restore {METADATA_PARTITION} from a backup. Or"
+                f" give up the missing metadata: remove {self.root}/{RECOVERY_POINTS}",
             )

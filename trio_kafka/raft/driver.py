@@ -363,7 +363,7 @@ async def open_quorum(
     retention: which snapshots are kept. durable: all records below this offset were synced.
     Raises UnsupportedQuorumError unless this node alone votes; LogDirError.
     """
-    store = await open_store(world, root, config, static, retention or Retention(), durable)
+    store = await open_store(world, root, config, static, retention or Retention(), durable=durable)
     try:
         return await _make_driver(store, node_id, directory_id, node)
     except BaseException:
@@ -376,8 +376,10 @@ async def _make_driver(
 ) -> RaftDriver:
     voters = store.voters
     if voters is None:
-        found = f"{store.directory.path} names no voters, want a whole {BOOTSTRAP.name} or newer snapshot"
-        raise UnsupportedQuorumError(f"{found}: restore it from a backup")
+        raise UnsupportedQuorumError(
+            f"{store.directory.path} names no voters, want a whole {BOOTSTRAP.name} or a newer"
+            " snapshot: restore it from a backup"
+        )
     voters.check_alone(node_id, directory_id)
     bootstrap: Sequence[MetadataRecord] = ()
     if not store.log.end_offset and store.directory.exists(BOOTSTRAP.name):

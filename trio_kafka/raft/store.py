@@ -128,6 +128,7 @@ async def open_store(
     config: LogConfig,
     static: VoterSet | None,
     retention: Retention = _KEPT,
+    *,
     durable: int = 0,
 ) -> Store:
     """Open what formatting, or Kafka, wrote in a log directory; recover after a crash.
