@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.damage_table import ALSO, DAMAGES, ROWS, document
+from tests.broker.damage_table import ALSO, DAMAGES, META, ROWS, document
 from tests.broker.damaged import start_with, written
 
 PAGE = Path(__file__).parents[2] / "docs" / "data-directory.md"
@@ -41,3 +41,20 @@ def test_the_page_shows_the_table():
     assert PAGE.read_text() == document(), (
         "python -m tests.broker.damage_table > docs/data-directory.md"
     )
+
+
+def test_a_metadata_log_that_is_gone_is_not_formatted_again(caplog):
+    files = {path: content for path, content in written(clean=True).items() if META not in path}
+
+    seen = start_with(files, caplog)
+
+    assert "/data/__cluster_metadata-0 has no log, want offsets up to 32" in seen.refused
+
+
+def test_a_high_start_offset_deletes_no_segment(caplog):
+    files = dict(written(clean=True)) | {"log-start-offset-checkpoint": b"0\n1\nt 0 999999\n"}
+
+    seen = start_with(files, caplog)
+
+    assert seen.records["t"] == list(range(12))
+    assert "start offset above the log's end ignored" in seen.told
