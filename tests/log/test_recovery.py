@@ -281,6 +281,22 @@ async def test_an_index_that_is_missing_is_built_again_and_epochs_stay(autojump_
     assert again.end_offset == 24
 
 
+@pytest.mark.parametrize("damage", [None, b"", b"9\n"])
+async def test_epochs_come_from_the_batches_where_their_file_is_lost(autojump_clock, world, damage):
+    log = new_log(world, segment_bytes=400)
+    for number in range(12):
+        append(log, batch(2, size=40), epoch=number // 3)
+    rows = log.epochs.rows
+    await close(log)
+    await log.directory.unlink("leader-epoch-checkpoint")
+    if damage is not None:
+        await fill(log.directory, {"leader-epoch-checkpoint": damage})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert again.epochs.rows == rows
+
+
 async def test_damage_in_a_closed_segment_costs_no_other_batch(autojump_clock, world, caplog):
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
