@@ -84,9 +84,9 @@ async def test_a_directory_in_use_is_refused_wherever_it_stands(
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"nonsense", "meta.properties line 1: 'nonsense', want name=value"),
-        (b"version=7\n", "meta.properties: version 7, want 1"),
-        (b"version=1\nnode.id=one\n", "meta.properties: node.id is 'one', want a number"),
+        (b"nonsense", "meta.properties: line 1 is 'nonsense', want name=value. Restore"),
+        (b"version=7\n", "meta.properties: version is '7', want 1. Restore"),
+        (b"version=1\nnode.id=one\n", "meta.properties: node.id is 'one', want a number. Restore"),
     ],
 )
 async def test_an_identity_that_cannot_be_read_is_told(
@@ -95,7 +95,7 @@ async def test_an_identity_that_cannot_be_read_is_told(
     world = await live_once(world, config_of(), clean=True)
     await overwrite(world, "/data", "meta.properties", content)
 
-    assert await refused(world, config_of()) == f"log directory /data: {reason}"
+    assert f"log directory /data: {reason}" in await refused(world, config_of())
 
 
 @pytest.mark.parametrize(

@@ -152,3 +152,38 @@ async def test_a_checkpoint_that_cannot_be_written_takes_it_offline(autojump_clo
     await one.checkpoint()
 
     assert "full" in str(one.offline)
+
+
+async def test_a_start_offset_is_written_after_a_high_watermark_that_confirms_it(
+    autojump_clock, world
+):
+    one = directory(world)
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+    append(log, batch(5))
+    log.set_start_offset(3)
+
+    await one.write_start_offsets()
+
+    assert await content_of(one.root, "log-start-offset-checkpoint") == b"0\n1\nt 0 3\n"
+    assert await content_of(one.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
+
+
+async def test_without_readable_cleaner_offsets_any_gap_may_be_the_cleaners(autojump_clock, world):
+    one = directory(world)
+    await fill(one.root, {"cleaner-offset-checkpoint": b"0\n1\nt 0\n"})
+
+    await one.open()
+
+    assert one.known(TopicPartition("t", 0)).cleaned_until > 1 << 60
+
+
+@pytest.mark.parametrize("content", [b"0\n1\nt 0 " + b"9" * 5000 + b"\n", b"0\n" + b"9" * 5000])
+async def test_a_number_of_too_many_digits_is_malformed(autojump_clock, world, content):
+    one = directory(world)
+    await fill(one.root, {"recovery-point-offset-checkpoint": content})
+
+    await one.open()
+
+    assert one.known(TopicPartition("t", 0)) == Known()

@@ -84,12 +84,13 @@ async def test_a_failed_directory_goes_offline_with_its_logs_and_the_others_go_o
 async def test_a_directory_that_cannot_be_read_is_offline_from_the_start(autojump_clock, world):
     await format_directory(world, "/a", "A" * 22)
     root = await format_directory(world, "/b", "B" * 22)
-    await fill(root, {"recovery-point-offset-checkpoint": b"0\n1\nt zero 5\n"})
+    await root.unlink("meta.properties")
+    await fill(root, {"meta.properties": b"version=1\nnode.id=one\ncluster.id=c\n"})
 
     manager = await started(world, "/a", "/b")
 
     assert [directory.path for directory in manager.directories] == ["/a"]
-    assert "recovery-point-offset-checkpoint line 3" in str(manager.offline_paths["/b"])
+    assert "meta.properties: node.id is 'one'" in str(manager.offline_paths["/b"])
 
 
 async def test_figures_count_what_is_there(autojump_clock, world):

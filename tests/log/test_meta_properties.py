@@ -39,7 +39,7 @@ async def test_a_directory_that_was_never_formatted_has_none(autojump_clock, wor
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"version=0\nnode.id=1\ncluster.id=c\n", "version 0"),
+        (b"version=0\nnode.id=1\ncluster.id=c\n", "version is '0', want 1. Restore"),
         (b"version=1\ncluster.id=c\n", "node.id is missing"),
         (b"version=1\nnode.id=one\ncluster.id=c\n", "node.id is 'one'"),
         (b"#\nversion=1\nnode.id\n", "line 3"),

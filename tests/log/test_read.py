@@ -1,6 +1,11 @@
-from tests.log.kit import append, batch, new_log
+import pytest
+
+from tests.log.kit import append, batch, fill, new_log
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.read import find_place
-from trio_kafka.log.reading import run_warm
+from trio_kafka.log.reading import run_cold, run_warm
+from trio_kafka.log.recovery import Known, open_log
+from trio_kafka.log.sync import close
 
 SIZE = len(batch(2))
 
@@ -43,3 +48,22 @@ async def test_the_first_batch_is_never_cut_short(autojump_clock, world):
     assert place(log, 0, 1).size == SIZE
     assert place(log, 0, SIZE - 1, at_least_one=False) is None
     assert place(log, 0, SIZE + 1, at_least_one=False).size == SIZE + 1
+
+
+async def test_an_offset_of_a_later_segment_in_an_earlier_one_is_damage(autojump_clock, world):
+    log = filled(world)
+    file = log.segments.first.file
+    content = bytearray(file.size)
+    await file.read(0, content)
+    content[SIZE + 6] ^= 1  # of the second batch's base offset
+    await close(log)
+    name = f"{0:020}.log"
+    await log.directory.unlink(name)
+    await fill(log.directory, {name: bytes(content)})
+    again = await open_log(world, log.directory, log.partition, log.config, known=Known(clean=True))
+
+    with pytest.raises(KafkaError) as caught:
+        await run_cold(find_place(again.segments, 2, 1 << 20, 20, 20, at_least_one=True))
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+    found = await run_cold(find_place(again.segments, 6, 1 << 20, 20, 20, at_least_one=True))
+    assert found.first_offset == 6

@@ -230,11 +230,42 @@ async def test_a_log_that_ends_before_its_start_begins_anew_there(autojump_clock
     append(log, batch(3))
     await close(log)
 
-    known = Known(clean=True, start_offset=7)
+    known = Known(clean=True, start_offset=7, high_watermark=7)
     again = await open_log(world, log.directory, PARTITION, log.config, known=known)
 
     assert (again.start_offset, again.end_offset) == (7, 7)
     assert append(again, batch()).first_offset == 7
+
+
+@pytest.mark.parametrize("clean", [True, False])
+async def test_a_start_that_no_high_watermark_confirms_hides_no_record(
+    autojump_clock, world, caplog, clean
+):
+    log = new_log(world, segment_bytes=100)
+    for _ in range(4):
+        append(log, batch())
+    await close(log)
+
+    known = Known(clean=clean, start_offset=1 << 40, high_watermark=4)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert (again.start_offset, again.end_offset) == (0, 4)
+    assert offsets(await read_all(again)) == [0, 1, 2, 3]
+    assert "start offset above the log's end ignored" in caplog.text
+
+
+async def test_a_start_within_the_last_segment_counts_without_a_high_watermark(
+    autojump_clock, world
+):
+    log = new_log(world)
+    for _ in range(4):
+        append(log, batch())
+    await close(log)
+
+    known = Known(clean=True, start_offset=2)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert (again.start_offset, again.end_offset) == (2, 4)
 
 
 async def test_what_was_left_half_done_is_removed(autojump_clock, world):
@@ -283,6 +314,75 @@ async def test_an_index_that_is_missing_is_built_again_and_epochs_stay(autojump_
     assert again.epochs.rows == rows
     assert await content_of(log.directory, name) == before
     assert again.end_offset == 24
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"9\n"])
+async def test_epochs_come_from_the_batches_where_their_file_is_lost(autojump_clock, world, damage):
+    log = new_log(world, segment_bytes=400)
+    for number in range(12):
+        append(log, batch(2, size=40), epoch=number // 3)
+    rows = log.epochs.rows
+    await close(log)
+    await log.directory.unlink("leader-epoch-checkpoint")
+    if damage is not None:
+        await fill(log.directory, {"leader-epoch-checkpoint": damage})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert again.epochs.rows == rows
+
+
+async def test_damage_in_a_closed_segment_costs_no_other_batch(autojump_clock, world, caplog):
+    log = new_log(world, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await close(log)
+    first, second, *_ = [segment.base_offset for segment in log.segments]
+    content = bytearray(await content_of(log.directory, f"{first:020}.log"))
+    content[17] ^= 1  # in the CRC of the first batch
+    for name in (f"{first:020}.log", f"{first:020}.index"):
+        await log.directory.unlink(name)
+    await fill(log.directory, {f"{first:020}.log": bytes(content)})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert [segment.base_offset for segment in again.segments][:2] == [first, second]
+    assert again.end_offset == 24
+    assert offsets(await read_all(again, 2)) == list(range(2, 24))
+    assert await content_of(log.directory, f"{first:020}.log") == content
+    assert "damaged batch kept" in caplog.text
+
+
+@pytest.mark.parametrize("damage", [lambda swap: b"", lambda swap: swap[:-1]])
+async def test_a_damaged_swap_file_replaces_nothing(autojump_clock, world, damage):
+    log = new_log(world, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await close(log)
+    swap = damage(await content_of(log.directory, f"{0:020}.log"))
+    await fill(log.directory, {f"{0:020}.log.swap": swap})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert offsets(await read_all(again)) == list(range(24))
+    assert not [name for name in log.directory.names() if name.endswith(".swap")]
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("at", [0, 3])
+async def test_an_offset_that_no_segment_can_hold_is_damage(autojump_clock, world, clean, at):
+    log = new_log(world, index_interval_bytes=1)
+    for _ in range(4):
+        append(log, batch())
+    await close(log)
+    content = bytearray(await content_of(log.directory, f"{0:020}.log"))
+    content[len(content) // 4 * 3 + at] ^= 0x20  # of the last batch's offset
+    await log.directory.unlink(f"{0:020}.log")
+    await fill(log.directory, {f"{0:020}.log": bytes(content)})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=clean))
+
+    assert again.end_offset == 3
 
 
 async def test_a_missing_index_costs_no_segment_behind_a_gap(autojump_clock, world):

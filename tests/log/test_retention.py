@@ -3,7 +3,7 @@ import trio
 
 from tests.log.kit import append, batch, new_log, offsets, read_all
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.checkpoint import START_OFFSETS, read_file
+from trio_kafka.log.checkpoint import HIGH_WATERMARKS, START_OFFSETS, read_file
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.queries import locate, offset_for_timestamp, read
 from trio_kafka.log.retention import delete_before, retain
@@ -141,6 +141,7 @@ async def test_the_start_offset_stays_written_down_until_the_names_are_gone(auto
     log = filled(world)
     one = LogDirectory(world, world.directory("/"), list)
     one.logs[log.partition] = log
+    await one.write(HIGH_WATERMARKS)
     seen = []
 
     async def watch():

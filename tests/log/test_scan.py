@@ -2,8 +2,9 @@ import pytest
 
 from tests.log.kit import batch, fill
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.entries import CorruptIndexError
 from trio_kafka.log.reading import run_cold, run_warm
-from trio_kafka.log.scan import find_batch, walk
+from trio_kafka.log.scan import CutBatchError, find_batch, walk
 
 SIZES = (10, 5000, 100, 9000, 10, 10)
 
@@ -30,11 +31,30 @@ async def test_the_batch_that_holds_an_offset_is_found_from_any_earlier_one(auto
 
 
 async def test_what_is_no_header_is_corrupt(autojump_clock, world):
-    file, starts = await filled(world)
+    file, _ = await filled(world, bytes(100))
 
     with pytest.raises(KafkaError) as caught:
-        run_warm(find_batch(file, starts[1] + 3, 11))
+        run_warm(find_batch(file, 0, 99))
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize(("number", "beside", "offset"), [(1, 3, 11), (2, 0, 0)])
+async def test_a_place_that_cannot_lead_to_the_offset_is_a_wrong_index(
+    autojump_clock, world, number, beside, offset
+):
+    file, starts = await filled(world)
+
+    with pytest.raises(CorruptIndexError):
+        run_warm(find_batch(file, starts[number] + beside, offset))
+
+
+async def test_a_batch_whose_end_was_cut_off_is_not_found(autojump_clock, world):
+    file, starts = await filled(world)
+    file.truncate(file.size - 1)
+
+    with pytest.raises(CutBatchError) as caught:
+        run_warm(find_batch(file, 0, 11))
+    assert caught.value.position == starts[-1]
 
 
 @pytest.mark.parametrize("tail", [b"", bytes(10), bytes(500), bytes(batch(base_offset=12))[:-1]])

@@ -1,4 +1,6 @@
-from tests.log.kit import batch, headers
+import pytest
+
+from tests.log.kit import batch, content_of, fill, headers
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.reading import run_cold, run_warm
 from trio_kafka.log.segment import Segment
@@ -63,6 +65,81 @@ async def test_an_index_that_points_into_a_batch_costs_time_and_no_record(autoju
     segment._recent.clear()
 
     assert run_warm(segment.find(1250)).base_offset == 1250
+
+
+def sealed(segment):
+    segment.write_indexes()
+    segment.seal()
+    segment.close()
+    return Segment.open(segment.directory, 1000, 0)
+
+
+async def rewrite(segment, suffix, change):
+    name = f"{1000:020}{suffix}"
+    content = change(await content_of(segment.directory, name))
+    await segment.directory.unlink(name)
+    await fill(segment.directory, {name: content})
+
+
+@pytest.mark.parametrize("change", [lambda _: b"", lambda index: bytes(len(index))])
+async def test_an_index_without_entries_is_built_again_once(
+    autojump_clock, world, caplog, monkeypatch, change
+):
+    monkeypatch.setattr("trio_kafka.log.segment.BULK", 1000)
+    again = sealed(filled(world))
+    await rewrite(again, ".index", change)
+
+    for offset in (1250, 1020, 1299):
+        assert (await run_cold(again.find(offset))).base_offset == offset
+
+    assert again.offsets.entries.count == 5
+    assert caplog.text.count("offset index rebuilt in memory") == 1
+
+
+async def test_an_entry_that_skips_records_is_not_believed(autojump_clock, world):
+    again = sealed(filled(world))
+    await rewrite(again, ".index", lambda index: index[:3] + b"\1" + index[4:])
+
+    for offset in range(1000, 1012):
+        assert (await run_cold(again.find(offset))).base_offset == offset
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: b"",
+        lambda index: bytes(len(index)),
+        lambda index: index[:-12] + b"\x7f" + index[-11:],
+        lambda index: index[:-6] + b"\0" + index[-5:],
+    ],
+)
+async def test_a_largest_timestamp_that_no_batch_has_is_not_believed(autojump_clock, world, change):
+    again = sealed(filled(world))
+    await rewrite(again, ".timeindex", change)
+
+    await run_cold(again.load_timestamps())
+
+    assert again.max_timestamp == 149
+
+
+async def test_a_batch_whose_end_was_cut_off_is_told_once(autojump_clock, world, caplog):
+    again = sealed(filled(world))
+    await rewrite(again, ".log", lambda log: log[:-1])
+    again = Segment.open(again.directory, 1000, 0)
+
+    for _ in range(2):
+        assert await run_cold(again.find(1299)) is None
+    assert (await run_cold(again.find(1298))).base_offset == 1298
+    assert caplog.text.count("segment file ends within a batch") == 1
+
+
+async def test_a_segment_without_its_file_has_no_bytes(autojump_clock, world, caplog):
+    again = sealed(filled(world))
+    again.close()
+    await again.directory.unlink(f"{1000:020}.log")
+
+    assert again.measure() == again.measure() == 0
+    assert caplog.text.count("segment file truncated by another program") == 1
 
 
 async def test_a_sealed_segment_learns_its_largest_timestamp_from_its_index(autojump_clock, world):

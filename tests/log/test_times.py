@@ -1,5 +1,6 @@
 from tests.log.kit import append, batch, new_log
 from trio_kafka.log.reading import run_cold
+from trio_kafka.log.sync import sync
 from trio_kafka.log.times import find_largest_time, find_time
 
 SETTINGS = {"message_timestamp_before_max_ms": 1 << 60, "index_interval_bytes": 100}
@@ -40,3 +41,15 @@ async def test_records_without_times_have_no_largest(autojump_clock, world):
     append(log, batch())
 
     assert await run_cold(find_largest_time(log.segments, 0)) is None
+
+
+async def test_a_segment_whose_file_is_gone_has_no_times(autojump_clock, world):
+    log = await filled(world)
+    await sync(log)
+    log.segments.first.close()
+    await log.directory.unlink(f"{0:020}.log")
+
+    found = await run_cold(find_time(log.segments, 100, 0))
+
+    assert found.timestamp == 250
+    assert (await run_cold(find_largest_time(log.segments, 0))).timestamp == 902

@@ -1,4 +1,7 @@
+import pytest
+
 from tests.log.kit import content_of, fill, sample
+from trio_kafka.log.entries import CorruptIndexError
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import run_cold
 from trio_kafka.log.transaction_index import AbortedTransaction, TransactionIndex
@@ -45,11 +48,25 @@ async def test_transactions_that_end_at_the_cut_or_later_are_forgotten(autojump_
     assert list(await run_cold(index.all())) == ABORTED[:1]
 
 
-async def test_a_torn_entry_ends_the_index(autojump_clock, world):
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:-1],
+        lambda content: b"",
+        lambda content: b"\0\1" + content[2:],
+        lambda content: bytes(len(content)),
+        lambda content: content[34:] + content[:34],
+    ],
+    ids=["truncated", "empty", "newer", "zeroed", "swapped"],
+)
+async def test_an_index_that_is_not_whole_is_refused(autojump_clock, world, damage):
     root = world.directory("/data", create=True)
-    await fill(root, {NAME: sample("txn")["txn-0"][NAME][:-1]})
+    content = sample("txn")["txn-0"][NAME]
+    await fill(root, {NAME: damage(content)})
+    index = TransactionIndex(root, 5, sealed=True)
 
-    assert list(await run_cold(TransactionIndex(root, 5, sealed=True).all())) == ABORTED[:1]
+    with pytest.raises(CorruptIndexError):
+        await run_cold(index.all())
 
 
 async def test_no_file_stays_open_once_it_is_read_or_durable(autojump_clock, world):

@@ -279,7 +279,7 @@ async def test_a_directory_that_was_not_formatted_is_refused(world, autojump_clo
 async def test_without_voters_anywhere_nobody_leads(world, autojump_clock) -> None:
     await format_root(world, level=20)
 
-    with pytest.raises(UnsupportedQuorumError, match="nobody votes"):
+    with pytest.raises(UnsupportedQuorumError, match="names no voters"):
         await open_quorum(
             world,
             world.directory(ROOT),

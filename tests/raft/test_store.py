@@ -3,6 +3,8 @@
 import pytest
 import trio
 
+from tests.log.kit import content_of
+from tests.log.kit import fill as put
 from tests.raft.kit import CONFIG, ONE, ROOT, STATIC, format_root, put_sample, running_quorum
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.config import LogConfig
@@ -19,6 +21,7 @@ from trio_kafka.world.protocols import Directory
 from trio_kafka.world.simulated import SimulatedWorld, Universe
 from trio_kafka.world.world import World
 
+METADATA = "__cluster_metadata-0"
 SMALL = LogConfig(segment_bytes=2_000)
 LITTLE = Retention(max_bytes=20_000, max_ms=-1)
 
@@ -159,3 +162,53 @@ def test_a_power_loss_while_snapshots_are_written_loses_nothing(seed: int) -> No
             assert len(loader.image.topics) >= published
 
     run_simulated(main, seed, moody=True)
+
+
+def segments(world) -> list[str]:
+    names = world.directory(ROOT).directory(METADATA).names()
+    return [name for name in names if name.endswith(".log")]
+
+
+async def change(world, name: str, at: int, bits: int) -> None:
+    """Flip bits of one byte."""
+    directory = world.directory(ROOT).directory(METADATA)
+    content = bytearray(await content_of(directory, name))
+    content[at] ^= bits
+    await directory.unlink(name)
+    await put(directory, {name: bytes(content)})
+
+
+# The magic, the CRC, and what no CRC covers: the base offset and the leader epoch.
+@pytest.mark.parametrize("at", [16, 17, 0, 7, 12])
+@pytest.mark.parametrize("number", [0, -1])
+async def test_a_flipped_byte_before_whole_batches_is_refused_and_nothing_is_cut(
+    world, autojump_clock, at: int, number: int
+) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=SMALL) as (driver, loader):
+        await fill(driver, loader, 0)
+    name = segments(world)[number]
+    await change(world, name, at, 1)
+    directory = world.directory(ROOT).directory(METADATA)
+    before = {one: await content_of(directory, one) for one in segments(world)}
+
+    with pytest.raises(LogDirError, match=rf"{name} is damaged.*at position \d+.*truncate -s"):
+        async with running_quorum(world, config=SMALL):
+            pass
+
+    assert {one: await content_of(directory, one) for one in segments(world)} == before
+
+
+async def test_a_torn_last_batch_of_metadata_is_cut(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_quorum(world, config=SMALL) as (driver, loader):
+        await fill(driver, loader, 0)
+        topics, end = len(loader.image.topics), driver.store.log.end_offset
+    directory = world.directory(ROOT).directory(METADATA)
+    file = directory.open(segments(world)[-1])
+    file.truncate(file.size - 3)
+    file.close()
+
+    async with running_quorum(world, config=SMALL) as (driver, loader):
+        assert len(loader.image.topics) == topics - 1
+        assert driver.store.log.end_offset <= end

@@ -87,7 +87,7 @@ def _check_empty(directory: LogDirectory) -> None:
     if found:
         raise StartError(
             f"{directory.path} has no {META_PROPERTIES} and is not empty ({found[0]}): it is not"
-            " formatted"
+            f" formatted. Restore {META_PROPERTIES} from a backup, or name an empty directory"
         )
 
 
@@ -96,6 +96,12 @@ async def _format_log(world: World, config: BrokerConfig, metadata: LogDirectory
     root, name, properties = metadata.root, str(METADATA_PARTITION), metadata.properties
     if root.exists(name) and _has_log(root.directory(name)):
         return
+    if durable := metadata.known(METADATA_PARTITION).recovery_point:
+        raise StartError(
+            f"{metadata.path}/{name} has no log, want offsets up to {durable - 1}: all metadata are"
+            " missing. Restore the directory from a backup. Or begin a new cluster in an empty"
+            " directory"
+        )
     await format_metadata(
         root,
         node_id=NodeId(config.node_id),

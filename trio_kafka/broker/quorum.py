@@ -20,6 +20,7 @@ from trio_kafka.metadata.features import SUPPORTED
 from trio_kafka.metadata.image import ControllerRegistration, MetadataImage
 from trio_kafka.metadata.publisher import Loader, MetadataCache
 from trio_kafka.raft.driver import RaftDriver, open_quorum
+from trio_kafka.raft.format import METADATA_PARTITION
 from trio_kafka.raft.generator import SnapshotGenerator, SnapshotSettings
 from trio_kafka.raft.voters import UnsupportedQuorumError
 
@@ -39,18 +40,22 @@ class Metadata:
 
 async def open_metadata_log(site: Site, storage: Storage) -> RaftDriver:
     """Its files, recovered. Raises StartError where others vote, LogDirError."""
+    directory = storage.metadata
     try:
-        return await open_quorum(
+        raft = await open_quorum(
             site.world,
-            storage.metadata.root,
+            directory.root,
             node_id=site.node_id,
             directory_id=storage.directory_id,
             config=metadata_log_config(site.config),
             retention=metadata_retention(site.config),
             node=site.node,
+            durable=directory.known(METADATA_PARTITION).recovery_point,
         )
     except UnsupportedQuorumError as error:
-        raise StartError(f"{storage.metadata.path}: {error}") from error
+        raise StartError(f"{directory.path}: {error}") from error
+    directory.durable_elsewhere = lambda: {METADATA_PARTITION: raft.durable_offset}
+    return raft
 
 
 async def load_metadata(site: Site, storage: Storage, raft: RaftDriver) -> Metadata:

@@ -22,6 +22,7 @@ HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
 START_OFFSETS: Final = "log-start-offset-checkpoint"
 CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
+_LONGEST: Final = 19  # digits of an int64
 _SLICE: Final = 1000  # lines written without letting others run: about 0.5 ms
 
 
@@ -69,7 +70,7 @@ async def read_lines(directory: Directory, name: str, fields: int) -> list[list[
 
     if lines[0] != "0":
         raise corrupt(1, "version 0")
-    if len(lines) < 2 or not lines[1].isdecimal():
+    if len(lines) < 2 or not _is_integer(lines[1]) or lines[1].startswith("-"):
         raise corrupt(2, "the number of lines")
     count = int(lines[1])
     rows = [line.rsplit(" ", fields - 1) for line in lines[2 : 2 + count]]
@@ -82,7 +83,9 @@ async def read_lines(directory: Directory, name: str, fields: int) -> list[list[
 
 
 def _is_integer(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
+    """True for an int64 in ASCII digits: longer digit strings make `int` raise."""
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdecimal() and len(digits) <= _LONGEST
 
 
 def checkpoint_text(rows: Iterable[tuple[object, ...]]) -> bytes:

@@ -24,6 +24,7 @@ from trio_kafka.log.checkpoint import (
 from trio_kafka.log.descriptors import sync_names, when_free_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.meta_properties import MetaProperties, read_meta_properties
+from trio_kafka.log.names import CLEAN, LOCK
 from trio_kafka.log.pace import Pace
 from trio_kafka.log.recovery import Known
 from trio_kafka.log.sync import close
@@ -31,8 +32,6 @@ from trio_kafka.model import TopicPartition
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
-LOCK: Final = ".lock"
-CLEAN: Final = ".kafka_cleanshutdown"
 _SLICE: Final = 1000  # logs that are looked at in one go
 _logger: Final = get_logger(__name__)
 
@@ -53,6 +52,16 @@ _OFFSETS: Final[dict[str, Callable[[Log], int | None]]] = {
 }
 
 
+# What holds for all logs of a directory whose checkpoint cannot be read, for the log line.
+_INSTEAD: Final = {
+    RECOVERY_POINTS: "after an unclean stop, recovery reads all logs from their first segment",
+    START_OFFSETS: "logs start with their first segment",
+    HIGH_WATERMARKS: "high watermarks start with the logs and advance with replication",
+    CLEANER_OFFSETS: "gaps between segments count as compacted",
+}
+_EVERYWHERE: Final = (1 << 63) - 1
+
+
 class LogDirectory:
     """A directory in use. clean: the last life ended in order; logs: those that live here."""
 
@@ -64,10 +73,13 @@ class LogDirectory:
         self.offline: LogDirError | None = None
         self.clean = False
         self.properties: MetaProperties | None = None
-        names = (RECOVERY_POINTS, START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
-        self._durable: dict[str, dict[TopicPartition, int]] = {name: {} for name in names}
+        self._durable: dict[str, dict[TopicPartition, int]] = {name: {} for name in _INSTEAD}
         self._known = self._durable
+        self._malformed: set[str] = set()
         self._writing = trio.Lock()
+        # Offsets that the recovery points name besides those of the logs here: a log that has its
+        # own owner, and nothing else of a log directory.
+        self.durable_elsewhere: Callable[[], dict[TopicPartition, int]] = dict
         self._unlock: Callable[[], None] | None = None
         self._on_offline = on_offline
 
@@ -88,8 +100,18 @@ class LogDirectory:
             raise LogDirError(self.path, str(error)) from error
 
     async def _read_checkpoints(self) -> None:
-        for name in self._durable:
-            self._durable[name] = await read_offsets(self.root, name)
+        """Read all checkpoints. A malformed one counts as missing, with a warning.
+
+        Source: Kafka's LogManager starts with empty recovery points and start offsets then.
+        """
+        for name, instead in _INSTEAD.items():
+            try:
+                self._durable[name] = await read_offsets(self.root, name)
+            except LogDirError as error:
+                self._malformed.add(name)
+                _logger.warning(
+                    "malformed checkpoint ignored", path=self.path, reason=str(error), now=instead
+                )
         self._known = {name: dict(offsets) for name, offsets in self._durable.items()}
 
     def known(self, partition: TopicPartition) -> Known:
@@ -99,7 +121,10 @@ class LogDirectory:
             recovery_point=self._known[RECOVERY_POINTS].get(partition, 0),
             start_offset=self._known[START_OFFSETS].get(partition, 0),
             high_watermark=self._known[HIGH_WATERMARKS].get(partition, 0),
-            cleaned_until=self._known[CLEANER_OFFSETS].get(partition, 0),
+            # Without the file any gap may be one of the cleaner: none of them is a reason to cut.
+            cleaned_until=_EVERYWHERE
+            if CLEANER_OFFSETS in self._malformed
+            else self._known[CLEANER_OFFSETS].get(partition, 0),
         )
 
     def add(self, log: Log) -> None:
@@ -156,12 +181,24 @@ class LogDirectory:
                 if offset is not None:
                     offsets[log.partition] = offset
             await trio.lowlevel.checkpoint()
+        if name == RECOVERY_POINTS:
+            offsets |= self.durable_elsewhere()
         await write_offsets(self.root, name, offsets)
         self._durable[name] = offsets
 
     async def write_start_offsets(self) -> None:
-        """Write down the start offsets above the first segments'. OSError."""
-        await self.write(START_OFFSETS)
+        """Write down the start offsets above the first segments'. OSError.
+
+        A high watermark that is not below the start is written first: recovery doubts a start that
+        no other checkpoint confirms.
+        """
+        async with self._writing:
+            committed = self._durable[HIGH_WATERMARKS]
+            if any(
+                log.start_offset > committed.get(log.partition, 0) for log in self.logs.values()
+            ):
+                await self._write(HIGH_WATERMARKS)
+            await self._write(START_OFFSETS)
 
     async def sync_names(self) -> None:
         """Make durable which partitions there are; an error takes the directory offline."""
@@ -177,8 +214,11 @@ class LogDirectory:
         """Write checkpoints, all if none is named; an error takes the directory offline."""
         if self.offline is None:
             try:
-                for name in names or (RECOVERY_POINTS, START_OFFSETS, HIGH_WATERMARKS):
-                    await self.write(name)
+                # High watermarks before start offsets: see `write_start_offsets`.
+                for name in names or (RECOVERY_POINTS, HIGH_WATERMARKS, START_OFFSETS):
+                    await (
+                        self.write_start_offsets() if name == START_OFFSETS else self.write(name)
+                    )
             except OSError as error:
                 self.fail(LogDirError(self.path, str(error)))
 

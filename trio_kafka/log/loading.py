@@ -15,8 +15,9 @@ from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import RECOVERY_POINTS, read_file
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.descriptors import names_in, when_free
+from trio_kafka.log.descriptors import names_in, when_free, when_free_now
 from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.foreign import OWN_FILES, why_foreign
 from trio_kafka.log.identity import IdentityError
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager import LogManager
@@ -119,9 +120,23 @@ class _Load:
 
     async def _load(self, directory: LogDirectory, name: str) -> None:
         parsed = parse_directory(name)
-        if parsed is None or parsed[0].topic == METADATA_TOPIC:
+        if parsed is None:
+            if name not in OWN_FILES:
+                _ignore(directory, name, "no file of a broker")
             return
         partition, mark = parsed
+        if partition.topic == METADATA_TOPIC:
+            return
+        root = directory.root
+        try:
+            inside = await when_free_now(lambda: root.directory(name).names())
+        except NotADirectoryError:
+            reason: str | None = "a plain file, not a partition's directory"
+        else:
+            reason = why_foreign(name, parsed, inside)
+        if reason is not None:
+            _ignore(directory, name, reason)
+            return
         if mark == DELETE:
             self.logs.removal.add(directory, name, self.delete_delay_ms)
         elif mark == STRAY:
@@ -187,6 +202,10 @@ async def _sync_some(logs: Iterator[Log]) -> None:
     await trio.lowlevel.checkpoint()
     for log in logs:
         await sync_if_open(log)
+
+
+def _ignore(directory: LogDirectory, name: str, reason: str) -> None:
+    _logger.warning("foreign file ignored", path=f"{directory.path}/{name}", reason=reason)
 
 
 def _rank(log: Log, wanted: TopicId | None) -> int:

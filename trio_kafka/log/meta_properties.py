@@ -51,21 +51,28 @@ async def read_meta_properties(directory: Directory) -> MetaProperties | None:
             continue
         key, separator, value = line.partition("=")
         if not separator:
-            raise LogDirError(directory.path, f"{NAME} line {number}: {line!r}, want name=value")
+            raise _refused(directory, f"line {number} is {line[:60]!r}, want name=value")
         values[key.strip()] = value.strip().replace("\\", "")
     try:
         if values["version"] != "1":
-            raise LogDirError(directory.path, f"{NAME}: version {values['version']}, want 1")
+            raise _refused(directory, f"version is {values['version']!r}, want 1")
         return MetaProperties(
             node_id=NodeId(int(values["node.id"])),
             cluster_id=values["cluster.id"],
             directory_id=values.get("directory.id"),
         )
     except KeyError as error:
-        raise LogDirError(directory.path, f"{NAME}: {error.args[0]} is missing") from None
+        raise _refused(directory, f"{error.args[0]} is missing") from None
     except ValueError:
-        reason = f"{NAME}: node.id is {values['node.id']!r}, want a number"
-        raise LogDirError(directory.path, reason) from None
+        raise _refused(directory, f"node.id is {values['node.id']!r}, want a number") from None
+
+
+def _refused(directory: Directory, found: str) -> LogDirError:
+    return LogDirError(
+        directory.path,
+        f"{NAME}: {found}. Restore the file from a backup; its lines are version=1, node.id=,"
+        " cluster.id= (see `broker started` in earlier log lines) and directory.id=",
+    )
 
 
 async def write_meta_properties(directory: Directory, properties: MetaProperties) -> None:

@@ -16,6 +16,9 @@ TRANSACTION_INDEX: Final = ".txnindex"
 SNAPSHOT: Final = ".snapshot"
 SEGMENT_FILES: Final = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
 
+LOCK: Final = ".lock"
+CLEAN: Final = ".kafka_cleanshutdown"
+
 DELETE: Final = "-delete"
 FUTURE: Final = "-future"
 STRAY: Final = "-stray"

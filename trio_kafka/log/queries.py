@@ -122,6 +122,7 @@ def _find_place(
         min(end_offset, log.end_offset),
         log.end_offset,
         at_least_one=at_least_one,
+        gaps=log.config.compacts,
     )
 
 

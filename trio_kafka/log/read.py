@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.reading import Steps
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.transaction_index import AbortedTransaction
@@ -38,25 +39,36 @@ def find_place(
     log_end: int,
     *,
     at_least_one: bool,
+    gaps: bool = True,
 ) -> Steps[Place | None]:
     """At most `max_bytes` from the batch that holds `offset`, none of them of a batch that ends
     at `end_offset` or later; more only for the first batch, and only with `at_least_one`.
 
-    The last batch may be cut short by `max_bytes`, as Kafka's are; never the first.
+    The last batch may be cut short by `max_bytes`, as Kafka's are; never the first. Where the rest
+    of a segment's file is gone, the next segment follows, as in Kafka's LocalLog.
+    gaps: offsets may be missing between segments, as after compaction; else a missing one is
+        reported.
     """
     if offset >= end_offset:
         return None
     number = segments.floor(offset)
     while (segment := segments.at(number)) is not None:
-        first = yield from segment.find(offset)
+        limit = segment.measure()
+        first = (yield from segment.find(offset)) if limit else None
         if first is not None:
             break
         number += 1
+        if not gaps and (after := segments.at(number)) is not None:
+            found = f"no record at offset {offset} or later, want up to {after.base_offset - 1}"
+            segment.report("records missing in a segment file", found)
     else:
         return None
+    if first.last_offset >= segments.end_of(number, log_end):
+        found = f"last offset {first.last_offset} in the batch at position {first.position}"
+        segment.report("damaged batch in a segment file", found)
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, found)
     if first.last_offset >= end_offset:
         return None
-    limit = segment.size
     if end_offset < segments.end_of(number, log_end):
         beyond = yield from segment.find(end_offset)
         if beyond is not None:

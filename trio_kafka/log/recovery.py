@@ -15,7 +15,9 @@ from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import LEADER_EPOCHS, read_lines
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.damage import Damage, Judge, looks_lost
 from trio_kafka.log.durable import Unsynced
+from trio_kafka.log.entries import CorruptIndexError
 from trio_kafka.log.epochs import LeaderEpochs
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import (
@@ -23,6 +25,7 @@ from trio_kafka.log.names import (
     LOG,
     SEGMENT_FILES,
     TIME_INDEX,
+    TRANSACTION_INDEX,
     offset_file,
     parse_offset_file,
 )
@@ -34,13 +37,14 @@ from trio_kafka.log.reading import run_cold
 from trio_kafka.log.scan import BULK, walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
-from trio_kafka.log.verify import Checked, check_segment
+from trio_kafka.log.verify import Checked, check_segment, find_whole_batch
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
 _LEFT_OVER: Final = (".deleted", ".cleaned", ".tmp", ".swap")
+_SEARCHED: Final = 16 << 20  # bytes behind damage, where a log line alone depends on it
 _SWAP: Final = ".log.swap"
 _logger: Final = get_logger(__name__)
 
@@ -50,6 +54,7 @@ class Known:
     """What the log directory knows of a partition when it is loaded.
 
     clean: the last life ended in order. cleaned_until: below it compaction may have left gaps.
+    judge: asked before damage is cut, of a log in which no offset may be missing.
     """
 
     clean: bool = False
@@ -57,6 +62,7 @@ class Known:
     start_offset: int = 0
     high_watermark: int = 0
     cleaned_until: int = 0
+    judge: Judge | None = None
 
 
 def create_log(
@@ -137,6 +143,10 @@ async def open_log(
     return log
 
 
+def _see_nothing(position: int, header: BatchHeader) -> None:
+    """Epochs come from their file."""
+
+
 class _Loader:
     """One load. `rebuilt`: segments that were read."""
 
@@ -158,6 +168,8 @@ class _Loader:
         self.now_ms = int(world.clock.wall() * 1000)
         self.start_offset = known.start_offset
         self.end_offset = 0
+        self.epochs_lost = False
+        self.doubtful = 0  # a start offset that counts only if the log reaches it
         self.rebuilt: list[Segment] = []
         self.epochs = LeaderEpochs()
         self.producers = ProducerState()
@@ -170,11 +182,20 @@ class _Loader:
             self.known = Known()
             self.start_offset = 0
         await self._finish_swaps()
-        bases = await self._clear(self.directory.names())
+        names = self.directory.names()
+        self._doubt_start(names)
+        bases = await self._clear(names)
         await self._load_epochs()
         saved = self.epochs.rows
         await self._load_segments(bases)
         await self._settle_range()
+        if self.end_offset < self.known.recovery_point:
+            _logger.error(
+                "log ends below its recovery point: records are missing",
+                path=self.directory.path,
+                end_offset=self.end_offset,
+                recovery_point=self.known.recovery_point,
+            )
         self.segments = Segments(self._found)
         self.epochs.truncate_from_start(self.start_offset)
         self.epochs.truncate_from_end(self.end_offset)
@@ -194,6 +215,18 @@ class _Loader:
         if not self.known.clean:
             self.producers.loads_at = None  # the snapshot may be in the page cache only
         await self._make_durable()
+
+    def _doubt_start(self, names: Collection[str]) -> None:
+        """Ignore a start offset that only its own checkpoint reports, until the end is known.
+
+        The start never rises above the high watermark, whose checkpoint is written first. Behind
+        the base of the last segment, a start above that high watermark is probably damage: it may
+        delete no segment.
+        """
+        found = [parse_offset_file(name) for name in names]
+        last = max((one[0] for one in found if one is not None and one[1] == LOG), default=None)
+        if last is not None and self.start_offset > max(last, self.known.high_watermark):
+            self.doubtful, self.start_offset = self.start_offset, 0
 
     def abandon(self) -> None:
         """Close the files of a load that has failed or was cancelled."""
@@ -225,9 +258,14 @@ class _Loader:
                 last[0] = header.last_offset
 
             try:
-                await run_cold(walk(file, 0, see, chunk=BULK))
+                whole = file.size and await run_cold(walk(file, 0, see, chunk=BULK)) == file.size
             finally:
                 file.close()
+            if not whole and self.directory.exists(name.removesuffix(".swap")):
+                # It was synced before it got this name. What it would replace is there: keep that.
+                path = f"{self.directory.path}/{name}"
+                _logger.warning("damaged swap file removed", path=path)
+                continue  # by `_clear`
             for other in self.directory.names():
                 parsed = parse_offset_file(other)
                 if parsed and parsed[1] in SEGMENT_FILES and found[0] <= parsed[0] <= last[0]:
@@ -251,7 +289,13 @@ class _Loader:
         return bases
 
     async def _load_epochs(self) -> None:
-        rows = await read_lines(self.directory, LEADER_EPOCHS, 2)
+        try:
+            rows = await read_lines(self.directory, LEADER_EPOCHS, 2)
+        except LogDirError as error:
+            _logger.warning("malformed checkpoint rebuilt from the log", reason=str(error))
+            rows = []
+        # Also where the file is missing: a log with batches has at least one epoch.
+        self.epochs_lost = not rows
         self.epochs = LeaderEpochs((int(epoch), int(start)) for epoch, start in rows)
 
     async def _load_segments(self, bases: list[int]) -> None:
@@ -260,6 +304,8 @@ class _Loader:
         for number, base in enumerate(bases):
             last = number + 1 == len(bases)
             if not whole or (checked and not self._continues(base, checked.end_offset)):
+                if whole and checked:
+                    self._judge_hole(bases[number - 1], checked)
                 whole = False
                 _logger.warning("segment dropped", path=self.directory.path, base_offset=base)
                 await self._drop(base)
@@ -270,14 +316,20 @@ class _Loader:
                 not last and bases[number + 1] <= self.known.recovery_point
             )
             if trusted and await self._trust(segment, last=last):
+                if self.epochs_lost:
+                    await run_cold(walk(segment.file, 0, self._assign, chunk=BULK))
                 checked = None
                 continue
             if checked is None:
                 if not trusted:
                     self.epochs.truncate_from_end(base)
-                checked = Checked(base, self.epochs.epoch_at(base - 1))
+                gapless = self.known.judge is not None
+                checked = Checked(base, self.epochs.epoch_at(base - 1), gapless=gapless)
             checked.end_offset = max(checked.end_offset, base)
-            whole = await self._check(segment, checked, assign=not trusted)
+            assign = not trusted or self.epochs_lost
+            # What follows a trusted segment was synced: it stays, whatever is wrong with this one.
+            keep = trusted and not last
+            whole = await self._check(segment, checked, assign=assign, keep=keep, last=last)
             self.end_offset = checked.end_offset
             if trusted and whole:
                 checked = None  # what follows is trusted too, behind a gap of the cleaner as well
@@ -289,51 +341,119 @@ class _Loader:
     async def _trust(self, segment: Segment, *, last: bool) -> bool:
         """Take a segment as it is; False: something is missing, it must be read."""
         for suffix in (INDEX, TIME_INDEX):
-            if not self.directory.exists(offset_file(segment.base_offset, suffix)):
+            name = offset_file(segment.base_offset, suffix)
+            if not self.directory.exists(name):
+                _logger.warning("missing index rebuilt", path=f"{self.directory.path}/{name}")
+                return False
+        if self.directory.exists(offset_file(segment.base_offset, TRANSACTION_INDEX)):
+            try:
+                await run_cold(segment.transactions.load())
+            except CorruptIndexError as error:
+                path = self.directory.path
+                _logger.warning("transaction index rebuilt", path=path, reason=str(error))
                 return False
         if not last:
             segment.close()
             return True
         await run_cold(segment.grow_again())
         self.end_offset = segment.base_offset
+        sound = True
 
         def see(position: int, header: BatchHeader) -> None:
+            nonlocal sound
             del position
+            sound = sound and header.base_offset >= self.end_offset
+            sound = sound and segment.reaches(header.last_offset)
             self.end_offset = header.next_offset
 
         begin = segment.offsets.last[1] if segment.offsets.last else 0
-        return await run_cold(walk(segment.file, begin, see)) == segment.file.size
+        return await run_cold(walk(segment.file, begin, see)) == segment.file.size and sound
 
-    async def _check(self, segment: Segment, checked: Checked, *, assign: bool) -> bool:
+    async def _check(
+        self, segment: Segment, checked: Checked, *, assign: bool, keep: bool, last: bool
+    ) -> bool:
         """Read a segment and cut it behind its last whole batch; False: it had to be cut.
 
-        assign: the epochs of its batches are not known from the file.
+        assign: the epochs of its batches are not known from the file. keep: damage is passed over,
+        and nothing is cut.
         """
-
-        def see(position: int, header: BatchHeader) -> None:
-            del position
-            if assign:
-                self.epochs.assign(header.leader_epoch, header.base_offset)
-
+        see = self._assign if assign else _see_nothing
         interval = self.config.index_interval_bytes
         end = await check_segment(segment, checked, interval, see)
         self.rebuilt.append(segment)
-        torn = segment.file.size - end
-        if torn:
-            _logger.warning(
-                "torn tail cut",
-                path=self.directory.path,
-                base_offset=segment.base_offset,
-                position=end,
-                bytes=torn,
+        file = segment.file
+        while end < file.size:
+            most = None if keep or self.known.judge else _SEARCHED
+            after = await find_whole_batch(file, end, checked, most)
+            if self.known.judge:
+                damage = Damage(
+                    path=f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}",
+                    position=end,
+                    offset=checked.end_offset,
+                    whole_at=after,
+                    lost=await looks_lost(file, end, file.size if after is None else after),
+                    later=not last,
+                )
+                self.known.judge(damage)
+            self._tell_damage(segment, end, after, kept=keep)
+            if not keep:
+                segment.hold()
+                segment.file.truncate(end)
+                return False
+            if after is None:
+                break
+            end = await check_segment(segment, checked, interval, see, after)
+        return True
+
+    def _judge_hole(self, base: int, checked: Checked) -> None:
+        """Ask about later segments that do not continue the one that begins with `base`."""
+        if self.known.judge:
+            damage = Damage(
+                path=f"{self.directory.path}/{offset_file(base, LOG)}",
+                position=self._found[-1].file.size,
+                offset=checked.end_offset,
+                whole_at=None,
+                lost=True,
+                later=True,
             )
-            segment.hold()
-            segment.file.truncate(end)
-        return not torn
+            self.known.judge(damage)
+
+    def _tell_damage(
+        self, segment: Segment, position: int, after: int | None, *, kept: bool
+    ) -> None:
+        """Log bytes that are no batch: with whole batches behind them they are no torn tail."""
+        path = f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}"
+        left = segment.file.size - position
+        if kept:
+            _logger.error("damaged batch kept", path=path, position=position, whole_again_at=after)
+        elif after is None:
+            _logger.warning("torn tail cut", path=path, position=position, bytes=left)
+        else:
+            _logger.error(
+                "damaged batch cut with whole batches behind it",
+                path=path,
+                position=position,
+                bytes=left,
+                whole_again_at=after,
+            )
+
+    def _assign(self, position: int, header: BatchHeader) -> None:
+        del position
+        self.epochs.assign(header.leader_epoch, header.base_offset)
 
     async def _settle_range(self) -> None:
         """A log that ends before its start begins anew at its start; a new one has one segment."""
         first = self._found[0].base_offset if self._found else 0
+        if self._found and self.doubtful > self.end_offset:
+            _logger.warning(
+                "start offset above the log's end ignored",
+                path=self.directory.path,
+                found=self.doubtful,
+                end_offset=self.end_offset,
+                now=first,
+            )
+        else:
+            self.start_offset = max(self.start_offset, self.doubtful)
         if self._found and self.end_offset < self.start_offset:
             for segment in self._found:
                 segment.close()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.entries import CorruptIndexError
 from trio_kafka.log.reading import Steps, Want
 from trio_kafka.records.header import (
     HEADER,
@@ -31,18 +32,38 @@ class Spot(NamedTuple):
     last_offset: int
 
 
+class CutBatchError(Exception):
+    """A file ends within a batch of `size` bytes at `position`."""
+
+    def __init__(self, position: int, size: int) -> None:
+        super().__init__(f"the file ends within the batch of {size} bytes at {position}")
+        self.position = position
+        self.size = size
+
+
 def find_batch(file: File, position: int, offset: int) -> Steps[Spot | None]:
-    """The first batch from `position` on that ends with `offset` or later; None: there is none."""
+    """The first batch from `position` on that ends with `offset` or later; None: there is none.
+
+    position: 0, or of a batch that does not begin behind `offset`: else CorruptIndexError. Raises
+    CutBatchError where the file ends within that batch, KafkaError(CORRUPT_MESSAGE).
+    """
     unpack = HEADER.unpack_from
     end = file.size
+    unsure = position > 0
     while position + HEADER_SIZE <= end:
         view = yield Want(file, position, HEADER_SIZE, min(_CHUNK, end - position))
         start, here = position, 0
         while here + HEADER_SIZE <= len(view):
             base, length, _, magic, _, _, delta, *_ = unpack(view, here)
-            if magic != 2 or length < SMALLEST_LENGTH:
+            whole = magic == 2 and length >= SMALLEST_LENGTH
+            if unsure and (base > offset or not whole):
+                raise CorruptIndexError(f"no batch for offset {offset} at position {position}")
+            if not whole:
                 raise _corrupt(position)
+            unsure = False
             if base + delta >= offset:
+                if position + length + LENGTH_END > end:
+                    raise CutBatchError(position, length + LENGTH_END)
                 return Spot(position, length + LENGTH_END, base, base + delta)
             here += length + LENGTH_END
             position = start + here

@@ -10,20 +10,23 @@ from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.entries import CorruptIndexError
 from trio_kafka.log.names import LOG, offset_file
 from trio_kafka.log.offset_index import OffsetIndex
 from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps
-from trio_kafka.log.scan import Spot, find_batch, walk
+from trio_kafka.log.reading import Steps, Want
+from trio_kafka.log.scan import BULK, CutBatchError, Spot, find_batch, walk
 from trio_kafka.log.time_index import NO_TIMESTAMP, TimeIndex
 from trio_kafka.log.transaction_index import TransactionIndex
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory, File
 
+_logger: Final = get_logger(__name__)
 _LAST_RELATIVE: Final = (1 << 31) - 1
 _RECENT: Final = 128
+_REBUILT_INTERVAL: Final = 4096  # bytes for each entry, the default of index.interval.bytes
 
 
 class Segment:
@@ -37,8 +40,10 @@ class Segment:
 
     __slots__ = (
         "_file",
+        "_index_rebuilt",
         "_name",
         "_recent",
+        "_reported",
         "_since_index",
         "_size",
         "base_offset",
@@ -85,6 +90,8 @@ class Segment:
         self.timestamps_known = not sealed
         self.rolling_timestamp: int | None = None
         self._since_index = 0
+        self._index_rebuilt = False
+        self._reported: tuple[str, ...] = ()
         self._recent: list[tuple[int, int, int]] = []  # last offset, base offset, position
 
     @classmethod
@@ -225,6 +232,10 @@ class Segment:
         self.times.append_larger(self.max_timestamp, self.max_timestamp_offset)
         self._since_index = 0
 
+    def reaches(self, offset: int) -> bool:
+        """Whether the indexes can hold an offset: no CRC covers those in the file."""
+        return 0 <= offset - self.base_offset <= _LAST_RELATIVE
+
     def should_roll(
         self,
         config: LogConfig,
@@ -260,24 +271,93 @@ class Segment:
         limit = config.segment_index_bytes
         return self.offsets.is_full(limit) or self.times.is_full(limit)
 
+    def measure(self) -> int:
+        """Size of the file as it is now. An error line tells if another program cut it. OSError.
+
+        So no answer promises bytes that are gone. The active segment is not measured: its size is
+        what this process has appended. A file that is missing has no bytes.
+        """
+        before = self.size
+        if not self.sealed:
+            return before
+        try:
+            there = self.file.measure()
+        except FileNotFoundError:
+            there = 0
+        if there < before:
+            reason = f"{there} bytes, want {before}"
+            self.report("segment file truncated by another program", reason)
+        self._size = there
+        return there
+
+    def report(self, event: str, reason: str) -> None:
+        """Log damage of this segment, once for each kind."""
+        if event not in self._reported:
+            self._reported += (event,)
+            path = f"{self.directory.path}/{self._name}"
+            _logger.error(event, path=path, reason=reason)
+
     def find(self, offset: int) -> Steps[Spot | None]:
-        """The first batch that ends with `offset` or later; None: it is in no batch here."""
+        """The first batch that ends with `offset` or later; None: it is in no batch here.
+
+        KafkaError(CORRUPT_MESSAGE): bytes before it that are no batch.
+        """
         spot = self.find_recent(offset)
         if spot is not None:
             return spot
         try:
-            position = self.offsets.position_now(offset)
-            if position is None:
-                position = yield from self.offsets.position(offset)
-            return (yield from find_batch(self.file, position, offset))
-        except (CorruptIndexError, FileNotFoundError):
-            pass
+            try:
+                return (yield from self._find_indexed(offset))
+            except (CorruptIndexError, FileNotFoundError) as error:
+                yield from self._rebuild_offsets(error)
+            return (yield from self._find_indexed(offset))
+        except CorruptIndexError:  # the batch at a true entry is damaged
+            return (yield from find_batch(self.file, 0, offset))
+        except CutBatchError as cut:
+            found = f"{self.file.size} bytes, want {cut.position + cut.size}"
+            self.report("segment file ends within a batch", found)
+            return None
         except KafkaError as error:
-            if error.code is not ErrorCode.CORRUPT_MESSAGE:
-                raise
-        # An index is a hint: without it the scan takes longer. A lie of the log itself is raised by
-        # the second scan.
-        return (yield from find_batch(self.file, 0, offset))
+            if error.code is ErrorCode.CORRUPT_MESSAGE:
+                self.report("damaged batch in a segment file", str(error))
+            raise
+
+    def _find_indexed(self, offset: int) -> Steps[Spot | None]:
+        position = self.offsets.position_now(offset)
+        if position is None:
+            position = yield from self.offsets.position(offset)
+        empty = not self.offsets.entries.count and self.sealed and self.size > BULK
+        if empty and not self._index_rebuilt:  # zeros, or nothing: each lookup would scan it all
+            raise CorruptIndexError(f"no entry for {self.size} bytes")
+        return (yield from find_batch(self.file, position, offset))
+
+    def _rebuild_offsets(self, error: Exception) -> Steps[None]:
+        """Build the offset index of a sealed segment again, in memory.
+
+        Once only: where the batches themselves are damaged, the old index stays, as it may lead
+        behind the damage.
+        """
+        if not self.sealed or self._index_rebuilt:
+            raise error
+        file = self.file
+        if file.size > BULK:
+            yield Want(file, 0, BULK, BULK)  # too large for a warm read: the scan goes to a thread
+        found: list[tuple[int, int]] = []
+        indexed = 0
+
+        def see(position: int, header: BatchHeader) -> None:
+            nonlocal indexed
+            if position - indexed > _REBUILT_INTERVAL and self.reaches(header.last_offset):
+                found.append((header.last_offset, position))
+                indexed = position
+
+        end = yield from walk(file, 0, see, chunk=BULK)
+        self._index_rebuilt = True
+        self.report("offset index rebuilt in memory", str(error))
+        if end == file.size or not self.offsets.entries.loaded:
+            self.offsets.entries.reset()
+            for last_offset, position in found:
+                self.offsets.append(last_offset, position)
 
     def find_recent(self, offset: int) -> Spot | None:
         """As `find`, from memory; None where that does not know."""
@@ -297,12 +377,35 @@ class Segment:
         """
         if self.timestamps_known:
             return
+        if not self.measure():  # emptied by another program
+            self.timestamps_known = True
+            return
         try:
             yield from self.times.entries.load()
             self.max_timestamp, self.max_timestamp_offset = self.times.last
-        except (CorruptIndexError, FileNotFoundError):
+            yield from self._check_timestamp()
+        except (CorruptIndexError, FileNotFoundError, KafkaError) as error:
+            self.report("time index not used", str(error))
+            self.times.entries.reset()
+            self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
             yield from walk(self.file, 0, self._note_timestamp)
         self.timestamps_known = True
+
+    def _check_timestamp(self) -> Steps[None]:
+        """Compare the last entry of the time index with its batch: retention goes by it.
+
+        Raises CorruptIndexError.
+        """
+        seen: list[int] = []
+        position = 0
+        if self.times.entries.count:
+            spot = yield from self.find(self.max_timestamp_offset)
+            position = spot.position if spot else self.file.size
+        yield from walk(
+            self.file, position, lambda _, header: seen.append(header.max_timestamp), position + 1
+        )
+        if self.file.size and seen[:1] != [self.max_timestamp]:
+            raise CorruptIndexError(f"timestamp {self.max_timestamp}, its batch has {seen[:1]}")
 
     def _note_timestamp(self, position: int, header: BatchHeader) -> None:
         del position

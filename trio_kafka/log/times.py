@@ -25,6 +25,8 @@ class TimedOffset(NamedTuple):
 def find_time(segments: Segments, timestamp: int, start_offset: int) -> Steps[TimedOffset | None]:
     """The first record from `start_offset` on whose timestamp is `timestamp` or later."""
     for segment in segments:
+        if not segment.measure():
+            continue  # empty, or emptied by another program
         yield from segment.load_timestamps()
         if segment.max_timestamp < timestamp:
             continue

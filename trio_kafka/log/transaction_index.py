@@ -9,6 +9,7 @@ from struct import Struct
 from typing import Final
 
 from trio_kafka.attributes import frozen
+from trio_kafka.log.entries import CorruptIndexError
 from trio_kafka.log.names import TRANSACTION_INDEX, offset_file
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import Steps, Want
@@ -35,7 +36,7 @@ class AbortedTransaction:
 class TransactionIndex(WrittenFile):
     """Aborted transactions in the order of their markers."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_base_offset", "_entries")
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class TransactionIndex(WrittenFile):
         files: OpenFiles | None = None,
     ) -> None:
         super().__init__(directory, offset_file(base_offset, TRANSACTION_INDEX), files)
+        self._base_offset = base_offset
         self._entries: list[AbortedTransaction] | None = None if sealed else []
 
     def append(self, aborted: AbortedTransaction) -> None:
@@ -60,17 +62,26 @@ class TransactionIndex(WrittenFile):
         return tuple(self._entries or ())
 
     def load(self) -> Steps[None]:
-        """Read the file where that has not happened. What is torn or of another version ends it."""
+        """Read the file where that has not happened. Raises CorruptIndexError.
+
+        Recovery loads every file that is there, and rebuilds a corrupt one: without its entries
+        readers would take aborted records for committed ones.
+        """
         if self._entries is not None:
             return
         entries: list[AbortedTransaction] = []
         if self._directory.exists(self._name):
             file = self._open()
             view = yield Want(file, 0, file.size, file.size)
-            whole = view[: len(view) // ENTRY.size * ENTRY.size]
-            for version, producer_id, first, last, stable in ENTRY.iter_unpack(whole):
+            if len(view) % ENTRY.size or not view:
+                raise CorruptIndexError(f"{self._name}: {len(view)} bytes, want {ENTRY.size} each")
+            before = self._base_offset - 1
+            for version, producer_id, first, last, stable in ENTRY.iter_unpack(view):
                 if version != _VERSION:
-                    break
+                    raise CorruptIndexError(f"{self._name}: version {version}, want {_VERSION}")
+                if not (before < last and 0 <= first <= last):
+                    raise CorruptIndexError(f"{self._name}: from {first} to {last} after {before}")
+                before = last
                 entries.append(
                     AbortedTransaction(
                         producer_id=producer_id,

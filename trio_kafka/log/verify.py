@@ -8,43 +8,69 @@ the one before: what a lost truncation leaves behind a new tail is not taken for
 from collections.abc import Callable
 from typing import Final
 
+import trio
+
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.epochs import NO_EPOCH
 from trio_kafka.log.scan import BULK
 from trio_kafka.log.segment import Segment
-from trio_kafka.records.header import HEADER_SIZE, BatchHeader, check_crc, iterate_headers
+from trio_kafka.records.header import (
+    HEADER_SIZE,
+    BatchHeader,
+    check_crc,
+    iterate_headers,
+    read_header,
+)
+from trio_kafka.world.protocols import File
 
 See = Callable[[int, BatchHeader], None]
-_NOTHING: Final = memoryview(b"")
+SCANNED: Final = 1 << 20
+_LOOKED: Final = 256  # places that may be headers: about 1 ms
+_LARGEST_GAP: Final = 1 << 31  # offsets
+_MAGIC_AT: Final = 16
+_MAGIC: Final = b"\x02"
 
 
 class Checked:
     """What a check has found so far: offsets and epochs may not fall behind it."""
 
-    __slots__ = ("end_offset", "epoch")
+    __slots__ = ("end_offset", "epoch", "gapless")
 
-    def __init__(self, end_offset: int, epoch: int = NO_EPOCH) -> None:
+    def __init__(self, end_offset: int, epoch: int = NO_EPOCH, *, gapless: bool = False) -> None:
+        """gapless: no offset may be missing, as nothing compacts this log."""
         self.end_offset = end_offset
         self.epoch = epoch
+        self.gapless = gapless
 
     def accepts(self, header: BatchHeader) -> bool:
         return (
             header.base_offset >= self.end_offset
             and header.leader_epoch >= self.epoch
             and header.last_offset_delta >= 0
+            and not (self.gapless and header.base_offset > self.end_offset)
         )
+
+    def resumes(self, header: BatchHeader) -> bool:
+        """Whether this may be a batch behind damage.
+
+        Offsets and epochs are outside of the CRC: a gapless log may have damage in these alone.
+        """
+        if self.gapless:
+            return header.base_offset >= self.end_offset and header.last_offset_delta >= 0
+        return self.accepts(header)
 
 
 async def check_segment(
-    segment: Segment, checked: Checked, index_interval_bytes: int, see: See
+    segment: Segment, checked: Checked, index_interval_bytes: int, see: See, position: int = 0
 ) -> int:
     """Rebuild the indexes in memory and show every whole batch to `see`; where the last one ends.
 
-    checked: brought up to date. Reads 256 KiB, or one batch, at a time. OSError.
+    checked: brought up to date. position: above 0, go on there, with the indexes so far. Reads
+    256 KiB, or one batch, at a time. OSError.
     """
-    segment.reset()
+    if not position:
+        segment.reset()
     file = segment.file
-    position = 0
     size = BULK
     while position < file.size:
         buffer = bytearray(min(size, file.size - position))
@@ -53,7 +79,7 @@ async def check_segment(
         here = 0
         try:
             for at, header in iterate_headers(view):
-                if not checked.accepts(header):
+                if not checked.accepts(header) or not segment.reaches(header.last_offset):
                     return position + here
                 check_crc(view, at, header)
                 segment.note(position + at, header, index_interval_bytes)
@@ -70,6 +96,55 @@ async def check_segment(
             if size <= found or position + size > file.size:
                 return position
     return position
+
+
+async def find_whole_batch(
+    file: File, position: int, checked: Checked, most: int | None = None
+) -> int | None:
+    """Position of the first whole batch behind damage at `position`; None: no batch follows.
+
+    most: how many bytes to search; None: all. A stretch of `SCANNED` bytes is searched at a time,
+    and other tasks run between. OSError.
+    """
+    end = file.size if most is None else min(file.size, position + most)
+    while position + HEADER_SIZE <= end:
+        view = memoryview(bytearray(min(SCANNED, end - position)))
+        view = view[: await file.read(position, view)]
+        content = bytes(view)
+        last = len(content) - HEADER_SIZE
+        if last < 0:
+            return None
+        looked = 0
+        at = content.find(_MAGIC, _MAGIC_AT) - _MAGIC_AT
+        while 0 <= at <= last:
+            if await _is_whole(file, position + at, content[at : at + HEADER_SIZE], checked):
+                return position + at
+            looked += 1
+            if not looked % _LOOKED:
+                await trio.lowlevel.checkpoint()
+            at = content.find(_MAGIC, at + _MAGIC_AT + 1) - _MAGIC_AT
+        position += last + 1
+    return None
+
+
+async def _is_whole(file: File, position: int, head: bytes, checked: Checked) -> bool:
+    """Whether an acceptable batch, with a CRC that matches, begins there. OSError."""
+    try:
+        header = read_header(head, 0)
+    except KafkaError:
+        return False
+    size = header.size
+    if position + size > file.size or not checked.resumes(header):
+        return False
+    if header.base_offset - checked.end_offset > _LARGEST_GAP:
+        return False
+    content = bytearray(size)
+    found = memoryview(content)[: await file.read(position, content)]
+    try:
+        check_crc(found, 0, header)
+    except KafkaError:
+        return False
+    return True
 
 
 def _size_of(view: memoryview) -> int:

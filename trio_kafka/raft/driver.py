@@ -106,6 +106,11 @@ class RaftDriver:
         return self.store.log.end_offset
 
     @property
+    def durable_offset(self) -> int:
+        """All records below it are synced."""
+        return self.store.log.recovery_point
+
+    @property
     def committed_offset(self) -> int:
         return self._committed.value
 
@@ -359,14 +364,15 @@ async def open_quorum(
     node: Node,
     static: VoterSet | None = None,
     retention: Retention | None = None,
+    durable: int = 0,
 ) -> RaftDriver:
     """The metadata log in the log directory `root`.
 
     directory_id: of its meta.properties. static: the voters in the settings, for kraft.version 0.
-    retention: which snapshots are kept.
+    retention: which snapshots are kept. durable: all records below this offset were synced.
     Raises UnsupportedQuorumError unless this node alone votes; LogDirError.
     """
-    store = await open_store(world, root, config, static, retention or Retention())
+    store = await open_store(world, root, config, static, retention or Retention(), durable=durable)
     try:
         return await _make_driver(store, node_id, directory_id, node)
     except BaseException:
@@ -379,9 +385,12 @@ async def _make_driver(
 ) -> RaftDriver:
     voters = store.voters
     if voters is None:
-        raise UnsupportedQuorumError("nobody votes: no voters in the metadata log and none given")
+        raise UnsupportedQuorumError(
+            f"{store.directory.path} names no voters, want a whole {BOOTSTRAP.name} or a newer"
+            " snapshot: restore it from a backup"
+        )
     voters.check_alone(node_id, directory_id)
     bootstrap: Sequence[MetadataRecord] = ()
-    if store.directory.exists(BOOTSTRAP.name):
+    if not store.log.end_offset and store.directory.exists(BOOTSTRAP.name):
         bootstrap = (await read_snapshot(store.directory, BOOTSTRAP)).records
     return RaftDriver(store, voters, me=node_id, bootstrap=bootstrap, node=node)

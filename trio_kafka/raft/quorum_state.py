@@ -31,7 +31,10 @@ async def load_election(directory: Directory) -> Election:
         found = read_quorum_state(content.decode())
     except (DecodeError, UnicodeDecodeError) as error:
         # To go on without it could be to vote twice in one epoch.
-        raise LogDirError(directory.path, str(error)) from error
+        remedy = (
+            f"Restore {directory.path}/{NAME} from a backup, or remove it if no other node votes"
+        )
+        raise LogDirError(directory.path, f"{error}. {remedy}") from error
     return Election(found.leader_epoch, NodeId(found.leader_id), NodeId(found.voted_id))
 
 

@@ -24,6 +24,7 @@ from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import METADATA_TOPIC_ID
 from trio_kafka.protocol.stored.control import KRaftVersionRecord, VotersRecord
 from trio_kafka.raft.batches import read_controls
+from trio_kafka.raft.damage import MetadataJudge
 from trio_kafka.raft.format import METADATA_PARTITION
 from trio_kafka.raft.history import History
 from trio_kafka.raft.quorum_state import load_election, save_election
@@ -127,11 +128,13 @@ async def open_store(
     config: LogConfig,
     static: VoterSet | None,
     retention: Retention = _KEPT,
+    *,
+    durable: int = 0,
 ) -> Store:
     """Open what formatting, or Kafka, wrote in a log directory; recover after a crash.
 
     static: the voters of a cluster with kraft.version 0, from the settings. retention: which
-    snapshots are kept.
+    snapshots are kept. durable: all records below this offset were synced.
     Raises LogDirError for a directory that is not formatted, or whose log cannot be trusted.
     """
     try:
@@ -144,11 +147,12 @@ async def open_store(
     known = snapshots_in(directory)
     # What lies below the oldest is superfluous, and may be gone in part: see `retention`.
     start = known[0].offset if known else 0
-    log = await open_log(
-        world, directory, METADATA_PARTITION, config, known=Known(start_offset=start)
-    )
+    judge = MetadataJudge(root.path, durable)
+    told = Known(start_offset=start, high_watermark=start, judge=judge.judge)
+    log = await open_log(world, directory, METADATA_PARTITION, config, known=told)
     try:
         store = await _read_store(world, directory, known, log, static)
+        judge.check_end(store.log.end_offset)
     except BaseException:
         log.abandon()
         raise

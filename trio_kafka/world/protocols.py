@@ -247,6 +247,12 @@ class File(Protocol):
     def trim(self) -> None:
         """Give back what was reserved and not written."""
 
+    def measure(self) -> int:
+        """Ask the system for the size, of a file that has no more appends. OSError.
+
+        A program beside this one may have cut the file: then `size` is lowered to the result.
+        """
+
     def lease(self, end: int) -> Lease: ...
     @property
     def leased(self) -> bool:

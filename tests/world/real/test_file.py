@@ -285,3 +285,14 @@ def test_a_closed_file_is_no_cycle_and_refuses(tmp_path, monkeypatch, options, r
         with pytest.raises(OSError, match="Bad file descriptor"):
             call()
     assert not [one for one in (file.append, file.try_read) if file in gc.get_referents(one)]
+
+
+async def test_a_file_that_another_program_has_cut_is_measured(file, tmp_path):
+    file.append([bytes(100)])
+    (path,) = [one for one in tmp_path.rglob("*") if one.is_file()]
+    os.truncate(path, 40)
+
+    assert file.size == 100
+    assert file.measure() == file.size == 40
+    os.truncate(path, 400)
+    assert file.measure() == 40

@@ -156,6 +156,11 @@ class RealFile:
         if self._recent:
             self._recent.cut(size)
 
+    def measure(self) -> int:
+        self._check()
+        self.size = min(self.size, os.fstat(self._fd).st_size)
+        return self.size
+
     def lease(self, end: int) -> RealLease:
         if self._broken or self._fd == -1:
             self._check()

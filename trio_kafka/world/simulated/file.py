@@ -143,6 +143,10 @@ class SimulatedFile:
         if self._recent:
             self._recent.cut(size)
 
+    def measure(self) -> int:
+        self._check()
+        return self.size
+
     def lease(self, end: int) -> SimulatedLease:
         self._world.check()
         self._check()

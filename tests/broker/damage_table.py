@@ -1,0 +1,455 @@
+"""Outcomes of a start on a damaged file: the table of docs/data-directory.md, and of tests.
+
+`python -m tests.broker.damage_table > docs/data-directory.md` writes the page.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from attrs import evolve, field, frozen
+
+from trio_kafka.records.header import iterate_headers
+
+META: Final = "__cluster_metadata-0"
+_BASE: Final = f"{0:020}"
+ALL_OF_T: Final = tuple(range(12))
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """words: for the page. refused: in the reason for not starting. told: events of log lines, each
+    of which appears; none at all may appear where there is none. lost: offsets of topic "t" that no
+    consumer reads. error: of its partition. aborted: transactions of "txn" that readers learn of.
+    """
+
+    words: str
+    refused: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    lost: tuple[int, ...] = ()
+    error: int = 0
+    aborted: int = 2
+
+
+@frozen(kw_only=True)
+class Row:
+    """One file, after a stop in order or a kill. outcomes: by the names in DAMAGES."""
+
+    file: str
+    path: str
+    clean: bool = True
+    outcomes: Mapping[str, Outcome] = field()
+
+
+def _flipped(content: bytes) -> bytes:
+    at = len(content) * 5 // 8
+    return content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :]
+
+
+def _newer(content: bytes) -> bytes:
+    """The same in a version that does not exist yet."""
+    for old, new in (
+        (b"version=1", b"version=2"),
+        (b"version: 0", b"version: 1"),
+        (b'version":', b'version":9'),
+    ):
+        if old in content:
+            return content.replace(old, new)
+    if content.startswith(b"0\n"):
+        return b"1" + content[1:]
+    if content[:1] == b"\0" and content[16:17] != b"\x02":
+        return content[:1] + bytes([content[1] + 1]) + content[2:]
+    starts = [at for at, _ in iterate_headers(content)]
+    magic = starts[len(starts) // 2] + 16
+    return content[:magic] + b"\x03" + content[magic + 1 :]
+
+
+# From what a broker wrote to what is there; None: nothing.
+DAMAGES: Final[Mapping[str, Callable[[bytes], bytes | None]]] = {
+    "missing": lambda content: None,
+    "empty": lambda content: b"",
+    "truncated": lambda content: content[: len(content) * 2 // 3],
+    "one byte flipped": _flipped,
+    "zeroed": lambda content: bytes(len(content)),
+    "a newer version's": _newer,
+}
+_DAMAGED: Final = tuple(DAMAGES)[1:]
+
+
+def _all(outcome: Outcome, **others: Outcome) -> dict[str, Outcome]:
+    """One outcome of each damage, but for some. Keywords: the first words of the damages' names."""
+    return {name: others.get(name.split()[0], outcome) for name in DAMAGES}
+
+
+def _without(outcomes: Mapping[str, Outcome], *names: str) -> dict[str, Outcome]:
+    return {name: one for name, one in outcomes.items() if name.split()[0] not in names}
+
+
+_NOTHING: Final = Outcome(words="no effect")
+_UNNOTICED: Final = Outcome(words="not noticed: the value counts as it is")
+
+
+def _refused(words: str, *found: str) -> Outcome:
+    return Outcome(words=f"no start: {words}", refused=found)
+
+
+def _checkpoint(words: str) -> dict[str, Outcome]:
+    """Of a checkpoint that counts as missing where it is malformed."""
+    told = Outcome(words=f"warning; {words}", told=("malformed checkpoint ignored",))
+    flipped = Outcome(words=f"the same where a line is malformed, else {_UNNOTICED.words}")
+    return _all(told, missing=Outcome(words=words), one=flipped)
+
+
+_LOG_GONE: Final = ("records missing in a segment file",)
+_LOG_DAMAGED: Final = ("damaged batch in a segment file",)
+_BELOW: Final = ("log ends below its recovery point: records are missing",)
+_CLOSED: Final = _all(
+    Outcome(words=""),
+    missing=Outcome(
+        words="error at the first fetch; fetches go on with the next segment",
+        told=_LOG_GONE,
+        lost=(4, 5, 6, 7),
+    ),
+    empty=Outcome(
+        words="error at the first fetch; fetches go on with the next segment",
+        told=_LOG_GONE,
+        lost=(4, 5, 6, 7),
+    ),
+    truncated=Outcome(
+        words="error at the first fetch; whole batches are served, then the next segment",
+        told=("segment file ends within a batch",),
+        lost=(6, 7),
+    ),
+    one=Outcome(
+        words="the client finds a CRC that does not match: it must seek over the batch",
+        lost=(6, 7, 8, 9, 10, 11),
+        error=-2,
+    ),
+    zeroed=Outcome(
+        words="error; fetches of its offsets get CORRUPT_MESSAGE, those of others go on",
+        told=_LOG_DAMAGED,
+        lost=(4, 5, 6, 7, 8, 9, 10, 11),
+        error=2,
+    ),
+    a=Outcome(
+        words="the client finds a magic that it does not know: it must seek behind the batch",
+        lost=(6, 7, 8, 9, 10, 11),
+        error=-2,
+    ),
+)
+_TAIL_CUT: Final = Outcome(
+    words="error; the log is cut behind its last whole batch",
+    told=("torn tail cut", *_BELOW),
+    lost=(10, 11),
+)
+_ACTIVE_GONE: Final = Outcome(
+    words="error; the log ends with the segment before", told=_BELOW, lost=(8, 9, 10, 11)
+)
+_REBUILT: Final = Outcome(words="rebuilt from the log when it is read")
+_METADATA_ENDS: Final = _refused(
+    "records that were durable are missing",
+    META,
+    "ends at offset 32, want 33",
+    "Restore",
+    "remove /data/recovery-point",
+)
+_METADATA_DAMAGED: Final = _refused(
+    "file, position and remedy are named",
+    f"/data/{META}/{_BASE}.log is damaged",
+    "at position",
+    "Restore",
+    "truncate -s",
+)
+_IDENTITY: Final = _refused(
+    "what was found and the remedy are named", "/data: meta.properties: ", "Restore the file"
+)
+_QUORUM: Final = _refused(
+    "to vote twice in an epoch would be worse", f"/data/{META}", "quorum-state", "Restore"
+)
+_SNAPSHOT: Final = Outcome(
+    words="warning; an older snapshot and the log after it are read",
+    told=("damaged metadata snapshot",),
+)
+_EPOCHS: Final = Outcome(
+    words="warning; rebuilt from the log", told=("malformed checkpoint rebuilt from the log",)
+)
+_PRODUCERS: Final = Outcome(
+    words="warning; an older snapshot and the log after it are read", told=("snapshot removed",)
+)
+_NO_ID: Final = Outcome(
+    words="warning; the partition keeps its records", told=("partition.metadata not read",)
+)
+_TRANSACTIONS: Final = Outcome(
+    words="warning; rebuilt from the log", told=("transaction index rebuilt",)
+)
+
+ROWS: Final = (
+    Row(
+        file="meta.properties",
+        path="meta.properties",
+        outcomes=_all(
+            _IDENTITY,
+            missing=_refused(
+                "a directory that is not empty is never formatted",
+                "/data has no meta.properties",
+                "Restore",
+            ),
+            one=_refused(
+                "another identity does not match the metadata log, or the line is malformed",
+                "/data",
+                "directory",
+            ),
+        ),
+    ),
+    Row(file=".lock", path=".lock", clean=False, outcomes={"missing": _NOTHING, "empty": _NOTHING}),
+    Row(
+        file=".kafka_cleanshutdown",
+        path=".kafka_cleanshutdown",
+        outcomes=_all(
+            Outcome(words="no effect: only its name counts"),
+            missing=Outcome(words="recovery reads each log from its recovery point on"),
+        ),
+    ),
+    *(
+        Row(
+            file="recovery-point-offset-checkpoint" + ("" if clean else ", after a kill"),
+            path="recovery-point-offset-checkpoint",
+            clean=clean,
+            outcomes=_checkpoint(
+                "no effect" if clean else "recovery reads all logs from their first segment"
+            ),
+        )
+        for clean in (True, False)
+    ),
+    Row(
+        file="log-start-offset-checkpoint",
+        path="log-start-offset-checkpoint",
+        outcomes=_checkpoint("logs begin with their first segment"),
+    ),
+    Row(
+        file="replication-offset-checkpoint",
+        path="replication-offset-checkpoint",
+        outcomes=_checkpoint("high watermarks advance again from the start of the logs")
+        | {"one byte flipped": _UNNOTICED},
+    ),
+    Row(
+        file="cleaner-offset-checkpoint (Apache Kafka's)",
+        path="cleaner-offset-checkpoint",
+        outcomes=_checkpoint("gaps between segments count as compacted"),
+    ),
+    Row(file="PARTITION/*.log, closed", path=f"t-0/{4:020}.log", outcomes=_CLOSED),
+    Row(
+        file="PARTITION/*.log, closed, after a kill",
+        path=f"t-0/{4:020}.log",
+        clean=False,
+        outcomes=_CLOSED,
+    ),
+    *(
+        Row(
+            file="PARTITION/*.log, active" + ("" if clean else ", after a kill"),
+            path=f"t-0/{8:020}.log",
+            clean=clean,
+            outcomes=_all(
+                _TAIL_CUT,
+                missing=_ACTIVE_GONE,
+                empty=_ACTIVE_GONE,
+                zeroed=evolve(_ACTIVE_GONE, told=("torn tail cut", *_BELOW)),
+                one=Outcome(
+                    words="the client finds a CRC that does not match: it must seek over the batch",
+                    lost=(10, 11),
+                    error=-2,
+                )
+                if clean
+                else _TAIL_CUT,
+            ),
+        )
+        for clean in (True, False)
+    ),
+    Row(
+        file="PARTITION/*.index",
+        path=f"t-0/{4:020}.index",
+        outcomes=_without(
+            _all(
+                _REBUILT,
+                missing=Outcome(
+                    words="warning; rebuilt from the log", told=("missing index rebuilt",)
+                ),
+                truncated=Outcome(
+                    words="rebuilt in memory when it is read, which is told",
+                    told=("offset index rebuilt in memory",),
+                ),
+            ),
+            "a",
+        ),
+    ),
+    Row(
+        file="PARTITION/*.timeindex",
+        path=f"t-0/{4:020}.timeindex",
+        outcomes=_without(
+            _all(
+                _REBUILT,
+                missing=Outcome(
+                    words="warning; rebuilt from the log", told=("missing index rebuilt",)
+                ),
+            ),
+            "a",
+        ),
+    ),
+    Row(
+        file="PARTITION/*.txnindex",
+        path=f"txn-0/{5:020}.txnindex",
+        outcomes=_all(
+            _TRANSACTIONS,
+            one=Outcome(words="the same where offsets do not ascend, else not noticed"),
+            missing=Outcome(
+                words="not noticed, as most segments have none: `read_committed` shows aborted"
+                " records; remove the .index of the segment, and the next start rebuilds both",
+                aborted=0,
+            ),
+        ),
+    ),
+    Row(
+        file="PARTITION/*.snapshot",
+        path=f"txn-0/{34:020}.snapshot",
+        outcomes=_all(
+            _PRODUCERS, missing=Outcome(words="an older snapshot and the log after it are read")
+        ),
+    ),
+    *(
+        Row(
+            file="PARTITION/leader-epoch-checkpoint" + ("" if clean else ", after a kill"),
+            path="t-0/leader-epoch-checkpoint",
+            clean=clean,
+            outcomes=_all(_EPOCHS, missing=Outcome(words="rebuilt from the log")),
+        )
+        for clean in (True, False)
+    ),
+    Row(
+        file="PARTITION/partition.metadata",
+        path="t-0/partition.metadata",
+        outcomes=_all(
+            _NO_ID,
+            missing=Outcome(words="the partition keeps its records"),
+            one=Outcome(
+                words="warning; another topic id: the directory is set aside with the ending"
+                " `-stray`, the partition starts empty; stop, rename it back and remove"
+                " partition.metadata",
+                told=("stray partition",),
+                lost=ALL_OF_T,
+            ),
+        ),
+    ),
+    Row(
+        file=f"{META}/*.log",
+        path=f"{META}/{_BASE}.log",
+        outcomes=_all(_METADATA_DAMAGED, missing=_METADATA_ENDS, empty=_METADATA_ENDS),
+    ),
+    Row(
+        file=f"{META}/*.log, after a kill",
+        path=f"{META}/{_BASE}.log",
+        clean=False,
+        outcomes=_all(
+            _METADATA_DAMAGED,
+            **dict.fromkeys(
+                ("missing", "empty"),
+                Outcome(words="no effect if a snapshot has all that was durable, else no start"),
+            ),
+        ),
+    ),
+    Row(
+        file=f"{META}/*.checkpoint, the newest",
+        path=f"{META}/{32:020}-{1:010}.checkpoint",
+        outcomes=_all(
+            _SNAPSHOT, missing=Outcome(words="an older snapshot and the log after it are read")
+        ),
+    ),
+    Row(
+        file=f"{META}/{_BASE}-{0:010}.checkpoint",
+        path=f"{META}/{_BASE}-{0:010}.checkpoint",
+        clean=False,
+        outcomes=_all(
+            Outcome(
+                words="no effect where a newer snapshot is whole, else no start: it has the voters"
+            )
+        ),
+    ),
+    Row(
+        file=f"{META}/quorum-state",
+        path=f"{META}/quorum-state",
+        outcomes=_all(
+            _QUORUM,
+            one=Outcome(words="the same where the form is broken, else not noticed"),
+            missing=Outcome(words="the log's last epoch is the floor, with a warning"),
+        ),
+    ),
+    Row(
+        file=f"{META}/*.index, *.timeindex, *.snapshot",
+        path=f"{META}/{_BASE}.timeindex",
+        outcomes=_without(_all(Outcome(words="no effect: rebuilt at each start")), "a"),
+    ),
+    Row(
+        file=f"{META}/leader-epoch-checkpoint",
+        path=f"{META}/leader-epoch-checkpoint",
+        outcomes=_all(_EPOCHS, missing=Outcome(words="rebuilt from the log")),
+    ),
+    Row(
+        file=f"{META}/partition.metadata",
+        path=f"{META}/partition.metadata",
+        outcomes=_all(_NOTHING),
+    ),
+)
+# Lines that may come too.
+ALSO: Final = frozenset(
+    {"log directory offline", "records missing in a segment file", "foreign file ignored"}
+)
+_HEAD: Final = f"""\
+# The data directory, and what to do when a file is damaged
+
+Written by `python -m tests.broker.damage_table > docs/data-directory.md`: change the table there,
+which a test goes through, not this page.
+
+This page says what a broker does with each file of `log.dirs` that it finds damaged when it starts.
+Log lines name the file, what was found and, where there is something to do, the remedy.
+
+1. Read the log lines with `ERROR` and `WARNING` of the last start.
+2. Where the broker did not start, the last line names the file and the remedy. Copy the directory
+   before you change anything in it.
+3. Where it started, look for your topic's partitions in the lines. What a segment has lost, a
+   consumer skips; what is damaged in the middle, it must seek over.
+
+## Files that are not the broker's
+
+A plain file or a directory that is no partition's is left alone, with the warning `foreign file
+ignored`. A directory whose name has the form of a partition's counts as foreign if it has files,
+but none of a partition. Files named `*.tmp`, `*.deleted` and `*.cleaned` in a partition are remains
+of an interrupted change, and are removed. Directories that end with `-delete` go after
+`log.segment.delete.delay.ms`; those that end with `-stray` stay until you remove them.
+
+## How far the metadata log is trusted
+
+`recovery-point-offset-checkpoint` has a line for `{META}`, too: all records below that
+offset are on the disk. A metadata log that ends below it, or has damage below it, or damage with
+whole batches behind it, is not cut: the broker does not start. Only a tail that looks torn by a
+power loss is cut. Apache Kafka ignores the line.
+
+A start offset that is above the log's end, and above its high watermark, is ignored with a warning:
+the log begins with its first segment.
+
+## Each file, each damage
+
+After a stop in order, unless the row says otherwise. A dash: a file of that kind has no version.
+
+"""
+
+
+def document() -> str:
+    """The page."""
+    names = list(DAMAGES)
+    lines = [f"| File | {' | '.join(names)} |", "| --- " * (len(names) + 1) + "|"]
+    for row in ROWS:
+        cells = [row.outcomes[name].words if name in row.outcomes else "—" for name in names]
+        lines.append(f"| `{row.file}` | {' | '.join(cells)} |")
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(document(), end="")

@@ -1,0 +1,39 @@
+import pytest
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.damage import Damage
+from trio_kafka.raft.damage import MetadataJudge
+
+
+def damage(**fields):
+    given = {"path": "/d/m/0.log", "position": 7, "offset": 40, "whole_at": None}
+    return Damage(**{**given, "lost": False, "later": False, **fields})
+
+
+@pytest.mark.parametrize(
+    "found", [{}, {"lost": True}, {"lost": True, "whole_at": 90}, {"lost": True, "later": True}]
+)
+def test_a_tail_that_a_power_loss_tore_is_cut(found):
+    MetadataJudge("/d", 40).judge(damage(**found))
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        ({"whole_at": 90}, "whole batches follow at position 90"),
+        ({"later": True}, "later segments follow"),
+        ({"lost": True, "offset": 39}, "offsets up to 39 were durable"),
+    ],
+)
+def test_damage_to_what_was_committed_is_told_with_the_remedy(found, reason):
+    with pytest.raises(LogDirError) as caught:
+        MetadataJudge("/d", 40).judge(damage(**found))
+
+    assert reason in str(caught.value)
+    assert "truncate -s 7 /d/m/0.log" in str(caught.value)
+
+
+def test_a_log_that_ends_below_what_was_durable_is_refused():
+    MetadataJudge("/d", 40).check_end(40)
+    with pytest.raises(LogDirError, match="ends at offset 39, want 40 or more"):
+        MetadataJudge("/d", 40).check_end(39)
