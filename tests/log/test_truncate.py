@@ -4,6 +4,7 @@ import trio
 from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.log import Log
 from trio_kafka.log.queries import largest_timestamp, read
 from trio_kafka.log.recovery import Known, open_log
 from trio_kafka.log.sync import close, sync
@@ -257,3 +258,22 @@ async def test_a_cut_that_waits_too_long_for_a_descriptor_has_failed(autojump_cl
     assert log.failed
     assert not log.busy
     assert not log.writing.locked()
+
+
+async def test_a_cut_inside_of_a_batch_claims_nothing_of_that_batch(autojump_clock, world):
+    log = new_log(world)
+    for _ in range(2):
+        append(log, batch(3))
+    await sync(log)
+    claimed: list[int] = []
+
+    async def lower(_: Log) -> None:
+        claimed.append(log.recovery_point)
+        await trio.lowlevel.checkpoint()
+
+    log.lower_checkpoints = lower
+
+    await truncate_to(log, 5)
+
+    assert claimed == [3]
+    assert log.end_offset == log.recovery_point == 3

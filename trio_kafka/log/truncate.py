@@ -51,6 +51,8 @@ async def _truncate(log: Log, offset: int) -> None:
     if last is not None and last.sealed:
         # Its files are opened first: where no descriptor is left, nothing has changed.
         await run_cold(last.grow_again())
+    if last is not None and (inside := await run_cold(last.find(offset))) is not None:
+        offset = min(offset, inside.base_offset)  # the batch goes as a whole: claim nothing of it
     log.recovery_point = min(log.recovery_point, offset)
     log.flush_end = min(log.flush_end, offset)
     log.high_watermark = min(log.high_watermark, offset)
