@@ -132,7 +132,7 @@ def test_codecs_in_steps_do_the_same_as_those_in_one_go(key: int) -> None:
             assert made == (message, end)
             written, _ = run(encoder_in_steps(cls, version)(message, in_steps.append))
             assert in_steps == segments
-            assert written == pauses
+            assert written <= pauses  # which are also made before tagged fields
             if end > position:
                 with pytest.raises(DecodeError):
                     run(decoder_in_steps(cls, version)(frame[: end - 1], position))

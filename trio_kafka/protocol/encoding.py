@@ -249,9 +249,10 @@ class EncodeWriter:
         if of.kind in FIXED and self.stepwise:
             some = self.source.variable("a")
             with self.source.block(f"for at in range(0, len({items} or ()), {_AT_ONCE}):"):
+                with self.source.block("if at:"):
+                    self.source.add("yield")
                 self.source.add(f"{some} = {items}[at:at + {_AT_ONCE}]")
                 self.source.add(f"{self.write_name}({self._numbers(of, some)})")
-                self.source.add("yield")
             return
         if of.kind in FIXED:
             with self.source.block(f"if {size} > {int(self.source.compact(field))}:"):
