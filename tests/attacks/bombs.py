@@ -16,6 +16,7 @@ from trio_kafka.records.varint import encode_varint
 
 MIB: Final = 1 << 20
 LARGEST_WINDOW: Final = 27  # log2: the default bound of a zstd decoder
+LATER_MS: Final = 1_800_000  # the record is of a later time than those of honest producers
 _SNAPPY_HEAD: Final = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 _SMALLEST_HEADER: Final = 2  # bytes: an empty name, an empty value
 
@@ -36,7 +37,8 @@ def bomb(codec: Codec, size: int, *, window: int | None = None, headers: bool = 
         body, end = begin + encode_varint(zeros), b"\0"
     length = encode_varint(len(body) + zeros + len(end))
     block = _packed(codec, b"".join((length, body, bytes(zeros), end)), window)
-    batch = memoryview(encode_batch([Record(timestamp=int(time.time() * 1000))]))
+    later_ms = int(time.time() * 1000) + LATER_MS
+    batch = memoryview(encode_batch([Record(timestamp=later_ms)]))
     return bytes(repacked(batch, read_header(batch), codec, block)[0])
 
 
@@ -51,6 +53,8 @@ def _packed(codec: Codec, data: bytes, window: int | None) -> bytes:
         return bytes(cramjam.gzip.compress(data, level=9))
     if codec is Codec.LZ4:
         return bytes(cramjam.lz4.compress(data, level=9))
-    blocks = [bytes(cramjam.snappy.compress_raw(data[at : at + MIB])) for at in range(0, len(data), MIB)]
+    blocks = [
+        bytes(cramjam.snappy.compress_raw(data[at : at + MIB])) for at in range(0, len(data), MIB)
+    ]
     framed = [struct.pack(">i", len(block)) + block for block in blocks]
     return _SNAPPY_HEAD + b"".join(framed)

@@ -1,6 +1,7 @@
 import pytest
 import trio
 
+from tests.log.kit import unpacking
 from tests.replication.kit import new_partition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
@@ -52,7 +53,7 @@ async def test_the_same_comes_out_at_once_and_in_turn(
     work = Refinement(PartitionSettings(codec=after, walk=True), NOW)
 
     small = work.at_once(sent, read_header(sent))
-    large = await work.in_turn(world, sent, read_header(sent))
+    large = await work.in_turn(world, unpacking(world), sent, read_header(sent))
 
     assert small == large
     assert large[1].codec is after
@@ -90,7 +91,7 @@ async def test_work_in_turn_lets_others_run(world, autojump_clock, monkeypatch) 
     ):
         steps = Steps()
         trio.lowlevel.add_instrument(steps)
-        await Refinement(settings, NOW).in_turn(world, sent, read_header(sent))
+        await Refinement(settings, NOW).in_turn(world, unpacking(world), sent, read_header(sent))
         trio.lowlevel.remove_instrument(steps)
         assert steps.count >= least
 
@@ -108,7 +109,7 @@ async def test_what_cannot_be_read_or_has_no_key_is_invalid(world, autojump_cloc
         assert work.at_once(sent, header) is None
         with pytest.raises(KafkaError) as caught:
             if in_turn:
-                await work.in_turn(world, sent, header)
+                await work.in_turn(world, unpacking(world), sent, header)
             else:
                 work.whole(sent, header, LIMIT)
         assert caught.value.code is ErrorCode.INVALID_RECORD
@@ -119,7 +120,7 @@ async def test_large_batches_are_refined_in_the_queue_and_keep_their_order(
 ) -> None:
     settings = PartitionSettings(codec=Codec.ZSTD, need_keys=True)
     partition, _ = new_partition(world, 1, settings=settings)
-    appends = SlowAppends(world, Node("broker", "broker"))
+    appends = SlowAppends(world, Node("broker", "broker"), unpacking(world))
     partition.join_queue = appends.join
     await nursery.start(appends.run)
 
@@ -138,7 +139,7 @@ async def test_a_refused_batch_of_the_queue_is_its_own_matter(
     world, nursery, autojump_clock
 ) -> None:
     partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
-    appends = SlowAppends(world, Node("broker", "broker"))
+    appends = SlowAppends(world, Node("broker", "broker"), unpacking(world))
     partition.join_queue = appends.join
     await nursery.start(appends.run)
 

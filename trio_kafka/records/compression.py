@@ -21,6 +21,10 @@ from trio_kafka.steps import Steps, whole
 from trio_kafka.world.protocols import Buffer
 
 
+class TooLargeError(KafkaError):
+    """A block grows over its limit. CORRUPT_MESSAGE, as for any block that cannot be read."""
+
+
 class Codec(IntEnum):
     """As in bits 0 to 2 of a batch's attributes."""
 
@@ -196,7 +200,9 @@ def _attempt(
 def _unreadable(codec: Codec, data: Buffer, message: str, limit: int) -> KafkaError:
     block = f"{codec.name.lower()} block of {len(data)} bytes"
     if message == _FULL:
-        return _corrupt(f"{block} grows over the limit of {limit} bytes")
+        return TooLargeError(
+            ErrorCode.CORRUPT_MESSAGE, f"{block} grows over the limit of {limit} bytes"
+        )
     return _corrupt(f"{block}: {message}")
 
 
@@ -206,7 +212,8 @@ def _corrupt(message: str) -> KafkaError:
 
 def _check_limit(size: int, limit: int) -> None:
     if size > limit:
-        raise _corrupt(f"block of {size} bytes when decompressed, want at most {limit}")
+        found = f"block of {size} bytes when decompressed, want at most {limit}"
+        raise TooLargeError(ErrorCode.CORRUPT_MESSAGE, found)
 
 
 def _compress_snappy(data: memoryview, most: int = sys.maxsize) -> bytes:
