@@ -101,9 +101,8 @@ async def test_lookups_by_time_are_those_of_a_full_scan(autojump_clock, world, a
         want = next((one for one in timed if one[1] >= time), None)
         assert await offset_for_timestamp(log, time, unpacking(log.world)) == want, time
     largest = max(time for _, time, _ in timed)
-    assert await largest_timestamp(log, unpacking(world)) == next(
-        one for one in timed if one[1] == largest
-    )
+    want = next(one for one in timed if one[1] == largest)
+    assert await largest_timestamp(log, unpacking(world)) == want
 
 
 async def test_an_empty_log_has_no_largest_timestamp(autojump_clock, world):
