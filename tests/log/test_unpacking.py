@@ -103,6 +103,23 @@ async def test_a_bomb_and_a_cancelled_wait_give_their_places_back(
     holders.go.set()
 
 
+async def test_a_task_that_others_would_miss_is_not_the_second_to_wait(
+    world, nursery, autojump_clock
+) -> None:
+    holders = Holders(unpacking(world), nursery)
+    holders.start("first", MANY)
+    await trio.sleep(1)
+    holders.start("waits", MANY)
+    await trio.sleep(1)
+
+    with pytest.raises(trio.WouldBlock):
+        async with holders.memory.unpacked(Codec.LZ4, MANY, LIMIT, wait=False):
+            pytest.fail("unpacked")
+    async with holders.memory.unpacked(Codec.LZ4, FEW, LIMIT, wait=False) as plain:
+        assert len(plain) == 300
+    holders.go.set()
+
+
 async def test_memory_of_a_large_batch_goes_back_whatever_becomes_of_it(
     world, autojump_clock
 ) -> None:

@@ -1,9 +1,13 @@
 import pytest
+import trio
 
 from tests.log.kit import unpacking
 from tests.replication.kit import make_cold, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.unpacking import SMALL
 from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import HEADER_SIZE
 from trio_kafka.replication.append import append_own
 from trio_kafka.replication.offsets import (
     EARLIEST,
@@ -81,6 +85,37 @@ async def test_a_time_gives_the_first_record_at_or_after_it(world, autojump_cloc
     assert await search(partition, now, CLIENT) == NOTHING
     make_cold(partition)
     assert await search(partition, now - 40, CLIENT) == ListedOffset(1, now - 40, 2)
+
+
+async def test_a_search_does_not_stand_in_line_for_memory(world, nursery, autojump_clock) -> None:
+    partition, _ = new_partition(world, 1, max_message_bytes=1 << 20)
+    large = encode_batch([Record(timestamp=5, value=bytes(SMALL))], codec=Codec.LZ4)
+    append_own(partition, memoryview(bytearray(large)), acks=1)
+    memory = unpacking(world)
+
+    async def hold() -> None:
+        async with memory.unpacked(Codec.LZ4, large[HEADER_SIZE:], 2 * SMALL):
+            await trio.sleep(60)
+
+    found = await search_offset(partition, 5, Isolation.LOG_END, unpacking=memory)
+    assert found.offset == 0
+    nursery.start_soon(hold)
+    await trio.sleep(1)
+    began = trio.current_time()
+    codes = []
+
+    async def ask() -> None:
+        with pytest.raises(KafkaError) as caught:
+            await search_offset(partition, 5, Isolation.LOG_END, unpacking=memory)
+        codes.append((caught.value.code, round(trio.current_time() - began)))
+
+    async with trio.open_nursery() as askers:
+        for _ in range(3):
+            askers.start_soon(ask)
+
+    refused = ErrorCode.OFFSET_NOT_AVAILABLE
+    assert sorted(codes, key=lambda one: one[1]) == [(refused, 0), (refused, 0), (refused, 10)]
+    nursery.cancel_scope.cancel()
 
 
 async def test_the_largest_time_may_be_in_the_middle(world, autojump_clock) -> None:

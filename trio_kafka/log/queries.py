@@ -23,6 +23,7 @@ from trio_kafka.steps import advance
 
 T = TypeVar("T")
 _SLICE_S: Final = 0.001
+_WITHIN_S: Final = 10.0  # for one batch
 
 
 def read(
@@ -83,7 +84,10 @@ async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | No
 async def offset_for_timestamp(
     log: Log, timestamp_ms: int, unpacking: Unpacking
 ) -> TimedOffset | None:
-    """The first record with this timestamp or a later one; None: there is none."""
+    """The first record with this timestamp or a later one; None: there is none.
+
+    Raises KafkaError as `waiting`; OFFSET_NOT_AVAILABLE while memory for large batches is taken.
+    """
     offset = log.start_offset
     while True:
         start = max(offset, log.start_offset)
@@ -108,16 +112,25 @@ async def largest_timestamp(log: Log, unpacking: Unpacking) -> TimedOffset | Non
 async def _look_into(
     log: Log, candidate: Candidate, timestamp_ms: int, start_offset: int, unpacking: Unpacking
 ) -> TimedOffset | None:
-    """The first record of a batch that is late enough. Others run after each millisecond."""
+    """The first record of a batch that is late enough. Others run after each millisecond.
+
+    The caller is a request handler, of which there are few. So it neither waits in a line for the
+    large buffer nor looks for long: OFFSET_NOT_AVAILABLE, which clients retry.
+    """
     elapsed = log.world.clock.elapsed
-    codec = candidate.header.codec
-    async with unpacking.unpacked(codec, candidate.records, DECOMPRESSED_LIMIT) as plain:
-        steps = first_record(candidate, plain, timestamp_ms, start_offset)
-        while True:
-            done = advance(steps, elapsed, elapsed() + _SLICE_S)
-            if done is not None:
-                return done.value
-            await trio.lowlevel.checkpoint()
+    codec, block = candidate.header.codec, candidate.records
+    try:
+        with trio.fail_after(_WITHIN_S):
+            async with unpacking.unpacked(codec, block, DECOMPRESSED_LIMIT, wait=False) as plain:
+                steps = first_record(candidate, plain, timestamp_ms, start_offset)
+                while True:
+                    done = advance(steps, elapsed, elapsed() + _SLICE_S)
+                    if done is not None:
+                        return done.value
+                    await trio.lowlevel.checkpoint()
+    except (trio.WouldBlock, trio.TooSlowError):
+        found = f"offset {candidate.header.base_offset}: the batch is large and others are unpacked"
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, found) from None
 
 
 async def aborted_transactions(log: Log, first: int, end: int) -> list[AbortedTransaction]:

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
+import trio
+
 from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.tree import Node
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT
@@ -34,11 +36,14 @@ class Unpacking:
         self._large = open_limiter(LARGE_AT_ONCE, node, "unpacking-large")
 
     @asynccontextmanager
-    async def unpacked(self, codec: Codec, data: Buffer, limit: int) -> AsyncIterator[Buffer]:
+    async def unpacked(
+        self, codec: Codec, data: Buffer, limit: int, *, wait: bool = True
+    ) -> AsyncIterator[Buffer]:
         """The records behind a block, for as long as the `async with` lasts.
 
         Views of them are zeros afterwards: copy what is to stay. limit: bytes of records. Up to
-        SMALL bytes are `bytes`. Raises KafkaError(CORRUPT_MESSAGE) as `decompress`.
+        SMALL bytes are `bytes`. wait: False for a task that others would miss: trio.WouldBlock if
+        another one waits for the large buffer. Raises KafkaError(CORRUPT_MESSAGE) as `decompress`.
         """
         if codec is Codec.NONE and SMALL < len(data) <= limit:
             yield memoryview(data)
@@ -48,6 +53,8 @@ class Unpacking:
             if plain is not None:
                 yield plain
                 return
+        if not wait and self._large.statistics().tasks_waiting:
+            raise trio.WouldBlock
         async with self._large:
             buffer = self._world.buffer(limit)
             try:
