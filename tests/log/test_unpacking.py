@@ -1,10 +1,12 @@
+from contextlib import nullcontext
+
 import pytest
 import trio
 
 from tests.log.kit import unpacking
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
-from trio_kafka.log.unpacking import MOST, SMALL, Unpacking, is_large
+from trio_kafka.log.unpacking import GLANCE, MOST, SMALL, Unpacking, is_large
 from trio_kafka.records.compression import Codec, compress
 from trio_kafka.records.zstd_window import LARGEST_WINDOW
 
@@ -115,8 +117,11 @@ async def test_a_task_that_others_would_miss_is_not_the_second_to_wait(
     with pytest.raises(trio.WouldBlock):
         async with holders.memory.unpacked(Codec.LZ4, MANY, LIMIT, wait=False):
             pytest.fail("unpacked")
-    async with holders.memory.unpacked(Codec.LZ4, FEW, LIMIT, wait=False) as plain:
-        assert len(plain) == 300
+    for size, large in ((GLANCE, False), (GLANCE + 1, True)):
+        packed = compress(Codec.LZ4, bytes(size))
+        with pytest.raises(trio.WouldBlock) if large else nullcontext():
+            async with holders.memory.unpacked(Codec.LZ4, packed, LIMIT, wait=False) as plain:
+                assert len(plain) == size
     holders.go.set()
 
 

@@ -22,6 +22,7 @@ from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
 
 SMALL: Final = 8 << 20  # bytes of records
+GLANCE: Final = 1 << 20  # the same for tasks that others would miss: 1 ms
 SMALL_AT_ONCE: Final = 2
 LARGE_AT_ONCE: Final = 1
 MOST: Final = DECOMPRESSED_LIMIT + (8 << 20)  # bytes of records and of their decoder's window
@@ -42,14 +43,16 @@ class Unpacking:
         """The records behind a block, for as long as the `async with` lasts.
 
         Views of them are zeros afterwards: copy what is to stay. limit: bytes of records. Up to
-        SMALL bytes are `bytes`. wait: False for a task that others would miss: trio.WouldBlock if
-        another one waits for the large buffer. Raises KafkaError(CORRUPT_MESSAGE) as `decompress`.
+        SMALL bytes are `bytes`. wait: False for a task that others would miss. Records of more than
+        GLANCE bytes are large then: trio.WouldBlock if another task waits for the large buffer. Raises KafkaError(CORRUPT_MESSAGE) as `decompress`.
         """
         if codec is Codec.NONE and SMALL < len(data) <= limit:
             yield memoryview(data)
             return
         async with self._small:
-            plain = await self._world.run_in_thread(_small, codec, data, limit)
+            plain = await self._world.run_in_thread(
+                _small, codec, data, limit, SMALL if wait else GLANCE
+            )
             if plain is not None:
                 yield plain
                 return
@@ -69,12 +72,12 @@ def is_large(records: Buffer) -> bool:
     return len(records) > SMALL
 
 
-def _small(codec: Codec, data: Buffer, limit: int) -> bytes | None:
+def _small(codec: Codec, data: Buffer, limit: int, small: int) -> bytes | None:
     """The records; None: they take the large buffer, if anything."""
     try:
-        return decompress(codec, data, min(limit, SMALL))
+        return decompress(codec, data, min(limit, small))
     except TooLargeError:
-        if limit <= SMALL:
+        if limit <= small:
             raise
         return None
 
