@@ -54,7 +54,7 @@ async def test_a_batch_whose_header_exaggerates_is_passed_by(autojump_clock, wor
     log = new_log(world, **SETTINGS)
     liar = bytearray(batch(3, timestamp=100))
     struct.pack_into(">q", liar, 35, 500)  # the largest timestamp
-    append(log, bytes(liar))
+    append(log, liar)
     append(log, batch(3, timestamp=400))
 
     assert await offset_for_timestamp(log, 300, unpacking(world)) == (3, 400, 0)

@@ -44,7 +44,8 @@ class Unpacking:
 
         Views of them are zeros afterwards: copy what is to stay. limit: bytes of records. Up to
         SMALL bytes are `bytes`. wait: False for a task that others would miss. Records of more than
-        GLANCE bytes are large then: trio.WouldBlock if another task waits for the large buffer. Raises KafkaError(CORRUPT_MESSAGE) as `decompress`.
+        GLANCE bytes are large then: trio.WouldBlock if another task waits for the large buffer.
+        Raises KafkaError(CORRUPT_MESSAGE) as `decompress`.
         """
         if codec is Codec.NONE and SMALL < len(data) <= limit:
             yield memoryview(data)
