@@ -93,5 +93,10 @@ async def _find(
     if found is not None:
         return found
     return await search_offset(
-        partition, asked.timestamp, isolation, epoch, leader_only=leader_only
+        partition,
+        asked.timestamp,
+        isolation,
+        epoch,
+        unpacking=context.replicas.unpacking,
+        leader_only=leader_only,
     )

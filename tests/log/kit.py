@@ -4,11 +4,13 @@ import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from trio_kafka.introspect.tree import Node
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.log import Log
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.queries import read_bytes
 from trio_kafka.log.recovery import Known, create_log, open_log
+from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
 from trio_kafka.records.header import BatchHeader
@@ -128,3 +130,8 @@ async def content_of(directory: Directory, name: str) -> bytes:
 
 def offsets(records: Iterable[Record]) -> list[int]:
     return [record.offset for record in records]
+
+
+def unpacking(world: World) -> Unpacking:
+    """A broker's memory for unpacked batches."""
+    return Unpacking(world, Node("broker", "broker"))

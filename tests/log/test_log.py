@@ -11,6 +11,7 @@ from tests.log.kit import (
     new_log,
     offsets,
     read_all,
+    unpacking,
 )
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.log.queries import offset_for_timestamp, read, read_bytes
@@ -139,7 +140,8 @@ async def test_log_append_time_is_written_into_the_header_and_its_crc(autojump_c
     check_crc(content, 0, header)
     assert appended.append_time_ms == header.max_timestamp == log.now_ms()
     assert header.is_log_append_time
-    assert (await offset_for_timestamp(log, 1)).timestamp == header.max_timestamp
+    found = await offset_for_timestamp(log, 1, unpacking(log.world))
+    assert found.timestamp == header.max_timestamp
 
 
 @pytest.mark.parametrize(

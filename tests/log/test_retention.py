@@ -1,7 +1,7 @@
 import pytest
 import trio
 
-from tests.log.kit import append, batch, new_log, offsets, read_all
+from tests.log.kit import append, batch, new_log, offsets, read_all, unpacking
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.checkpoint import HIGH_WATERMARKS, START_OFFSETS, read_file
 from trio_kafka.log.directory import LogDirectory
@@ -121,7 +121,7 @@ async def test_whoever_reads_what_goes_just_now_is_told_that_it_is_gone(
             answers.append(error.code)
 
     async def look_up():
-        answers.append((await offset_for_timestamp(log, 0)).offset)
+        answers.append((await offset_for_timestamp(log, 0, unpacking(log.world))).offset)
 
     async def checkpoint():
         for _ in range(5):

@@ -1,7 +1,11 @@
-from tests.log.kit import append, batch, new_log
+import struct
+
+from tests.log.kit import append, batch, new_log, unpacking
+from trio_kafka.log.queries import offset_for_timestamp
 from trio_kafka.log.reading import run_cold
 from trio_kafka.log.sync import sync
-from trio_kafka.log.times import find_largest_time, find_time
+from trio_kafka.log.times import find_largest_time, find_time, first_record
+from trio_kafka.steps import whole
 
 SETTINGS = {"message_timestamp_before_max_ms": 1 << 60, "index_interval_bytes": 100}
 
@@ -18,7 +22,8 @@ async def test_the_first_record_with_the_time_or_a_later_one_is_found(autojump_c
     log = await filled(world)
 
     async def find(timestamp, start=0):
-        return await run_cold(find_time(log.segments, timestamp, start))
+        batch = await run_cold(find_time(log.segments, timestamp, start))
+        return batch and whole(first_record(batch, batch.records, timestamp, start))
 
     assert await find(0) == (0, 100, 0)
     assert await find(101) == (1, 101, 0)
@@ -33,14 +38,17 @@ async def test_the_first_record_with_the_time_or_a_later_one_is_found(autojump_c
 async def test_the_first_record_with_the_largest_time_is_found(autojump_clock, world):
     log = await filled(world)
 
-    assert await run_cold(find_largest_time(log.segments, 0)) == (17, 902, 3)
+    batch, largest = await run_cold(find_largest_time(log.segments))
+
+    assert largest == 902
+    assert whole(first_record(batch, batch.records, largest, 0)) == (17, 902, 3)
 
 
 async def test_records_without_times_have_no_largest(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
 
-    assert await run_cold(find_largest_time(log.segments, 0)) is None
+    assert await run_cold(find_largest_time(log.segments)) is None
 
 
 async def test_a_segment_whose_file_is_gone_has_no_times(autojump_clock, world):
@@ -50,6 +58,17 @@ async def test_a_segment_whose_file_is_gone_has_no_times(autojump_clock, world):
     await log.directory.unlink(f"{0:020}.log")
 
     found = await run_cold(find_time(log.segments, 100, 0))
+    _, largest = await run_cold(find_largest_time(log.segments))
 
-    assert found.timestamp == 250
-    assert (await run_cold(find_largest_time(log.segments, 0))).timestamp == 902
+    assert whole(first_record(found, found.records, 100, 0)).timestamp == 250
+    assert largest == 902
+
+
+async def test_a_batch_whose_header_exaggerates_is_passed_by(autojump_clock, world):
+    log = new_log(world, **SETTINGS)
+    liar = bytearray(batch(3, timestamp=100))
+    struct.pack_into(">q", liar, 35, 500)  # the largest timestamp
+    append(log, liar)
+    append(log, batch(3, timestamp=400))
+
+    assert await offset_for_timestamp(log, 300, unpacking(world)) == (3, 400, 0)

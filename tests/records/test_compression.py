@@ -1,4 +1,7 @@
+import random
+import traceback
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
 import cramjam
@@ -7,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.records.compression import LEVELS, Codec, compress, decompress
+from trio_kafka.records import compression
+from trio_kafka.records.compression import (
+    LEVELS,
+    Codec,
+    TooLargeError,
+    compress,
+    compress_within,
+    decompress,
+    decompress_into,
+)
 
 DATA = Path(__file__).parent / "data"
 SOME = b"some bytes, some bytes, " * 2000
@@ -113,3 +125,66 @@ def test_two_gzip_members_are_read_as_one() -> None:
     packed = compress(Codec.GZIP, b"one ") + compress(Codec.GZIP, b"two")
 
     assert decompress(Codec.GZIP, packed, 100) == b"one two"
+
+
+@given(st.sampled_from(Codec), st.binary(max_size=80_000), st.integers(1, 9))
+def test_packing_within_a_bound_gives_the_same_bytes(codec: Codec, data: bytes, level: int) -> None:
+    given_level = level if codec in LEVELS else None
+
+    packed = compress(codec, data, given_level)
+
+    assert compress_within(codec, data, given_level, 1 << 20) == packed
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_packing_stops_at_its_bound(codec: Codec) -> None:
+    hard = random.Random(1).randbytes(1 << 20)
+
+    with pytest.raises(KafkaError) as caught:
+        compress_within(codec, hard, None, 100_000)
+
+    assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
+    assert compress_within(codec, hard, None, 1 << 21) == compress(codec, hard)
+
+
+@given(st.sampled_from(Codec), st.binary(max_size=100_000))
+def test_a_given_buffer_gets_the_same_records(codec: Codec, data: bytes) -> None:
+    packed = compress(codec, data)
+    buffer = memoryview(bytearray(len(data) + 7))
+
+    assert decompress_into(codec, packed, buffer) == len(data)
+    assert buffer[: len(data)] == data == decompress(codec, packed, len(data))
+    if data:
+        with pytest.raises(TooLargeError):
+            decompress_into(codec, packed, buffer[: len(data) - 1])
+
+
+def _kept_by(error: BaseException | None) -> Iterator[int]:
+    """Sizes of the local variables that the tracebacks of an error keep alive."""
+    while error is not None:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename == compression.__file__:
+                yield from (len(one) for one in frame.f_locals.values() if hasattr(one, "__len__"))
+        error = error.__context__
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+@pytest.mark.parametrize("cut", [False, True])
+def test_an_error_keeps_no_output_alive(codec: Codec, cut: bool) -> None:
+    packed = compress(codec, bytes(8 << 20))
+    if cut:
+        packed = packed[:-9]
+
+    with pytest.raises(KafkaError) as caught:
+        decompress(codec, packed, (8 << 20) - (not cut))
+
+    assert max(_kept_by(caught.value)) <= len(packed)
+
+
+def test_a_stream_of_snappy_blocks_is_read_whole() -> None:
+    packed = compress(Codec.SNAPPY, SOME * 50)
+    assert len(SOME * 50) > 2 * (32 << 10)
+
+    assert decompress(Codec.SNAPPY, packed, 1 << 24) == SOME * 50
+    with pytest.raises(KafkaError, match="snappy block of no bytes"):
+        decompress(Codec.SNAPPY, packed + bytes(4), 1 << 24)

@@ -10,7 +10,14 @@ NOW = 1_700_000_000_000
 
 
 def walk(batch: bytes, *, need_keys: bool = False, limits: Limits | None = None) -> None:
-    check_records(batch, read_header(batch), limits or Limits(), now_ms=NOW, need_keys=need_keys)
+    check_records(
+        memoryview(batch),
+        read_header(batch),
+        limits or Limits(),
+        now_ms=NOW,
+        need_keys=need_keys,
+        decompressed_limit=1 << 20,
+    )
 
 
 def refused(batch: bytes, *, need_keys: bool = False, limits: Limits | None = None) -> ErrorCode:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.log.kit import unpacking
 from tests.replication.kit import batch, make_slow, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
@@ -21,7 +22,7 @@ class Between:
     """A partition whose directory lets others in between the pieces of large appends."""
 
     def __init__(self, world) -> None:
-        self.appends = SlowAppends(world, Node("broker", "broker"))
+        self.appends = SlowAppends(world, Node("broker", "broker"), unpacking(world))
         self.partition, _ = new_partition(world)
         self.partition.join_queue = self.appends.join
         self.partition.log.pace.between = self._between

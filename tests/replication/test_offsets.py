@@ -1,8 +1,13 @@
 import pytest
+import trio
 
+from tests.log.kit import unpacking
 from tests.replication.kit import make_cold, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.unpacking import SMALL
 from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import HEADER_SIZE
 from trio_kafka.replication.append import append_own
 from trio_kafka.replication.offsets import (
     EARLIEST,
@@ -28,6 +33,11 @@ def produce(partition: Partition, *times: int, **fields) -> None:
     now = partition.log.now_ms()
     records = [Record(timestamp=now + time) for time in times]
     append_own(partition, memoryview(bytearray(encode_batch(records, **fields))), acks=1)
+
+
+async def search(partition: Partition, timestamp: int, *args) -> ListedOffset:
+    memory = unpacking(partition.log.world)
+    return await search_offset(partition, timestamp, *args, unpacking=memory)
 
 
 async def test_the_ends_of_the_log_have_no_time_but_an_epoch(world) -> None:
@@ -70,21 +80,52 @@ async def test_a_time_gives_the_first_record_at_or_after_it(world, autojump_cloc
     produce(partition, -30, -20)
 
     assert special_offset(partition, now - 35, CLIENT) is None
-    assert await search_offset(partition, now - 35, CLIENT) == ListedOffset(2, now - 30, 2)
-    assert await search_offset(partition, 0, CLIENT) == ListedOffset(0, now - 50, 2)
-    assert await search_offset(partition, now, CLIENT) == NOTHING
+    assert await search(partition, now - 35, CLIENT) == ListedOffset(2, now - 30, 2)
+    assert await search(partition, 0, CLIENT) == ListedOffset(0, now - 50, 2)
+    assert await search(partition, now, CLIENT) == NOTHING
     make_cold(partition)
-    assert await search_offset(partition, now - 40, CLIENT) == ListedOffset(1, now - 40, 2)
+    assert await search(partition, now - 40, CLIENT) == ListedOffset(1, now - 40, 2)
+
+
+async def test_a_search_does_not_stand_in_line_for_memory(world, nursery, autojump_clock) -> None:
+    partition, _ = new_partition(world, 1, max_message_bytes=1 << 20)
+    large = encode_batch([Record(timestamp=5, value=bytes(SMALL))], codec=Codec.LZ4)
+    append_own(partition, memoryview(bytearray(large)), acks=1)
+    memory = unpacking(world)
+
+    async def hold() -> None:
+        async with memory.unpacked(Codec.LZ4, large[HEADER_SIZE:], 2 * SMALL):
+            await trio.sleep(60)
+
+    found = await search_offset(partition, 5, Isolation.LOG_END, unpacking=memory)
+    assert found.offset == 0
+    nursery.start_soon(hold)
+    await trio.sleep(1)
+    began = trio.current_time()
+    codes = []
+
+    async def ask() -> None:
+        with pytest.raises(KafkaError) as caught:
+            await search_offset(partition, 5, Isolation.LOG_END, unpacking=memory)
+        codes.append((caught.value.code, round(trio.current_time() - began)))
+
+    async with trio.open_nursery() as askers:
+        for _ in range(3):
+            askers.start_soon(ask)
+
+    refused = ErrorCode.OFFSET_NOT_AVAILABLE
+    assert sorted(codes, key=lambda one: one[1]) == [(refused, 0), (refused, 0), (refused, 10)]
+    nursery.cancel_scope.cancel()
 
 
 async def test_the_largest_time_may_be_in_the_middle(world, autojump_clock) -> None:
     partition, _ = new_partition(world, 1)
     now = partition.log.now_ms()
-    assert await search_offset(partition, LARGEST_TIME, CLIENT) == NOTHING
+    assert await search(partition, LARGEST_TIME, CLIENT) == NOTHING
     produce(partition, -50, -10, -10)
     produce(partition, -30)
 
-    assert await search_offset(partition, LARGEST_TIME, CLIENT) == ListedOffset(1, now - 10, 0)
+    assert await search(partition, LARGEST_TIME, CLIENT) == ListedOffset(1, now - 10, 0)
 
 
 async def test_records_that_may_not_be_seen_are_not_found(world, autojump_clock) -> None:
@@ -92,8 +133,8 @@ async def test_records_that_may_not_be_seen_are_not_found(world, autojump_clock)
     now = partition.log.now_ms()
     produce(partition, -50)
 
-    assert await search_offset(partition, 0, CLIENT) == NOTHING
-    assert await search_offset(partition, 0, Isolation.LOG_END) == ListedOffset(0, now - 50, 0)
+    assert await search(partition, 0, CLIENT) == NOTHING
+    assert await search(partition, 0, Isolation.LOG_END) == ListedOffset(0, now - 50, 0)
 
 
 async def test_a_new_leader_does_not_know_yet_what_is_committed(world) -> None:
@@ -105,7 +146,7 @@ async def test_a_new_leader_does_not_know_yet_what_is_committed(world) -> None:
         special_offset(partition, LATEST, CLIENT)
     assert caught.value.code is ErrorCode.OFFSET_NOT_AVAILABLE
     with pytest.raises(KafkaError) as caught:
-        await search_offset(partition, 0, CLIENT)
+        await search(partition, 0, CLIENT)
     assert caught.value.code is ErrorCode.OFFSET_NOT_AVAILABLE
     assert special_offset(partition, LATEST, Isolation.LOG_END).offset == 1
     partition.follower_fetched(2, 1)
@@ -118,7 +159,7 @@ async def test_epochs_and_leaders_are_checked(world) -> None:
     with pytest.raises(KafkaError, match="NOT_LEADER_OR_FOLLOWER"):
         special_offset(partition, LATEST, CLIENT)
     with pytest.raises(KafkaError, match="FENCED_LEADER_EPOCH"):
-        await search_offset(partition, 0, CLIENT, 2)
+        await search(partition, 0, CLIENT, 2)
     assert special_offset(partition, EARLIEST, CLIENT, leader_only=False).offset == 0
 
 

@@ -1,19 +1,24 @@
+import random
+
 import pytest
 import trio
 
+from tests.log.kit import unpacking
 from tests.replication.kit import new_partition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.unpacking import SMALL
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
-from trio_kafka.records.compression import Codec
-from trio_kafka.records.header import BatchHeader, check_crc, read_header
+from trio_kafka.records.compression import Codec, compress
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader, check_crc, read_header
+from trio_kafka.records.validate import Limits
 from trio_kafka.replication import refine
 from trio_kafka.replication.append import append
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.partition import PartitionSettings
 from trio_kafka.replication.refine import AT_ONCE, Refinement, refinement
-from trio_kafka.replication.slow_appends import SlowAppends
+from trio_kafka.replication.slow_appends import REFINED_WITHIN_S, SlowAppends
 
 NOW = 1_700_000_000_000
 LIMIT = 1 << 24
@@ -52,7 +57,7 @@ async def test_the_same_comes_out_at_once_and_in_turn(
     work = Refinement(PartitionSettings(codec=after, walk=True), NOW)
 
     small = work.at_once(sent, read_header(sent))
-    large = await work.in_turn(world, sent, read_header(sent))
+    large = await work.in_turn(world, unpacking(world), sent, read_header(sent))
 
     assert small == large
     assert large[1].codec is after
@@ -90,7 +95,7 @@ async def test_work_in_turn_lets_others_run(world, autojump_clock, monkeypatch) 
     ):
         steps = Steps()
         trio.lowlevel.add_instrument(steps)
-        await Refinement(settings, NOW).in_turn(world, sent, read_header(sent))
+        await Refinement(settings, NOW).in_turn(world, unpacking(world), sent, read_header(sent))
         trio.lowlevel.remove_instrument(steps)
         assert steps.count >= least
 
@@ -108,7 +113,7 @@ async def test_what_cannot_be_read_or_has_no_key_is_invalid(world, autojump_cloc
         assert work.at_once(sent, header) is None
         with pytest.raises(KafkaError) as caught:
             if in_turn:
-                await work.in_turn(world, sent, header)
+                await work.in_turn(world, unpacking(world), sent, header)
             else:
                 work.whole(sent, header, LIMIT)
         assert caught.value.code is ErrorCode.INVALID_RECORD
@@ -119,7 +124,7 @@ async def test_large_batches_are_refined_in_the_queue_and_keep_their_order(
 ) -> None:
     settings = PartitionSettings(codec=Codec.ZSTD, need_keys=True)
     partition, _ = new_partition(world, 1, settings=settings)
-    appends = SlowAppends(world, Node("broker", "broker"))
+    appends = SlowAppends(world, Node("broker", "broker"), unpacking(world))
     partition.join_queue = appends.join
     await nursery.start(appends.run)
 
@@ -138,7 +143,7 @@ async def test_a_refused_batch_of_the_queue_is_its_own_matter(
     world, nursery, autojump_clock
 ) -> None:
     partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
-    appends = SlowAppends(world, Node("broker", "broker"))
+    appends = SlowAppends(world, Node("broker", "broker"), unpacking(world))
     partition.join_queue = appends.join
     await nursery.start(appends.run)
 
@@ -153,3 +158,69 @@ async def test_without_a_queue_the_work_is_done_at_once(world) -> None:
     partition, _ = new_partition(world, 1, settings=PartitionSettings(codec=Codec.LZ4))
 
     assert append(partition, batch(MANY), acks=1).last_offset == MANY - 1
+
+
+async def test_what_grows_is_packed_no_further_than_a_batch_may_be(world, autojump_clock) -> None:
+    hard = random.Random(1).randbytes(1 << 19)
+    record = Record(timestamp=NOW, key=b"k", value=hard * 4)
+    sent = memoryview(encode_batch([record], codec=Codec.ZSTD))  # its window holds the repetition
+    limits = Limits(max_message_bytes=1 << 20)
+    for codec in (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
+        work = Refinement(PartitionSettings(codec=codec, limits=limits), NOW)
+        with pytest.raises(KafkaError) as caught:
+            await work.in_turn(world, unpacking(world), sent, read_header(sent))
+        assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+async def test_a_large_batch_is_packed_with_a_level_that_takes_little_memory(
+    world, autojump_clock, monkeypatch
+) -> None:
+    monkeypatch.setattr(refine, "is_large", lambda plain: len(plain) > 5_000)
+    settings = PartitionSettings(codec=Codec.ZSTD, level=22)
+    for count, level in ((100, 22), (MANY, 9)):
+        sent = batch(count)
+        packed, header = await Refinement(settings, NOW).in_turn(
+            world, unpacking(world), sent, read_header(sent)
+        )
+        assert bytes(packed[HEADER_SIZE:]) == compress(Codec.ZSTD, sent[HEADER_SIZE:], level)
+        assert len(values(packed, header)) == count
+
+
+async def test_a_batch_that_waits_too_long_for_memory_is_given_up(
+    world, nursery, autojump_clock
+) -> None:
+    partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
+    memory = unpacking(world)
+    appends = SlowAppends(world, Node("broker", "broker"), memory)
+    partition.join_queue = appends.join
+    await nursery.start(appends.run)
+    large = encode_batch([Record(timestamp=NOW, key=b"k", value=bytes(SMALL))], codec=Codec.LZ4)
+    records, limit = large[HEADER_SIZE:], 2 * SMALL
+    async with memory.unpacked(Codec.LZ4, records, limit):
+        began = trio.current_time()
+        waits = append(partition, memoryview(bytearray(large)), acks=1)
+        behind = append(partition, batch(MANY), acks=1)
+        await appends.wait_empty()
+
+    assert trio.current_time() - began == pytest.approx(REFINED_WITHIN_S, abs=0.01)
+    assert waits.result.code is ErrorCode.REQUEST_TIMED_OUT
+    assert behind.result.code is ErrorCode.REQUEST_TIMED_OUT  # it came at the same time
+    again = append(partition, memoryview(bytearray(large)), acks=1)
+    await appends.wait_empty()
+    assert again.result.first_offset == 0
+
+
+async def test_without_a_queue_a_large_batch_is_for_later(world, autojump_clock) -> None:
+    partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
+    for size, code in (
+        (SMALL, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (AT_ONCE, None),
+    ):
+        record = Record(timestamp=NOW, key=b"k", value=bytes(size))
+        sent = memoryview(bytearray(encode_batch([record], codec=Codec.LZ4)))
+        if code is None:
+            assert append(partition, sent, acks=1).first_offset == 0
+        else:
+            with pytest.raises(KafkaError) as caught:
+                append(partition, sent, acks=1)
+            assert caught.value.code is code

@@ -21,6 +21,7 @@ _KEY: Final = Struct(">hh")
 _VALUE: Final = Struct(">hi")
 _ABORT: Final = 0
 _COMMIT: Final = 1
+_LARGEST: Final = 64 << 10  # bytes of a control batch: a marker is 20
 
 
 def note_batch(
@@ -48,7 +49,7 @@ def note_batch(
 
 def read_marker(header: BatchHeader, buffer: Buffer, position: int) -> tuple[bool, int] | None:
     """(aborted, coordinator epoch) of a control batch; None where it is no transaction's marker."""
-    for record in read_records(buffer, position, header):
+    for record in read_records(buffer, position, header, _LARGEST):
         if record.key is None or len(record.key) < _KEY.size or record.value is None:
             return None
         kind = _KEY.unpack_from(record.key)[1]

@@ -5,17 +5,25 @@ anew where segments were cut or removed meanwhile.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
+from typing import Final, TypeVar
+
+import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import Found, Place, find_aborted, find_place, lease, whole_batches
 from trio_kafka.log.reading import Steps, Want, run_cold, run_warm
-from trio_kafka.log.times import TimedOffset, find_largest_time, find_time
+from trio_kafka.log.times import Candidate, TimedOffset, find_largest_time, find_time, first_record
 from trio_kafka.log.transaction_index import AbortedTransaction
+from trio_kafka.log.unpacking import Unpacking
+from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.file_range import FileRange
+from trio_kafka.steps import advance
 
 T = TypeVar("T")
+_SLICE_S: Final = 0.001
+_WITHIN_S: Final = 10.0  # for one batch
 
 
 def read(
@@ -73,14 +81,56 @@ async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | No
     return await waiting(log, copy)
 
 
-async def offset_for_timestamp(log: Log, timestamp_ms: int) -> TimedOffset | None:
-    """The first record with this timestamp or a later one; None: there is none."""
-    return await waiting(log, lambda: find_time(log.segments, timestamp_ms, log.start_offset))
+async def offset_for_timestamp(
+    log: Log, timestamp_ms: int, unpacking: Unpacking
+) -> TimedOffset | None:
+    """The first record with this timestamp or a later one; None: there is none.
+
+    Raises KafkaError as `waiting`; OFFSET_NOT_AVAILABLE while memory for large batches is taken.
+    """
+    offset = log.start_offset
+    while True:
+        start = max(offset, log.start_offset)
+        candidate = await waiting(log, partial(find_time, log.segments, timestamp_ms, start))
+        if candidate is None:
+            return None
+        found = await _look_into(log, candidate, timestamp_ms, start, unpacking)
+        if found is not None:
+            return found
+        offset = candidate.header.next_offset  # the batch's own header may exaggerate
 
 
-async def largest_timestamp(log: Log) -> TimedOffset | None:
+async def largest_timestamp(log: Log, unpacking: Unpacking) -> TimedOffset | None:
     """The first record with the largest timestamp; None: there is none."""
-    return await waiting(log, lambda: find_largest_time(log.segments, log.start_offset))
+    best = await waiting(log, partial(find_largest_time, log.segments))
+    if best is None:
+        return None
+    candidate, timestamp_ms = best
+    return await _look_into(log, candidate, timestamp_ms, log.start_offset, unpacking)
+
+
+async def _look_into(
+    log: Log, candidate: Candidate, timestamp_ms: int, start_offset: int, unpacking: Unpacking
+) -> TimedOffset | None:
+    """The first record of a batch that is late enough. Others run after each millisecond.
+
+    The caller is a request handler, of which there are few. So it neither waits in a line for the
+    large buffer nor looks for long: OFFSET_NOT_AVAILABLE, which clients retry.
+    """
+    elapsed = log.world.clock.elapsed
+    codec, block = candidate.header.codec, candidate.records
+    try:
+        with trio.fail_after(_WITHIN_S):
+            async with unpacking.unpacked(codec, block, DECOMPRESSED_LIMIT, wait=False) as plain:
+                steps = first_record(candidate, plain, timestamp_ms, start_offset)
+                while True:
+                    done = advance(steps, elapsed, elapsed() + _SLICE_S)
+                    if done is not None:
+                        return done.value
+                    await trio.lowlevel.checkpoint()
+    except (trio.WouldBlock, trio.TooSlowError):
+        found = f"offset {candidate.header.base_offset}: the batch is large and others are unpacked"
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, found) from None
 
 
 async def aborted_transactions(log: Log, first: int, end: int) -> list[AbortedTransaction]:

@@ -1,17 +1,22 @@
 """Offsets by time: the questions of ListOffsets.
 
-Headers tell which batch to open; only that one is read and decompressed.
+Headers tell which batch to open. Only that one is read; `first_record` looks into it when the
+caller has unpacked it.
 Source: KIP-33, KIP-734.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from trio_kafka.log.reading import Steps, Want
 from trio_kafka.log.scan import walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
-from trio_kafka.records.batch import Record, read_records
-from trio_kafka.records.header import LOG_APPEND_TIME, BatchHeader, read_header
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
+from trio_kafka.records.skim import skim_records
+from trio_kafka.steps import Steps as Pauses
+from trio_kafka.world.protocols import Buffer
+
+_STEP: Final = 32  # records
 
 
 class TimedOffset(NamedTuple):
@@ -22,8 +27,22 @@ class TimedOffset(NamedTuple):
     leader_epoch: int
 
 
-def find_time(segments: Segments, timestamp: int, start_offset: int) -> Steps[TimedOffset | None]:
-    """The first record from `start_offset` on whose timestamp is `timestamp` or later."""
+class Candidate(NamedTuple):
+    """A batch that may hold the record; `content` begins with its header."""
+
+    header: BatchHeader
+    content: bytes
+
+    @property
+    def records(self) -> memoryview:
+        """The block of records, maybe compressed."""
+        return memoryview(self.content)[HEADER_SIZE:]
+
+
+def find_time(segments: Segments, timestamp: int, start_offset: int) -> Steps[Candidate | None]:
+    """The first batch, from the one that holds `start_offset` on, whose largest timestamp is
+    `timestamp` or later.
+    """
     for segment in segments:
         if not segment.measure():
             continue  # empty, or emptied by another program
@@ -33,21 +52,14 @@ def find_time(segments: Segments, timestamp: int, start_offset: int) -> Steps[Ti
         before = yield from segment.offset_before(timestamp)
         spot = yield from segment.find(max(before, start_offset, segment.base_offset))
         position = spot.position if spot else segment.size
-        while True:
-            batch = yield from _first_batch(segment, position, timestamp)
-            if batch is None:
-                break
-            position, header = batch
-            records = yield from _records(segment, position, header)
-            for record in records:
-                if record.timestamp >= timestamp and record.offset >= start_offset:
-                    return TimedOffset(record.offset, record.timestamp, header.leader_epoch)
-            position += header.size
+        batch = yield from _first_batch(segment, position, timestamp)
+        if batch is not None:
+            return (yield from _candidate(segment, *batch))
     return None
 
 
-def find_largest_time(segments: Segments, start_offset: int) -> Steps[TimedOffset | None]:
-    """The first record that has the largest timestamp of all."""
+def find_largest_time(segments: Segments) -> Steps[tuple[Candidate, int] | None]:
+    """The batch that has the largest timestamp of all, and this timestamp."""
     best: Segment | None = None
     for segment in segments:
         yield from segment.load_timestamps()
@@ -61,11 +73,25 @@ def find_largest_time(segments: Segments, start_offset: int) -> Steps[TimedOffse
     batch = yield from _first_batch(best, spot.position, best.max_timestamp)
     if batch is None:
         return None
-    position, header = batch
-    records = yield from _records(best, position, header)
-    for record in records:
-        if record.timestamp == best.max_timestamp and record.offset >= start_offset:
-            return TimedOffset(record.offset, record.timestamp, header.leader_epoch)
+    return (yield from _candidate(best, *batch)), best.max_timestamp
+
+
+def first_record(
+    candidate: Candidate, plain: Buffer, timestamp: int, start_offset: int
+) -> Pauses[TimedOffset | None]:
+    """The first record from `start_offset` on with `timestamp` or a later one, in steps.
+
+    plain: the candidate's records, unpacked. Raises KafkaError(CORRUPT_MESSAGE).
+    """
+    header = candidate.header
+    for number, skimmed in enumerate(skim_records(plain, header), 1):
+        if skimmed is not None:
+            delta, time, _ = skimmed
+            offset = header.base_offset + delta
+            if time >= timestamp and offset >= start_offset:
+                return TimedOffset(offset, time, header.leader_epoch)
+        if skimmed is None or not number % _STEP:
+            yield
     return None
 
 
@@ -89,13 +115,7 @@ def _first_batch(
     return None
 
 
-def _records(segment: Segment, position: int, header: BatchHeader) -> Steps[list[Record]]:
-    """The records of one batch; with log append time all have the batch's."""
+def _candidate(segment: Segment, position: int, header: BatchHeader) -> Steps[Candidate]:
     view = yield Want(segment.file, position, header.size, header.size)
     content = bytes(view)
-    header = read_header(content)
-    records = list(read_records(content, 0, header))
-    if header.attributes & LOG_APPEND_TIME:
-        for record in records:
-            record.timestamp = header.max_timestamp
-    return records
+    return Candidate(read_header(content), content)

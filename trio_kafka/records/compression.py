@@ -8,15 +8,21 @@ Kafka's own builder.
 """
 
 import struct
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from enum import IntEnum
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import cramjam
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.steps import Steps, whole
 from trio_kafka.world.protocols import Buffer
+
+
+class TooLargeError(KafkaError):
+    """A block grows over its limit. CORRUPT_MESSAGE, as for any block that cannot be read."""
 
 
 class Codec(IntEnum):
@@ -43,6 +49,8 @@ _LZ4_STEP: Final = 64 << 10
 _LENGTH: Final = struct.Struct(">i")
 _FIRST_GUESS: Final = 64 << 10
 _GROWTH: Final = 4
+_HARD: Final = 7  # incompressible data grows by less than its size shifted so
+_LONGEST_FRAME: Final = 1 << 10  # bytes around the data in any format
 _FULL: Final = "failed to write whole buffer"  # how cramjam says that the output did not fit
 
 
@@ -68,40 +76,136 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
             return bytes(cramjam.zstd.compress(data, level=level))
 
 
-def compress_lz4(data: Buffer, level: int = _DEFAULT_LEVELS[Codec.LZ4]) -> Steps[bytes]:
-    """As `compress`, in steps of 64 KiB (0.4 ms): it is the one codec that no thread can run beside
-    others, as the library keeps the interpreter's lock.
+def compress_lz4(
+    data: Buffer, level: int = _DEFAULT_LEVELS[Codec.LZ4], most: int = sys.maxsize
+) -> Steps[bytes]:
+    """Compress in steps of 64 KiB (0.4 ms). Raises as `compress_within`.
+
+    LZ4 is the one codec that needs steps: its library keeps the interpreter's lock.
     """
     # Independent blocks without a checksum over the content: Java's reader refuses linked ones.
     frame = cramjam.lz4.Compressor(level, content_checksum=False, block_linked=False)
     view = memoryview(data)
+    parts, size = [], 0
     for at in range(0, len(view), _LZ4_STEP):
         frame.compress(bytes(view[at : at + _LZ4_STEP]))  # the library takes no views
+        parts.append(bytes(frame.flush()))
+        size += len(parts[-1])
+        if size > most:
+            raise _too_large(Codec.LZ4, most)
         yield
-    return bytes(frame.finish())
+    parts.append(bytes(frame.finish()))
+    return b"".join(parts)
+
+
+def compress_within(codec: Codec, data: Buffer, level: int | None, most: int) -> bytes:
+    """Compress as `compress`, with memory and time for about `most` bytes of output only.
+
+    Raises KafkaError(MESSAGE_TOO_LARGE) for an output that is clearly larger.
+    """
+    if codec in LEVELS and level is None:
+        level = _DEFAULT_LEVELS[codec]
+    match codec:
+        case Codec.NONE:
+            if len(data) > most:
+                raise _too_large(codec, most)
+            return bytes(data)
+        case Codec.GZIP:
+            into = partial(cramjam.gzip.compress_into, level=6 if level == -1 else level)
+        case Codec.SNAPPY:
+            return _compress_snappy(memoryview(data), most)
+        case Codec.LZ4:
+            return whole(compress_lz4(data, level or 0, most))
+        case Codec.ZSTD:
+            into = partial(cramjam.zstd.compress_into, level=level)
+    output = bytearray(min(most, len(data) + (len(data) >> _HARD) + _LONGEST_FRAME))
+    written = _attempt(into, data, output)
+    if isinstance(written, int):
+        return bytes(memoryview(output)[:written])
+    raise _too_large(codec, most)
+
+
+def _too_large(codec: Codec, most: int) -> KafkaError:
+    found = f"records of more than {most} bytes when packed with {codec.name.lower()}"
+    return KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found)
 
 
 def decompress(codec: Codec, data: Buffer, limit: int) -> bytes:
-    """The records behind a block of at most `limit` bytes of output.
+    """Decompress a block that grows to at most `limit` bytes.
 
-    Raises KafkaError(CORRUPT_MESSAGE) for what the codec cannot read and for more than `limit`
-    bytes.
+    The output goes into a buffer that fits, found by growing it: failed tries cost a third of the
+    last. Raises KafkaError(CORRUPT_MESSAGE) for a block that the codec cannot read or that grows
+    over `limit`. The error keeps no output alive.
     """
+    if codec is Codec.NONE:
+        _check_limit(len(data), limit)
+        return bytes(data)
+    if codec is Codec.SNAPPY:
+        size = _snappy_size(memoryview(data))
+        _check_limit(size, limit)
+    else:
+        size = min(limit, max(_FIRST_GUESS, _GROWTH * len(data)))
+    while True:
+        output = bytearray(size)
+        written = _unpacked(codec, data, output)
+        if written == len(output):
+            return bytes(output)
+        if isinstance(written, int):
+            return bytes(memoryview(output)[:written])
+        del output  # the error's traceback keeps this frame
+        if written != _FULL or size >= limit:
+            raise _unreadable(codec, data, written, limit)
+        size = min(limit, _GROWTH * size)
+
+
+def decompress_into(codec: Codec, data: Buffer, output: memoryview) -> int:
+    """Decompress a block into `output` and return the number of bytes written.
+
+    Raises KafkaError(CORRUPT_MESSAGE) as `decompress`; the limit is the size of `output`.
+    """
+    limit = len(output)
+    if codec is Codec.NONE:
+        _check_limit(len(data), limit)
+        output[: len(data)] = data
+        return len(data)
+    if codec is Codec.SNAPPY:
+        _check_limit(_snappy_size(memoryview(data)), limit)
+    written = _unpacked(codec, data, output)
+    if isinstance(written, int):
+        return written
+    raise _unreadable(codec, data, written, limit)
+
+
+def _unpacked(codec: Codec, data: Buffer, output: bytearray | memoryview) -> int | str:
+    """Bytes written, or why the block cannot be read."""
+    match codec:
+        case Codec.GZIP:
+            return _attempt(cramjam.gzip.decompress_into, data, output)
+        case Codec.SNAPPY:
+            return _decompress_snappy(memoryview(data), output)
+        case Codec.LZ4:
+            return _attempt(cramjam.lz4.decompress_into, data, output)
+        case _:
+            return _attempt(cramjam.zstd.decompress_into, data, output)
+
+
+def _attempt(
+    into: Callable[[Buffer, Any], int], data: Buffer, output: bytearray | memoryview
+) -> int | str:
+    """Bytes written, or the library's message: its error would keep `output` alive."""
     try:
-        match codec:
-            case Codec.NONE:
-                _check_limit(len(data), limit)
-                return bytes(data)
-            case Codec.GZIP:
-                return _decompress(cramjam.gzip.decompress_into, data, limit)
-            case Codec.SNAPPY:
-                return _decompress_snappy(memoryview(data), limit)
-            case Codec.LZ4:
-                return _decompress(cramjam.lz4.decompress_into, data, limit)
-            case Codec.ZSTD:
-                return _decompress(cramjam.zstd.decompress_into, data, limit)
-    except cramjam.DecompressionError as error:
-        raise _corrupt(f"{codec.name.lower()} block of {len(data)} bytes: {error}") from error
+        return into(data, output)
+    except (cramjam.CompressionError, cramjam.DecompressionError) as error:
+        return str(error)
+
+
+def _unreadable(codec: Codec, data: Buffer, message: str, limit: int) -> KafkaError:
+    block = f"{codec.name.lower()} block of {len(data)} bytes"
+    if message == _FULL:
+        return TooLargeError(
+            ErrorCode.CORRUPT_MESSAGE, f"{block} grows over the limit of {limit} bytes"
+        )
+    return _corrupt(f"{block}: {message}")
 
 
 def _corrupt(message: str) -> KafkaError:
@@ -110,41 +214,23 @@ def _corrupt(message: str) -> KafkaError:
 
 def _check_limit(size: int, limit: int) -> None:
     if size > limit:
-        raise _corrupt(f"block of {size} bytes when decompressed, want at most {limit}")
+        found = f"block of {size} bytes when decompressed, want at most {limit}"
+        raise TooLargeError(ErrorCode.CORRUPT_MESSAGE, found)
 
 
-def _decompress(into: Callable[[Buffer, bytearray], int], data: Buffer, limit: int) -> bytes:
-    """Into a buffer that fits, found by growing it: the failed tries cost a third of the last."""
-    size = min(limit, max(_FIRST_GUESS, _GROWTH * len(data)))
-    while True:
-        output = bytearray(size)
-        try:
-            written = into(data, output)
-        except cramjam.DecompressionError as error:
-            if str(error) != _FULL:
-                raise
-            if size >= limit:
-                raise _corrupt(
-                    f"block of {len(data)} bytes grows over the limit of {limit} bytes"
-                ) from error
-            size = min(limit, _GROWTH * size)
-        else:
-            return bytes(memoryview(output)[:written])
-
-
-def _compress_snappy(data: memoryview) -> bytes:
-    parts = [_SNAPPY_HEAD]
+def _compress_snappy(data: memoryview, most: int = sys.maxsize) -> bytes:
+    parts, size = [_SNAPPY_HEAD], len(_SNAPPY_HEAD)
     for at in range(0, len(data), _SNAPPY_BLOCK):
         block = bytes(cramjam.snappy.compress_raw(data[at : at + _SNAPPY_BLOCK]))
         parts += (_LENGTH.pack(len(block)), block)
+        size += _LENGTH.size + len(block)
+        if size > most:
+            raise _too_large(Codec.SNAPPY, most)
     return b"".join(parts)
 
 
-def _decompress_snappy(data: memoryview, limit: int) -> bytes:
-    if data[:8] != _SNAPPY_MAGIC:
-        return _decompress_raw_snappy(data, limit)
-    parts = []
-    size = 0
+def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
+    """The raw blocks of a stream of more than one."""
     at = len(_SNAPPY_HEAD)
     while at < len(data):
         if len(data) - at < _LENGTH.size:
@@ -153,20 +239,54 @@ def _decompress_snappy(data: memoryview, limit: int) -> bytes:
         at += _LENGTH.size
         if not 0 <= length <= len(data) - at:
             raise _corrupt(f"snappy block of {length} bytes at byte {at} of {len(data)}")
-        parts.append(_decompress_raw_snappy(data[at : at + length], limit - size))
-        size += len(parts[-1])
+        yield data[at : at + length]
         at += length
-    return b"".join(parts)
 
 
-def _decompress_raw_snappy(block: memoryview, limit: int) -> bytes:
-    """A raw block says its size first: nothing is allocated for one that says too much."""
+def _only_snappy_block(data: memoryview) -> memoryview | None:
+    """The one raw block of a small batch, framed or as librdkafka writes it; None: there are more.
+
+    Gains 1.2 of 3.5 µs for a batch of 1 kB, which needs neither to be summed nor sliced.
+    """
+    if data[:8] != _SNAPPY_MAGIC:
+        return data
+    begin = len(_SNAPPY_HEAD) + _LENGTH.size
+    if len(data) > begin and _LENGTH.unpack_from(data, len(_SNAPPY_HEAD))[0] == len(data) - begin:
+        return data[begin:]
+    return None
+
+
+def _snappy_size(data: memoryview) -> int:
+    """Sum of the sizes that the blocks claim: nothing is allocated for blocks that claim too much.
+
+    Raises KafkaError(CORRUPT_MESSAGE).
+    """
+    block = _only_snappy_block(data)
+    if block is not None:
+        return _claimed_size(block)
+    return sum(map(_claimed_size, _snappy_blocks(data)))
+
+
+def _claimed_size(block: memoryview) -> int:
     if not block:
         raise _corrupt("snappy block of no bytes")
-    size = cramjam.snappy.decompress_raw_len(block)
-    _check_limit(size, limit)
-    output = bytearray(size)
-    written = cramjam.snappy.decompress_raw_into(block, output)
-    if written != size:
-        raise _corrupt(f"snappy block of {written} bytes, want {size}")
-    return bytes(output)
+    try:
+        return int(cramjam.snappy.decompress_raw_len(block))
+    except cramjam.DecompressionError as error:
+        raise _corrupt(f"snappy block of {len(block)} bytes: {error}") from None
+
+
+def _decompress_snappy(data: memoryview, output: bytearray | memoryview) -> int | str:
+    """Bytes written, or why a block cannot be read. `output` has room for what blocks claim."""
+    block = _only_snappy_block(data)
+    if block is not None:
+        return _attempt(cramjam.snappy.decompress_raw_into, block, output)
+    at = 0
+    output = memoryview(output)
+    for block in _snappy_blocks(data):
+        size = cramjam.snappy.decompress_raw_len(block)
+        written = _attempt(cramjam.snappy.decompress_raw_into, block, output[at : at + size])
+        if written != size:
+            return f"{written} at byte {at} of the output, want {size} bytes"
+        at += size
+    return at

@@ -5,62 +5,61 @@ Needed for compacted topics, whose records must have keys, and everywhere with
 `trio.record.validation=full`.
 """
 
-from collections.abc import Generator, Iterable
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.records.batch import DECOMPRESSED_LIMIT, Record, read_records
-from trio_kafka.records.header import BatchHeader
+from trio_kafka.records.compression import decompress
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader
+from trio_kafka.records.skim import skim_records
 from trio_kafka.records.validate import Limits, check_time
+from trio_kafka.steps import Steps, whole
 from trio_kafka.world.protocols import Buffer
 
 _STEP: Final = 32  # records: 0.1 ms
 
 
 def check_records(
-    records: Buffer,
+    batch: memoryview,
     header: BatchHeader,
     limits: Limits,
     *,
     now_ms: int,
     need_keys: bool,
-    decompressed_limit: int = DECOMPRESSED_LIMIT,
+    decompressed_limit: int,
 ) -> None:
     """Walk a batch that `check_produce` has let through, in one go. Raises as `walk_records`."""
     try:
-        found = read_records(records, 0, header, decompressed_limit)
+        plain = decompress(header.codec, batch[HEADER_SIZE : header.size], decompressed_limit)
     except KafkaError as error:
         raise _invalid(error.message or "") from error
-    for _ in walk_records(found, header, limits, now_ms=now_ms, need_keys=need_keys):
-        pass
+    whole(walk_records(plain, header, limits, now_ms=now_ms, need_keys=need_keys))
 
 
 def walk_records(
-    records: Iterable[Record],
-    header: BatchHeader,
-    limits: Limits,
-    *,
-    now_ms: int,
-    need_keys: bool,
-) -> Generator[None, None, None]:
-    """The same in steps of a few records, which are decoded as they are walked.
+    data: Buffer, header: BatchHeader, limits: Limits, *, now_ms: int, need_keys: bool
+) -> Steps[None]:
+    """Walk the records of `data`, which is decompressed, in steps of a few records.
 
     Raises KafkaError: INVALID_RECORD for a record without a key where one is needed, a gap in the
     offsets and for anything that cannot be read (not CORRUPT_MESSAGE: a client would send the same
     again), INVALID_TIMESTAMP.
     """
-    expected = header.base_offset
+    index = 0
+    timed = not limits.log_append_time
     try:
-        for record in records:
-            index = expected - header.base_offset
-            if record.offset != expected:
-                raise _invalid(f"offset delta {record.offset - header.base_offset}, want {index}")
-            if need_keys and record.key is None:
+        for skimmed in skim_records(data, header):
+            if skimmed is None:
+                yield
+                continue
+            delta, timestamp, has_key = skimmed
+            if delta != index:
+                raise _invalid(f"offset delta {delta}, want {index}")
+            if need_keys and not has_key:
                 raise _invalid(f"record {index} has no key: the topic is compacted")
-            if not limits.log_append_time:
-                check_time(record.timestamp, limits, now_ms)
-            expected += 1
-            if expected % _STEP == 0:
+            if timed:
+                check_time(timestamp, limits, now_ms)
+            index += 1
+            if index % _STEP == 0:
                 yield
     except KafkaError as error:
         if error.code is ErrorCode.CORRUPT_MESSAGE:

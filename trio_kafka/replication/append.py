@@ -16,7 +16,9 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
 from trio_kafka.log.append_in_pieces import append_in_pieces
 from trio_kafka.log.log import Log
+from trio_kafka.log.unpacking import SMALL
 from trio_kafka.metadata.names import is_internal
+from trio_kafka.records.compression import TooLargeError
 from trio_kafka.records.header import (
     LENGTH_END,
     TRANSACTIONAL,
@@ -94,11 +96,29 @@ def _append_refined(
         )
         if queued is not None:
             return queued
-        refined = work.whole(batch, header, work.settings.decompressed_limit)
+        refined = _refined_without_queue(batch, header, work)
     batch, header = refined
     return _append(
         partition, log, batch, [header], now_ms=work.now_ms, acks=acks, between=log.pace.between
     )
+
+
+def _refined_without_queue(
+    batch: memoryview, header: BatchHeader, work: Refinement
+) -> tuple[memoryview, BatchHeader]:
+    """Refine in one go: no queue runs while the broker starts and stops.
+
+    Raises KafkaError as `Refinement.whole`; NOT_LEADER_OR_FOLLOWER, which clients retry, for a
+    batch that only a queue may unpack.
+    """
+    limit = work.settings.decompressed_limit
+    try:
+        return work.whole(batch, header, min(SMALL, limit))
+    except KafkaError as error:
+        if limit <= SMALL or not isinstance(error.__cause__, TooLargeError):
+            raise
+    found = f"more than {SMALL} bytes of records, and the broker starts or stops"
+    raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, found)
 
 
 def append_own(

@@ -15,6 +15,7 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.manager import LogManager
+from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.metadata.image import MetadataImage, PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
@@ -74,7 +75,8 @@ class ReplicaManager:
         )
         self._node.add("fetch-sessions", "part", self.sessions.figures)
         self.cold = ColdReads(self._node)
-        self.slow_appends = SlowAppends(world, self._node)
+        self.unpacking = Unpacking(world, self._node)
+        self.slow_appends = SlowAppends(world, self._node, self.unpacking)
         self.traffic = TrafficByTopic()
         self._wide = WIDE
         self._between: Callable[[], None] | None = None

@@ -14,13 +14,14 @@ import trio
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.records.batch import decode_records
-from trio_kafka.records.compression import Codec, compress, compress_lz4, decompress
+from trio_kafka.log.unpacking import Unpacking, is_large
+from trio_kafka.records.compression import Codec, compress_lz4, compress_within
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader
 from trio_kafka.records.recompress import recompress, repacked
 from trio_kafka.records.walk import check_records, walk_records
 from trio_kafka.replication.partition import PartitionSettings
 from trio_kafka.steps import Steps, advance
+from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ Refined = tuple[memoryview, BatchHeader]
 AT_ONCE: Final = 16 << 10  # bytes of records, unpacked: at most 2 ms of any codec
 _FEW: Final = 256  # records
 _SLICE_S: Final = 0.001
+_LARGE_ZSTD_LEVEL: Final = 9  # 16 MiB for the encoder; level 22 takes 800 MiB of a large batch
 
 
 @frozen
@@ -69,38 +71,44 @@ class Refinement:
         except KafkaError as error:
             raise _invalid(error) from error
 
-    async def in_turn(self, world: World, batch: memoryview, header: BatchHeader) -> Refined:
-        """As `whole`, beside others."""
+    async def in_turn(
+        self, world: World, unpacking: Unpacking, batch: memoryview, header: BatchHeader
+    ) -> Refined:
+        """Refine as `whole`, beside others."""
         settings = self.settings
         codec = settings.codec
-        repacks = codec is not None and codec != header.codec
+        records = batch[HEADER_SIZE : header.size]
         try:
-            plain = await world.run_in_thread(
-                decompress,
-                header.codec,
-                batch[HEADER_SIZE : header.size],
-                settings.decompressed_limit,
-            )
+            async with unpacking.unpacked(
+                header.codec, records, settings.decompressed_limit
+            ) as plain:
+                if self._walks:
+                    walk = walk_records(
+                        plain,
+                        header,
+                        settings.limits,
+                        now_ms=self.now_ms,
+                        need_keys=settings.need_keys,
+                    )
+                    await _in_slices(walk, world.clock.elapsed)
+                if codec is None or codec == header.codec:
+                    return batch, header
+                data = await self._packed(world, codec, plain)
         except KafkaError as error:
             raise _invalid(error) from error
-        elapsed = world.clock.elapsed
-        if self._walks:
-            records = decode_records(plain, header)
-            walk = walk_records(
-                records,
-                header,
-                settings.limits,
-                now_ms=self.now_ms,
-                need_keys=settings.need_keys,
-            )
-            await _in_slices(walk, elapsed)
-        if not repacks or codec is None:
-            return batch, header
-        if codec is Codec.LZ4:
-            data = await _in_slices(_lz4(plain, settings.level), elapsed)
-        else:
-            data = await world.run_in_thread(compress, codec, plain, settings.level)
         return await world.run_in_thread(repacked, batch, header, codec, data)
+
+    async def _packed(self, world: World, codec: Codec, plain: Buffer) -> bytes:
+        """The records in another codec. Raises KafkaError(MESSAGE_TOO_LARGE), maybe long before
+        the end: a batch that grew may not become smaller.
+        """
+        level, most = self.settings.level, self.settings.limits.max_message_bytes
+        if codec is Codec.LZ4:
+            steps = compress_lz4(plain, **({} if level is None else {"level": level}), most=most)
+            return await _in_slices(steps, world.clock.elapsed)
+        if codec is Codec.ZSTD and is_large(plain) and level is not None:
+            level = min(level, _LARGE_ZSTD_LEVEL)
+        return await world.run_in_thread(compress_within, codec, plain, level, most)
 
     @property
     def _walks(self) -> bool:
@@ -113,10 +121,6 @@ def refinement(settings: PartitionSettings, header: BatchHeader, now_ms: int) ->
     if settings.walk or settings.need_keys or (codec is not None and codec != header.codec):
         return Refinement(settings, now_ms)
     return None
-
-
-def _lz4(plain: bytes, level: int | None) -> Steps[bytes]:
-    return compress_lz4(plain) if level is None else compress_lz4(plain, level)
 
 
 async def _in_slices(steps: Steps[T], elapsed: Callable[[], float]) -> T:

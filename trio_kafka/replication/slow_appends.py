@@ -14,12 +14,12 @@ import trio
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.append import Appended
 from trio_kafka.log.append_slow import append_slow
 from trio_kafka.log.pace import Pace
+from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.replication.append_queue import AppendQueue, Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
@@ -29,7 +29,7 @@ from trio_kafka.world.protocols import PIECE
 from trio_kafka.world.world import World
 
 MOST_BYTES: Final = 256 << 20
-REFINED_AT_ONCE: Final = 2  # batches, which may grow to the limit of `decompressed_limit`
+REFINED_WITHIN_S: Final = 30.0  # from its arrival: the default of producers' request.timeout.ms
 JoinQueue = Callable[[Partition, Queued, Callable[[], None] | None], Queued | None]
 _logger: Final = get_logger(__name__)
 
@@ -47,10 +47,10 @@ class _Writing:
 class SlowAppends:
     """`run` writes what `join` takes, until it is cancelled. Without it nothing is queued."""
 
-    def __init__(self, world: World, node: Node) -> None:
+    def __init__(self, world: World, node: Node, unpacking: Unpacking) -> None:
         self._world = world
         self._node = node.add("slow-appends", "part", self._figures)
-        self._refining = open_limiter(REFINED_AT_ONCE, self._node, "refining")
+        self._unpacking = unpacking
         self._queues: dict[Partition, _Writing] = {}
         self._nursery: trio.Nursery | None = None
         self._bytes = 0
@@ -173,8 +173,15 @@ class SlowAppends:
             return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
     async def _refine(self, item: Queued, work: Refinement) -> None:
-        async with self._refining:
-            records, header = await work.in_turn(self._world, item.records, item.headers[0])
+        with trio.move_on_at(item.since + REFINED_WITHIN_S) as scope:
+            records, header = await work.in_turn(
+                self._world, self._unpacking, item.records, item.headers[0]
+            )
+        if scope.cancelled_caught:
+            raise KafkaError(
+                ErrorCode.REQUEST_TIMED_OUT,
+                f"records not checked within {REFINED_WITHIN_S:.0f} s: send smaller batches",
+            )
         item.records, item.headers = records, [header]
 
     # Figures

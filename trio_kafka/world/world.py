@@ -55,6 +55,12 @@ class World(Protocol):
     def buffer(self, size: int) -> memoryview:
         """Writable zeroed memory whose pages cost when they are written."""
 
+    def discard(self, buffer: memoryview) -> None:
+        """Give the memory of a `buffer` back, also while views of it are left: it reads as zeros.
+
+        Takes 0.1 ms/MB, for a thread: other threads run in between.
+        """
+
     def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
         """A directory of the machine; at most `threads` work at once on all opened through it.
 

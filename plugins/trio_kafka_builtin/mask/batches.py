@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 
 import trio
 
-from trio_kafka.records.batch import DECOMPRESSED_LIMIT
-from trio_kafka.records.compression import Codec, compress, compress_lz4, decompress
+from trio_kafka.log.unpacking import Unpacking
+from trio_kafka.records.compression import Codec, compress, compress_lz4
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, iterate_headers
 from trio_kafka.records.recompress import repacked
 from trio_kafka.steps import Steps, advance
@@ -20,11 +20,18 @@ from trio_kafka_builtin.mask.values import Change, with_values
 
 T = TypeVar("T")
 AT_ONCE: Final = 16 << 10  # bytes: at most 1 ms of any codec
+UNPACKED: Final = 16 << 20  # bytes of records of a batch; those of larger ones are not given
 _SLICE_S: Final = 0.001
 
 
 async def masked_batches(
-    data: bytes, change: Change, world: World, *, most: int, at_least_one: bool
+    data: bytes,
+    change: Change,
+    world: World,
+    unpacking: Unpacking,
+    *,
+    most: int,
+    at_least_one: bool,
 ) -> tuple[list[bytes], Exception | None]:
     """The whole batches of `data`, masked, up to `most` bytes; what is left of the last is dropped.
 
@@ -40,7 +47,7 @@ async def masked_batches(
         if size and size + header.size // 2 > most:
             break  # masking seldom makes it half as large: not worth the work
         try:
-            made = await masked_batch(batch, header, change, world)
+            made = await masked_batch(batch, header, change, world, unpacking)
         except Exception as error:  # noqa: BLE001 - of this batch: the caller judges it
             return given, error
         if size + len(made) > most and not (at_least_one and not given):
@@ -51,13 +58,27 @@ async def masked_batches(
 
 
 async def masked_batch(
-    batch: memoryview, header: BatchHeader, change: Change, world: World
+    batch: memoryview,
+    header: BatchHeader,
+    change: Change,
+    world: World,
+    unpacking: Unpacking,
 ) -> bytes:
     """One batch. Raises KafkaError(CORRUPT_MESSAGE), and what `change` raises."""
     if header.is_control or not header.count:
         return bytes(batch)
+    records = batch[HEADER_SIZE:]
+    if header.codec is Codec.NONE:
+        return await _masked(batch, header, bytes(records), change, world)
+    async with unpacking.unpacked(header.codec, records, UNPACKED) as unpacked:
+        plain = unpacked if type(unpacked) is bytes else bytes(unpacked)
+        return await _masked(batch, header, plain, change, world)
+
+
+async def _masked(
+    batch: memoryview, header: BatchHeader, plain: bytes, change: Change, world: World
+) -> bytes:
     codec = header.codec
-    plain = await _decompress(codec, batch[HEADER_SIZE:], world)
     made = await _in_slices(with_values(plain, header.count, change), world.clock.elapsed)
     if made is plain:
         return bytes(batch)
@@ -66,13 +87,6 @@ async def masked_batch(
         return bytes(repacked(batch, header, codec, data)[0])
     packed, _ = await world.run_in_thread(repacked, batch, header, codec, data)
     return bytes(packed)
-
-
-async def _decompress(codec: Codec, data: memoryview, world: World) -> bytes:
-    if codec is Codec.NONE:
-        return bytes(data)
-    # How much it grows is not known: a small block may be a large one.
-    return await world.run_in_thread(decompress, codec, data, DECOMPRESSED_LIMIT)
 
 
 async def _compress(codec: Codec, data: bytes, world: World) -> bytes:

@@ -26,7 +26,8 @@ from trio_kafka_builtin.rest_gateway.formats import decode
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
 _STEP: Final = 16
-_UNPACKED: Final = 16 << 20  # bytes of a batch
+_UNPACKED: Final = 16 << 20  # bytes of a batch, and about as many of an answer
+_MOST_ROWS: Final = 50_000  # of an answer: each is 1 kB here, and may be 7 bytes in its batch
 
 
 @frozen(kw_only=True)
@@ -84,14 +85,21 @@ async def _answer(
 async def _rows(
     data: bytes, asked: Asked, context: PluginContext[GatewaySettings]
 ) -> AsyncIterator[tuple[int, dict[str, Any] | None]]:
-    """Offset and row of each record; of what is not shown, None."""
-    done = 0
+    """Offset and row of each record; None for a record that is not shown.
+
+    Ends early where a few kilobytes grow to more than an answer may have: the client goes on from
+    there with its next request.
+    """
+    done = shown = unpacked = 0
     for position, header in iterate_headers(data):
+        if unpacked > _UNPACKED:
+            return
         if header.is_control:
             yield header.last_offset, None
             continue
         block = data[position + HEADER_SIZE : position + header.size]
         plain = await context.world.run_in_thread(decompress, header.codec, block, _UNPACKED)
+        unpacked += len(plain)
         for record in decode_records(plain, header, position):
             done += 1
             if not done % _STEP:
@@ -109,4 +117,7 @@ async def _rows(
                     "headers": headers,
                 }
                 yield record.offset, row
+                shown += 1
+                if shown == _MOST_ROWS:
+                    return
         yield header.last_offset, None

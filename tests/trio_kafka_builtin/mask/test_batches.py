@@ -3,17 +3,26 @@
 import pytest
 from trio.testing import MockClock
 
+from tests.log.kit import unpacking
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.records.batch import Record, encode_batch, read_header, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker, encode_marker
 from trio_kafka.records.header import check_crc
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka_builtin.mask.batches import masked_batches
+from trio_kafka.world.world import World
+from trio_kafka_builtin.mask.batches import UNPACKED, masked_batches
 from trio_kafka_builtin.mask.values import UnreadableError
 
 
 def change(value: bytes) -> bytes:
     return value.replace(b"secret", b"***********")
+
+
+def machine() -> tuple[World, Unpacking]:
+    world = simulated_world()
+    return world, unpacking(world)
 
 
 def batch_of(codec: Codec, count: int = 3, base: int = 40) -> bytes:
@@ -36,9 +45,7 @@ async def test_a_batch_keeps_all_but_its_values(
 ) -> None:
     data = batch_of(codec, count)
 
-    (made,), error = await masked_batches(
-        data, change, simulated_world(), most=1 << 20, at_least_one=True
-    )
+    (made,), error = await masked_batches(data, change, *machine(), most=1 << 20, at_least_one=True)
 
     assert error is None
     before, after = read_header(data), read_header(made)
@@ -61,12 +68,12 @@ async def test_control_batches_and_those_without_the_field_are_as_they_are_store
     other = encode_batch([Record(timestamp=1, value=b"open")], codec=Codec.GZIP)
 
     made, _ = await masked_batches(
-        marker + other, change, simulated_world(), most=1 << 20, at_least_one=True
+        marker + other, change, *machine(), most=1 << 20, at_least_one=True
     )
 
     assert made == [marker, other]
     assert await masked_batches(
-        marker, lambda value: b"", simulated_world(), most=1 << 20, at_least_one=True
+        marker, lambda value: b"", *machine(), most=1 << 20, at_least_one=True
     ) == ([marker], None)
 
 
@@ -74,7 +81,7 @@ async def test_a_cut_batch_at_the_end_is_dropped(autojump_clock: MockClock) -> N
     one = batch_of(Codec.NONE)
 
     made, _ = await masked_batches(
-        one + one[:-1], change, simulated_world(), most=1 << 20, at_least_one=True
+        one + one[:-1], change, *machine(), most=1 << 20, at_least_one=True
     )
 
     assert len(made) == 1
@@ -87,15 +94,15 @@ async def test_what_has_grown_over_the_limit_is_left_for_the_next_fetch(
     one = batch_of(Codec.NONE)
     grown = len(one) + 3 * 5
 
-    world = simulated_world()
+    world, memory = machine()
     both, _ = await masked_batches(
-        one + one, change, world, most=2 * grown, at_least_one=at_least_one
+        one + one, change, world, memory, most=2 * grown, at_least_one=at_least_one
     )
     first, _ = await masked_batches(
-        one + one, change, world, most=2 * grown - 1, at_least_one=at_least_one
+        one + one, change, world, memory, most=2 * grown - 1, at_least_one=at_least_one
     )
     few, _ = await masked_batches(
-        one + one, change, world, most=grown - 1, at_least_one=at_least_one
+        one + one, change, world, memory, most=grown - 1, at_least_one=at_least_one
     )
 
     assert (len(both), len(first), len(few)) == (2, 1, given)
@@ -110,8 +117,40 @@ async def test_an_error_keeps_what_was_good_before_it(autojump_clock: MockClock)
         return value
 
     made, error = await masked_batches(
-        good + bad + good, picky, simulated_world(), most=1 << 20, at_least_one=True
+        good + bad + good, picky, *machine(), most=1 << 20, at_least_one=True
     )
 
     assert made == [good]
     assert isinstance(error, UnreadableError)
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
+async def test_a_batch_that_grows_beyond_the_bound_is_not_given(
+    codec: Codec, autojump_clock: MockClock
+) -> None:
+    good = batch_of(codec)
+    bomb = encode_batch([Record(timestamp=1, value=bytes(UNPACKED))], codec=codec)
+
+    made, error = await masked_batches(
+        good + bomb, change, *machine(), most=1 << 20, at_least_one=True
+    )
+
+    assert len(made) == 1
+    assert isinstance(error, KafkaError)
+    assert error.code is ErrorCode.CORRUPT_MESSAGE
+
+
+async def test_a_large_batch_below_the_bound_is_masked(autojump_clock: MockClock) -> None:
+    records = [Record(timestamp=1, value=bytes(9 << 20)), Record(timestamp=1, value=b"secret")]
+
+    (made,), error = await masked_batches(
+        encode_batch(records, codec=Codec.ZSTD),
+        change,
+        *machine(),
+        most=1 << 20,
+        at_least_one=True,
+    )
+
+    assert error is None
+    _, last = read_records(made, 0, read_header(made))
+    assert last.value == b"***********"

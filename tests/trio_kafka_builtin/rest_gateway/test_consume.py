@@ -11,6 +11,7 @@ from tests.trio_kafka_builtin.rest_gateway.kit import gateway
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker, encode_marker
 from trio_kafka.replication.append import append_own
+from trio_kafka_builtin.rest_gateway import consume
 
 
 async def test_records_come_from_the_offset_on_with_where_to_go_on(
@@ -115,3 +116,21 @@ async def test_control_records_are_left_out_and_passed_by(autojump_clock: MockCl
 
     assert [(one["offset"], one["value"]) for one in found["records"]] == [(0, 1), (2, 2)]
     assert found["next_offset"] == 3
+
+
+@pytest.mark.parametrize(("bound", "most", "shown"), [("_MOST_ROWS", 7, 7), ("_UNPACKED", 900, 10)])
+async def test_batches_that_grow_give_a_part_and_where_to_go_on(
+    bound: str, most: int, shown: int, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consume, bound, most)
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        for begin in (0, 5, 10):
+            values = ["x" * 100 + str(number) for number in range(begin, begin + 5)]
+            await produce(rest.served, "t", batch(*values, codec=Codec.ZSTD))
+        first = await rest.consume("t")
+        second = await rest.consume("t", f"offset={first['next_offset']}")
+
+    assert [one["offset"] for one in first["records"]] == list(range(shown))
+    assert first["next_offset"] == shown
+    assert second["records"][0]["offset"] == shown

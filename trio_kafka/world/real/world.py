@@ -1,6 +1,5 @@
 """One Linux machine, as long as this process lives."""
 
-import mmap
 import os
 import random
 from collections.abc import Callable, Generator
@@ -11,6 +10,7 @@ import trio
 
 from trio_kafka.steps import whole
 from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.real.beside import yielding
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.network import RealNetwork
@@ -37,9 +37,10 @@ class RealWorld:
         self.random_bytes = os.urandom
 
     def buffer(self, size: int) -> memoryview:
-        if not size:
-            return memoryview(bytearray())
-        return memoryview(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+        return new_buffer(size)
+
+    def discard(self, buffer: memoryview) -> None:
+        discard(buffer)
 
     def directory(self, path: str, *, create: bool = False, threads: int = 4) -> RealDirectory:
         if create:

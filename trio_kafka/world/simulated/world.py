@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import trio
 
 from trio_kafka.world.clock import EPOCH
+from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.names import check_name
 from trio_kafka.world.recent import Writes
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
@@ -118,7 +119,10 @@ class SimulatedWorld:
             self.disk.lose_power(self.universe.disk_chance, kept)
 
     def buffer(self, size: int) -> memoryview:
-        return memoryview(bytearray(size))
+        return new_buffer(size)
+
+    def discard(self, buffer: memoryview) -> None:
+        discard(buffer)
 
     def directory(
         self,

@@ -1,0 +1,30 @@
+import resource
+from pathlib import Path
+
+import pytest
+
+from trio_kafka.world.memory import discard, new_buffer
+
+MIB = 1 << 20
+
+
+def own_resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def test_discarded_memory_goes_back_while_a_view_is_left() -> None:
+    before = own_resident_bytes()
+    buffer = new_buffer(64 * MIB)
+    kept = buffer[5:10]
+    buffer[:] = b"\1" * len(buffer)
+    assert own_resident_bytes() - before > 60 * MIB
+
+    discard(buffer)
+
+    assert own_resident_bytes() - before < 8 * MIB
+    assert bytes(kept) == bytes(5)
+
+
+def test_memory_of_another_kind_is_not_discarded() -> None:
+    with pytest.raises(TypeError, match="bytearray"):
+        discard(memoryview(bytearray(10)))
