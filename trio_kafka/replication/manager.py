@@ -26,7 +26,7 @@ from trio_kafka.replication.fetch import WIDE, WIDE_BESIDE, Fetch, FetchAnswer, 
 from trio_kafka.replication.partition import Partition, PartitionSettings
 from trio_kafka.replication.place import log_of
 from trio_kafka.replication.read import Wanted
-from trio_kafka.replication.session_cache import SessionCache
+from trio_kafka.replication.session_cache import MOST_PARTITIONS, SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.replication.traffic import TrafficByTopic
@@ -62,6 +62,7 @@ class ReplicaManager:
         node: Node,
         *,
         session_slots: int = 1000,
+        session_partitions: int = MOST_PARTITIONS,
     ) -> None:
         self.image = MetadataImage()
         self.broker = broker
@@ -70,7 +71,12 @@ class ReplicaManager:
         self.produce = Purgatory("Produce", timers, self._node)
         self.fetch = Purgatory("Fetch", timers, self._node)
         self.sessions = SessionCache(
-            session_slots, world.random.randrange, self.fetch.attach, self.fetch.detach
+            session_slots,
+            world.random.randrange,
+            self.fetch.attach,
+            self.fetch.detach,
+            most_partitions=session_partitions,
+            exists=self._exists,
         )
         self._node.add("fetch-sessions", "part", self.sessions.figures)
         self.cold = ColdReads(self._node)
@@ -243,6 +249,11 @@ class ReplicaManager:
     def _resolve(self, key: FetchKey) -> Partition:
         found = self._partitions.get(key)
         return found if found is not None else self._miss(*key)
+
+    def _exists(self, key: FetchKey) -> bool:
+        """Whether the cluster has this partition, here or elsewhere."""
+        known = self.image.topic(key[0])
+        return known is not None and key[1] in known.partitions
 
     # Partitions
 
