@@ -260,7 +260,7 @@ async def test_what_another_release_has_written_does_not_hide_the_rest(
 async def test_many_resources_are_described_in_steps(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
-        resources = [DescribeConfigsResource(GROUP, f"g{n}") for n in range(50)]
+        resources = [DescribeConfigsResource(32, f"g{n}") for n in range(50)]
         request = DescribeConfigsRequest(resources)
         answer = await served.ask(request, 4)
         asked = SimpleNamespace(code=32 << 16 | 4)

@@ -4,6 +4,7 @@ What cannot be made because a directory is broken stays in the list and answers 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import GeneratorType
 from typing import Final, NoReturn, TypeVar
 
 import trio
@@ -158,6 +159,7 @@ class ReplicaManager:
         resolve: Callable[[FetchKey], Partition] | None = None,
     ) -> T | Delayed | Steps[T | Delayed]:
         """One Fetch: its answer, as `make` makes it, or what to park; of many partitions in steps.
+        `make` may return steps, too.
 
         wanted, forget: what the request adds, changes and drops. resolve: finds a partition for
         this client, raises KafkaError where it may not read; None: all may be read.
@@ -191,7 +193,10 @@ class ReplicaManager:
         self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
     ) -> Steps[T | Delayed]:
         answer = yield from fetch.look_in_steps()
-        return self._park(fetch, make, now, max_wait_s) if answer is None else make(answer)
+        if answer is None:
+            return self._park(fetch, make, now, max_wait_s)
+        made = make(answer)
+        return (yield from made) if isinstance(made, GeneratorType) else made
 
     def _park(
         self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
@@ -200,7 +205,8 @@ class ReplicaManager:
 
         # Quoted: an annotation would be put together for each request.
         def in_steps() -> "Steps[T]":
-            return make((yield from fetch.complete_in_steps()))
+            made = make((yield from fetch.complete_in_steps()))
+            return (yield from made) if isinstance(made, GeneratorType) else made
 
         def try_complete(timed_out: bool) -> "T | Steps[T] | None":
             if fetch.is_wide:

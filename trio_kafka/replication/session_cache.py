@@ -116,11 +116,8 @@ class SessionCache:
                 "a session names its topics by id or by name, not both",
             )
         before = len(session.partitions)
-        if (
-            before + len(wanted) > MOST_UNKNOWN
-            and wanted
-            and self._has_many_unknown(session.partitions, wanted)
-        ):
+        new = {key: ask for key, ask in wanted.items() if key not in session.partitions}
+        if new and self._has_many_unknown(session.partitions, new):
             self.remove(session_id)
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "too many unknown partitions")
         session.update(wanted, forget)
