@@ -116,7 +116,8 @@ def _in_steps(
             wanted.update(_wanted([part], uses_ids=uses_ids))
             yield
     answer: Any = _begin(request, wanted, limits, make, context)
-    return (yield from answer) if isinstance(answer, GeneratorType) else answer
+    made: Answer = (yield from answer) if isinstance(answer, GeneratorType) else answer
+    return made
 
 
 def _begin(
