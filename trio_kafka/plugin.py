@@ -116,7 +116,7 @@ from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded, encoded_in_steps
 from trio_kafka.requests.seen import Seen, Which, look
-from trio_kafka.requests.slices import lazily
+from trio_kafka.requests.slices import lazily, rows_of
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC, Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.steps import Steps, in_slices, sorted_in_steps, whole
@@ -256,6 +256,7 @@ __all__ = [
     "plugin",
     "quota_filter",
     "quotas_that",
+    "rows_of",
     "search_offset",
     "sorted_in_steps",
     "special_offset",

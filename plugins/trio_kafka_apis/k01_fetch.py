@@ -6,9 +6,10 @@ consumer sees what is committed, and with read_committed nothing of an open tran
 (KIP-227) name only what changed: see `replication.sessions`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from types import GeneratorType
+from typing import Any, Final
 
 from trio_kafka.plugin import (
     LED_ELSEWHERE,
@@ -28,7 +29,9 @@ from trio_kafka.plugin import (
     Wanted,
     api,
     endpoint_on,
+    in_slices,
     isolation_of,
+    whole,
 )
 from trio_kafka.protocol.messages.k01_fetch import (
     AbortedTransaction,
@@ -36,6 +39,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
+    FetchTopic,
     ForgottenTopic,
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -54,7 +58,12 @@ HEAD_SIZE: Final = 20
 TOPIC_SIZE: Final = 18
 PARTITION_SIZE: Final = 40
 
+MANY: Final = 500  # partitions of an answer: more are made in steps
+LARGE: Final = 64 << 10  # bytes of a request: some 2000 partitions
+STEP: Final = 50
+
 Answer = FetchResponse | Delayed
+Make = Callable[[FetchAnswer], Any]
 
 
 @api(FetchRequest, largest=MANY_PARTITIONS)
@@ -74,21 +83,54 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
             admit = partial(_admit, context)
         else:
             quotas.exempt(context.request)
-    forgotten = request.forgotten_topics_data
+    limits = FetchLimits(
+        min(request.min_bytes, most),
+        most,
+        isolation if replica < 0 else Isolation.LOG_END,
+        request.max_wait_ms > 0,
+        NodeId(replica) if replica >= 0 else None,
+        admit,
+    )
 
-    def make(answer: FetchAnswer) -> FetchResponse:
+    def make(answer: FetchAnswer) -> FetchResponse | Steps[FetchResponse]:
+        if len(answer.parts) > MANY:
+            return _respond_in_steps(answer, isolation, context)
         return _respond(answer, isolation, context)
 
+    if context.request.stamps.request_bytes > LARGE:
+        return _in_steps(request, limits, make, context)
+    return _begin(request, _wanted(request.topics, uses_ids=uses_ids), limits, make, context)
+
+
+def _in_steps(
+    request: FetchRequest, limits: FetchLimits, make: Make, context: Context
+) -> Steps[Answer]:
+    """A request of many partitions."""
+    uses_ids = context.version >= IDS_SINCE
+    wanted: dict[FetchKey, Wanted] = {}
+    for number, topic in enumerate(request.topics):
+        if not number % STEP:
+            yield
+        for some in in_slices(topic.partitions, STEP):
+            part = FetchTopic(topic.topic, topic.topic_id, some)
+            wanted.update(_wanted([part], uses_ids=uses_ids))
+            yield
+    answer: Any = _begin(request, wanted, limits, make, context)
+    made: Answer = (yield from answer) if isinstance(answer, GeneratorType) else answer
+    return made
+
+
+def _begin(
+    request: FetchRequest,
+    wanted: dict[FetchKey, Wanted],
+    limits: FetchLimits,
+    make: Make,
+    context: Context,
+) -> Answer | Steps[Answer]:
+    forgotten, uses_ids = request.forgotten_topics_data, context.version >= IDS_SINCE
     return context.replicas.begin_fetch(
-        _wanted(request, uses_ids=uses_ids),
-        FetchLimits(
-            min(request.min_bytes, most),
-            most,
-            isolation if replica < 0 else Isolation.LOG_END,
-            request.max_wait_ms > 0,
-            NodeId(replica) if replica >= 0 else None,
-            admit,
-        ),
+        wanted,
+        limits,
         make,
         session_id=request.session_id,
         session_epoch=request.session_epoch,  # before version 7: of a request that wants none
@@ -107,9 +149,9 @@ def _admit(context: Context, reads: Reads) -> int:
     return waits_ms
 
 
-def _wanted(request: FetchRequest, *, uses_ids: bool) -> dict[FetchKey, Wanted]:
+def _wanted(topics: Sequence[FetchTopic], *, uses_ids: bool) -> dict[FetchKey, Wanted]:
     wanted: dict[FetchKey, Wanted] = {}
-    for topic in request.topics:
+    for topic in topics:
         name = TopicId(topic.topic_id) if uses_ids else topic.topic
         for one in topic.partitions:
             wanted[name, one.partition] = Wanted(
@@ -131,6 +173,23 @@ def _forgotten(forgotten: list[ForgottenTopic], *, uses_ids: bool) -> list[Fetch
 
 
 def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> FetchResponse:
+    return whole(_responding(answer, isolation, context))
+
+
+def _respond_in_steps(
+    answer: FetchAnswer, isolation: Isolation, context: Context
+) -> Steps[FetchResponse]:
+    """As `_respond`; gives up the bytes where it does not come to its end."""
+    try:
+        return (yield from _responding(answer, isolation, context))
+    except BaseException:
+        answer.release()
+        raise
+
+
+def _responding(
+    answer: FetchAnswer, isolation: Isolation, context: Context
+) -> Steps[FetchResponse]:
     """Neighbours of one topic share a row; the order of the partitions is kept."""
     response = FetchResponse(answer.throttled_ms, 0, answer.session_id)
     if answer.error is not None:
@@ -138,7 +197,9 @@ def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> Fet
         return response
     row: FetchableTopicResponse | None = None
     last: TopicId | str | None = None
-    for key, read in answer.parts:
+    for number, (key, read) in enumerate(answer.parts, 1):
+        if not number % STEP:
+            yield
         topic = key[0]
         if row is None or topic != last:
             row = (

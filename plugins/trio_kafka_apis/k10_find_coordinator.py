@@ -2,7 +2,8 @@
 
 Never waits. A group is coordinated by whoever leads its partition of the offsets topic, which is
 created when somebody asks and it is not there: until then COORDINATOR_NOT_AVAILABLE, which clients
-retry. There are no transactions and no share groups: their coordinators are not available.
+retry. A key that is named twice is answered once. There are no
+transactions and no share groups: their coordinators are not available.
 As by Kafka no message is ever null: before version 4 it names the code, also that of no error.
 Source: KIP-699 (many keys), KIP-932 (share groups).
 """
@@ -17,6 +18,7 @@ from trio_kafka.plugin import (
     NodeEndpoint,
     api,
     endpoint_on,
+    rows_of,
 )
 from trio_kafka.protocol.messages.k10_find_coordinator import (
     Coordinator,
@@ -56,7 +58,10 @@ def find_coordinator(request: FindCoordinatorRequest, context: Context) -> FindC
             error_message=ErrorCode.NONE.name, node_id=found.node, host=found.host, port=found.port
         )
     return FindCoordinatorResponse(
-        coordinators=[_row(request.key_type, key, context) for key in request.coordinator_keys]
+        coordinators=rows_of(
+            tuple(dict.fromkeys(request.coordinator_keys)),
+            lambda key: _row(request.key_type, key, context),
+        )
     )
 
 

@@ -28,6 +28,7 @@ REBALANCE_TIMEOUT_SINCE: Final = 1
 ID_FIRST_SINCE: Final = 4  # KIP-394
 NULL_PROTOCOL_SINCE: Final = 7
 SKIPS_SINCE: Final = 9  # KIP-814
+MOST_PROTOCOLS: Final = 1000  # of a member; clients have a handful
 NO_GENERATION: Final = -1
 
 
@@ -39,6 +40,8 @@ def say_error(_: JoinGroupRequest, code: ErrorCode, message: str | None) -> Join
 
 @api(JoinGroupRequest, error=say_error)
 def join_group(request: JoinGroupRequest, context: Context) -> Any:
+    if len(request.protocols) > MOST_PROTOCOLS:
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     version, asking = context.version, context.request
     rebalance_ms = request.rebalance_timeout_ms
     if version < REBALANCE_TIMEOUT_SINCE:

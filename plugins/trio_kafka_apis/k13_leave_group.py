@@ -15,6 +15,7 @@ from trio_kafka.protocol.messages.k13_leave_group import (
 )
 
 MANY_SINCE: Final = 3
+MOST_MEMBERS: Final = 10_000  # of a request: 30 ms
 
 
 @api(LeaveGroupRequest)
@@ -22,6 +23,10 @@ def leave_group(request: LeaveGroupRequest, context: Context) -> Any:
     if context.version < MANY_SINCE:
         alone = [Leaving(member_id=request.member_id)]
         return context.groups.classic.leave(request.group_id, alone, _of_one)
+    if len(request.members) > MOST_MEMBERS:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"{len(request.members)} members: want {MOST_MEMBERS}"
+        )
     members = [
         Leaving(member_id=one.member_id, instance_id=one.group_instance_id, reason=one.reason)
         for one in request.members

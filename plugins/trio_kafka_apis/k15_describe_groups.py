@@ -1,6 +1,7 @@
 """DescribeGroups (key 15): state and members of classic groups.
 
-Waits only where something of a group is not committed yet. A group that is not there is Dead;
+Waits only where something of a group is not committed yet. A group that is named twice is
+described once. A group that is not there is Dead;
 from version 6 on that is an error as well. Consumer groups are described by ConsumerGroupDescribe.
 Source: KIP-430 (authorised operations), KIP-1043.
 """
@@ -15,6 +16,7 @@ from trio_kafka.plugin import (
     KafkaError,
     api,
     lazily,
+    rows_of,
 )
 from trio_kafka.protocol.messages.k15_describe_groups import (
     DescribedGroup,
@@ -40,17 +42,18 @@ def say_error(
 
 @api(DescribeGroupsRequest, error=say_error)
 def describe_groups(request: DescribeGroupsRequest, context: Context) -> Any:
-    names, version = list(request.groups), context.version
+    names, version = list(dict.fromkeys(request.groups)), context.version
     operations = request.include_authorized_operations and version >= OPERATIONS_SINCE
 
     def answer(found: list[Described | KafkaError]) -> DescribeGroupsResponse:
-        response = DescribeGroupsResponse()
-        for name, one in zip(names, found, strict=True):
-            row = _row(name, one, version)
+        def describe(of: tuple[str, Described | KafkaError]) -> DescribedGroup:
+            row = _row(*of, version)
             if operations and not row.error_code:
                 row.authorized_operations = OF_GROUP
-            response.groups.append(row)
-        return response
+            return row
+
+        rows = rows_of(tuple(zip(names, found, strict=True)), describe)
+        return DescribeGroupsResponse(groups=rows)
 
     return context.groups.classic.describe(names, answer)
 

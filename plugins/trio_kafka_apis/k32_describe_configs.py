@@ -1,6 +1,7 @@
 """DescribeConfigs (key 32): the settings of topics and of this broker, each with its source.
 
-Never waits; many resources are described in steps, as they were when it began. Resource "" of type
+Never waits; many resources are described in steps, as they were when it began. A resource that is
+named twice is described once. Resource "" of type
 BROKER is what was set for all brokers while they run; BROKER_LOGGER are the levels of this
 process's loggers. Secrets are never told. A type that nobody knows makes the whole request invalid.
 Source: KIP-133, KIP-226 (synonyms), KIP-412, KIP-569 (types and documentation).
@@ -54,8 +55,17 @@ def describe_configs(
             raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     describe = partial(_describe, request=request, image=context.metadata.image, context=context)
     if len(request.resources) > 1:
-        return _describe_many(request.resources, describe, context.version)
+        return _describe_many(_distinct(request.resources), describe, context.version)
     return DescribeConfigsResponse(results=[describe(one) for one in request.resources])
+
+
+def _distinct(resources: list[DescribeConfigsResource]) -> list[DescribeConfigsResource]:
+    """The resources without those that are named again with the same settings."""
+    found = {
+        (one.resource_type, one.resource_name, tuple(one.configuration_keys or ())): one
+        for one in resources
+    }
+    return list(found.values())
 
 
 def _describe_many(

@@ -5,7 +5,7 @@ Waits, parked, until the tombstones are committed. Source: KIP-229.
 
 from typing import Any
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, api
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, api, rows_of
 from trio_kafka.protocol.messages.k42_delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -29,10 +29,10 @@ def delete_groups(request: DeleteGroupsRequest, context: Context) -> Any:
 
     def answer(errors: list[KafkaError | None]) -> DeleteGroupsResponse:
         return DeleteGroupsResponse(
-            results=[
-                DeletableGroupResult(name, 0 if error is None else error.code)
-                for name, error in zip(names, errors, strict=True)
-            ]
+            results=rows_of(
+                tuple(zip(names, errors, strict=True)),
+                lambda one: DeletableGroupResult(one[0], 0 if one[1] is None else one[1].code),
+            )
         )
 
     return context.groups.delete_groups(names, answer)

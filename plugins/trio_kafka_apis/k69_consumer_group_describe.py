@@ -2,7 +2,8 @@
 (KIP-848).
 
 Waits, parked, until what it tells is committed. A group that is not there, or is a classic one, is
-told so for itself. From version 1 on members are told apart by the protocol that they speak.
+told so for itself. A group that is named twice is described
+once. From version 1 on members are told apart by the protocol that they speak.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from trio_kafka.plugin import (
     DescribedTopic,
     KafkaError,
     api,
+    rows_of,
 )
 from trio_kafka.protocol.messages.k69_consumer_group_describe import (
     Assignment,
@@ -31,19 +33,22 @@ CONSUMER: Final = 1
 
 @api(ConsumerGroupDescribeRequest)
 def consumer_group_describe(request: ConsumerGroupDescribeRequest, context: Context) -> Any:
+    names = list(dict.fromkeys(request.group_ids))
     operations = OF_GROUP if request.include_authorized_operations else None
 
     def answer(
         told: Sequence[DescribedConsumerGroup | KafkaError],
     ) -> ConsumerGroupDescribeResponse:
-        return ConsumerGroupDescribeResponse(
-            groups=[
-                _refused(one, group_id) if isinstance(one, KafkaError) else _group(one, operations)
-                for group_id, one in zip(request.group_ids, told, strict=True)
-            ]
-        )
+        def describe(of: tuple[str, DescribedConsumerGroup | KafkaError]) -> DescribedGroup:
+            group_id, one = of
+            if isinstance(one, KafkaError):
+                return _refused(one, group_id)
+            return _group(one, operations)
 
-    return context.groups.consumer.describe(request.group_ids, answer)
+        rows = rows_of(tuple(zip(names, told, strict=True)), describe)
+        return ConsumerGroupDescribeResponse(groups=rows)
+
+    return context.groups.consumer.describe(names, answer)
 
 
 def _refused(error: KafkaError, group_id: str) -> DescribedGroup:

@@ -260,7 +260,7 @@ async def test_what_another_release_has_written_does_not_hide_the_rest(
 async def test_many_resources_are_described_in_steps(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
-        resources = [DescribeConfigsResource(TOPIC, "t") for _ in range(50)]
+        resources = [DescribeConfigsResource(32, f"g{n}") for n in range(50)]
         request = DescribeConfigsRequest(resources)
         answer = await served.ask(request, 4)
         asked = SimpleNamespace(code=32 << 16 | 4)
@@ -270,6 +270,18 @@ async def test_many_resources_are_described_in_steps(autojump_clock: MockClock) 
 
     assert [len(one.configs) for one in answer.results] == [len(answer.results[0].configs)] * 50
     assert number > 50
+
+
+async def test_a_resource_that_is_named_again_is_described_once(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        twice = [DescribeConfigsResource(TOPIC, "t") for _ in range(1000)]
+        keys = DescribeConfigsResource(TOPIC, "t", ["retention.ms"])
+        results = (await served.ask(DescribeConfigsRequest([*twice, keys, keys]), 4)).results
+
+    assert [len(one.configs) > 1 for one in results] == [True, False]
 
 
 async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(

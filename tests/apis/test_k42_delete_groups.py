@@ -1,5 +1,8 @@
 """DeleteGroups in all its versions."""
 
+from collections.abc import Generator
+from types import SimpleNamespace
+
 import pytest
 from trio.testing import MockClock
 
@@ -12,8 +15,10 @@ from trio_kafka.protocol.messages.k42_delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
 )
+from trio_kafka.requests.context import Context
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_apis.k42_delete_groups import delete_groups
 
 
 @pytest.mark.parametrize("version", stable(DeleteGroupsRequest))
@@ -65,3 +70,20 @@ async def test_a_group_that_is_being_loaded_is_not_deleted(autojump_clock: MockC
         (row,) = (await served.ask(DeleteGroupsRequest([GROUP]))).results
 
     assert row.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
+@pytest.mark.parametrize("count", [99, 500])
+async def test_many_groups_are_asked_in_steps(autojump_clock: MockClock, count: int) -> None:
+    async with broker() as served:
+        await served.serve_groups("g")
+        names = [f"g{number}" for number in range(count)]
+        asked = SimpleNamespace(code=42 << 16 | 2)
+        context = Context(asked, served.broker.parts)  # type: ignore[arg-type]
+        made = delete_groups(DeleteGroupsRequest(names), context)
+        pauses = 0
+        if isinstance(made, Generator):
+            pauses = sum(1 for _ in made)
+        answer = await served.ask(DeleteGroupsRequest(names), 2)
+
+    assert [one.group_id for one in answer.results] == names
+    assert pauses >= (0 if count < 100 else (count - 100) // 10)

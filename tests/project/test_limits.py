@@ -37,6 +37,10 @@ LIMITS: Final = {
     "max.connections.per.ip": f"{CONNECTIONS}test_so_many_of_one_address_stay_and_no_more",
     "max.connection.creation.rate": f"{CONNECTIONS}test_connections_come_no_faster_than_the_rate",
     "connections.max.idle.ms": f"{BROKER}test_connections_max_idle_ms",
+    "trio.fetch.session.max.partitions": (
+        "replication/test_session_cache.py::"
+        "test_sessions_remember_no_more_partitions_than_the_bound"
+    ),
     "socket.request.max.bytes": f"{BROKER}test_socket_request_max_bytes",
     "trio.admin.request.max.bytes": f"{BROKER}test_trio_admin_request_max_bytes",
     "queued.max.request.bytes": f"{BROKER}test_queued_max_request_bytes",

@@ -4,14 +4,22 @@ import pytest
 
 from tests.replication.kit import want
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.replication.session_cache import SessionCache
+from trio_kafka.replication.session_cache import MOST_UNKNOWN, SessionCache
 from trio_kafka.replication.sessions import FetchKey, Session
 
 
-def new_cache(slots: int = 2) -> SessionCache:
+def new_cache(slots: int = 2, *, most: int = 100_000, existing: int = 100_000) -> SessionCache:
+    """existing: partitions of the topic that keys() names."""
     ids = count(101)
     ignore = lambda key, session: None  # noqa: E731 - nothing to watch
-    return SessionCache(slots, lambda low, high: next(ids), ignore, ignore)
+    return SessionCache(
+        slots,
+        lambda low, high: next(ids),
+        ignore,
+        ignore,
+        most_partitions=most,
+        exists=lambda key: key[1] < existing,
+    )
 
 
 def keys(number: int = 1) -> list[FetchKey]:
@@ -163,7 +171,77 @@ def test_figures_count_sessions_partitions_and_evictions() -> None:
     assert cache.figures() == {
         "sessions": 1,
         "slots": 2,
+        "most_partitions": 100_000,
         "partitions": 3,
         "dirty": 3,
         "evictions": 0,
     }
+
+
+@pytest.mark.parametrize(("size", "kept"), [(9, 19), (10, 20), (11, 10)])
+def test_sessions_remember_no_more_partitions_than_the_bound(size: int, kept: int) -> None:
+    cache = new_cache(slots=5, most=20)
+    poll(cache, size=10)
+
+    session = poll(cache, size=size)
+
+    assert len(session.partitions) == size
+    assert bool(session.id) is (size <= 10)
+    assert cache.figures()["partitions"] == kept
+
+
+def test_sessions_that_were_not_used_give_their_partitions_up() -> None:
+    cache = new_cache(slots=5, most=20)
+    old = poll(cache, size=15)
+
+    young = poll(cache, size=15, now=121.0)
+
+    assert young.id != 0
+    assert refused(cache, old.id, 1, now=121.0) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert cache.figures()["partitions"] == 15
+    assert cache.evictions == 1
+
+
+def test_a_session_that_grows_beyond_the_bound_ends() -> None:
+    cache = new_cache(slots=5, most=20)
+    session = poll(cache, size=15)
+
+    assert refused(cache, session.id, 1, size=21) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert (len(cache), cache.figures()["partitions"]) == (0, 0)
+
+
+def test_partitions_that_are_forgotten_count_no_more() -> None:
+    cache = new_cache(slots=5, most=20)
+    session = poll(cache, size=15)
+    poll(cache, session.id, 1, size=0, forget=keys(10))
+
+    assert cache.figures()["partitions"] == 5
+    cache.remove(session.id)
+    assert cache.figures()["partitions"] == 0
+
+
+@pytest.mark.parametrize("unknown", [0, MOST_UNKNOWN, MOST_UNKNOWN + 1])
+def test_few_partitions_that_do_not_exist_are_kept_and_many_make_no_session(unknown: int) -> None:
+    cache = new_cache(existing=10)
+
+    session = poll(cache, size=10 + unknown)
+
+    assert bool(session.id) is (unknown <= MOST_UNKNOWN)
+    assert len(session.partitions) == 10 + unknown
+
+
+def test_a_session_that_gets_many_partitions_that_do_not_exist_ends() -> None:
+    cache = new_cache(existing=10)
+    session = poll(cache, size=10)
+
+    found = refused(cache, session.id, 1, size=11 + MOST_UNKNOWN)
+
+    assert found is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert len(cache) == 0
+
+
+def test_partitions_that_do_not_exist_may_be_named_again() -> None:
+    cache = new_cache(existing=10)
+    session = poll(cache, size=10 + MOST_UNKNOWN)
+
+    assert poll(cache, session.id, 1, size=10 + MOST_UNKNOWN) is session

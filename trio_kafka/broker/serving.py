@@ -48,6 +48,7 @@ def make_replicas(site: Site, logs: LogManager, timers: Timers) -> ReplicaManage
         timers,
         site.node,
         session_slots=site.config.max_incremental_fetch_session_cache_slots,
+        session_partitions=site.config.trio_fetch_session_max_partitions,
     )
 
 

@@ -48,6 +48,11 @@ class OwnSettings:
         "The largest request of an API that declares no size of its own, as Produce does.",
         low=1024,
     )
+    trio_fetch_session_max_partitions: int = int32(
+        250000,
+        "Partitions that all fetch sessions remember together; clients beyond it have no session.",
+        low=0,
+    )
     trio_log_format: str = string(
         "text", "How the broker's own log is written: for people, or as JSON.", choices=FORMATS
     )

@@ -84,20 +84,22 @@ def answer_of_all(
     timeout_s: float,
 ) -> Any:
     """What `make` makes of all answers, in their order, errors among them; or a Delayed."""
+    told = 0  # leading tickets that have answers: no look walks over them again
 
     def try_complete(timed_out: bool) -> Any:
-        answers = [ticket.answer for ticket in tickets]
-        if any(answer is NOT_YET for answer in answers):
-            if not timed_out:
-                return None
-            answers = [_late() if answer is NOT_YET else answer for answer in answers]
-        return make(answers)
+        nonlocal told
+        while told < len(tickets) and tickets[told].answer is not NOT_YET:
+            told += 1
+        if told < len(tickets) and not timed_out:
+            return None
+        return make([_late() if one.answer is NOT_YET else one.answer for one in tickets])
 
     found = try_complete(False)
     if found is not None:
         return found
     deadline = trio.current_time() + timeout_s
-    delayed = Delayed(tuple(tickets), deadline, try_complete, purgatory=purgatory)
+    # Each ticket tells it: no key needs to be watched.
+    delayed = Delayed((), deadline, try_complete, purgatory=purgatory)
     for ticket in tickets:
         if ticket.answer is NOT_YET:  # whoever has it gives it up again
             ticket.delayed = delayed

@@ -4,6 +4,7 @@ What cannot be made because a directory is broken stays in the list and answers 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import GeneratorType
 from typing import Final, NoReturn, TypeVar
 
 import trio
@@ -27,7 +28,7 @@ from trio_kafka.replication.fetch import WIDE, WIDE_BESIDE, Fetch, FetchAnswer, 
 from trio_kafka.replication.partition import Partition, PartitionSettings
 from trio_kafka.replication.place import log_of
 from trio_kafka.replication.read import Wanted
-from trio_kafka.replication.session_cache import SessionCache
+from trio_kafka.replication.session_cache import MOST_PARTITIONS, SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.replication.traffic import TrafficByTopic
@@ -63,6 +64,7 @@ class ReplicaManager:
         node: Node,
         *,
         session_slots: int = 1000,
+        session_partitions: int = MOST_PARTITIONS,
     ) -> None:
         self.image = MetadataImage()
         self.broker = broker
@@ -71,7 +73,12 @@ class ReplicaManager:
         self.produce = Purgatory("Produce", timers, self._node)
         self.fetch = Purgatory("Fetch", timers, self._node)
         self.sessions = SessionCache(
-            session_slots, world.random.randrange, self.fetch.attach, self.fetch.detach
+            session_slots,
+            world.random.randrange,
+            self.fetch.attach,
+            self.fetch.detach,
+            most_partitions=session_partitions,
+            exists=self._exists,
         )
         self._node.add("fetch-sessions", "part", self.sessions.figures)
         self.cold = ColdReads(self._node)
@@ -154,6 +161,7 @@ class ReplicaManager:
         resolve: Callable[[FetchKey], Partition] | None = None,
     ) -> T | Delayed | Steps[T | Delayed]:
         """One Fetch: its answer, as `make` makes it, or what to park; of many partitions in steps.
+        `make` may return steps, too.
 
         wanted, forget: what the request adds, changes and drops. resolve: finds a partition for
         this client, raises KafkaError where it may not read; None: all may be read.
@@ -187,7 +195,10 @@ class ReplicaManager:
         self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
     ) -> Steps[T | Delayed]:
         answer = yield from fetch.look_in_steps()
-        return self._park(fetch, make, now, max_wait_s) if answer is None else make(answer)
+        if answer is None:
+            return self._park(fetch, make, now, max_wait_s)
+        made = make(answer)
+        return (yield from made) if isinstance(made, GeneratorType) else made
 
     def _park(
         self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
@@ -196,7 +207,8 @@ class ReplicaManager:
 
         # Quoted: an annotation would be put together for each request.
         def in_steps() -> "Steps[T]":
-            return make((yield from fetch.complete_in_steps()))
+            made = make((yield from fetch.complete_in_steps()))
+            return (yield from made) if isinstance(made, GeneratorType) else made
 
         def try_complete(timed_out: bool) -> "T | Steps[T] | None":
             if fetch.is_wide:
@@ -245,6 +257,11 @@ class ReplicaManager:
     def _resolve(self, key: FetchKey) -> Partition:
         found = self._partitions.get(key)
         return found if found is not None else self._miss(*key)
+
+    def _exists(self, key: FetchKey) -> bool:
+        """Whether the cluster has this partition, here or elsewhere."""
+        known = self.image.topic(key[0])
+        return known is not None and key[1] in known.partitions
 
     # Partitions
 

@@ -4,10 +4,20 @@ When all are taken, a session that was not used for two minutes goes; else the c
 go, if the new one is worth more: followers more than consumers, more partitions more than fewer. A
 consumer's session is safe from other consumers while it is young, a follower's from all. Looking
 for a victim costs a pass over all places.
+
+Memory is bounded by the partitions of all sessions together. A new session that does not fit, after
+sessions that were not used for two minutes have gone, is not begun: its client goes on without one,
+and names all partitions each time. A session that grows beyond the bound ends.
+
+Partitions that do not exist are kept only up to `MOST_UNKNOWN` in a session. Clients name a
+partition again only when it changes, so a session that forgot one would hide the topic when it is
+created. A new session with more is not begun; one that grows so ends with
+FETCH_SESSION_ID_NOT_FOUND, and its client names all partitions in its next fetch.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -23,9 +33,15 @@ from trio_kafka.replication.sessions import (
 )
 
 EVICTABLE_AFTER_S: Final = 120.0
+MOST_PARTITIONS: Final = 250_000  # of all sessions: some 95 MiB
+MOST_UNKNOWN: Final = 1000  # partitions of one session that do not exist
 _IDS: Final = (1 << 31) - 1
 
 Attach = Callable[[Hashable, Session], None]
+
+
+def _exists(_key: FetchKey) -> bool:
+    return True
 
 
 class SessionCache:
@@ -41,7 +57,11 @@ class SessionCache:
         attach: Attach,
         detach: Attach,
         evictable_after_s: float = EVICTABLE_AFTER_S,
+        *,
+        most_partitions: int = MOST_PARTITIONS,
+        exists: Callable[[FetchKey], bool] = _exists,
     ) -> None:
+        """most_partitions: of all sessions together. exists: whether there is such a partition."""
         self.slots = slots
         self.evictions = 0
         self._draw = draw
@@ -49,6 +69,9 @@ class SessionCache:
         self._detach = detach
         self._evictable_after_s = evictable_after_s
         self._sessions: dict[int, Session] = {}
+        self._most_partitions = most_partitions
+        self._exists = exists
+        self._partitions = 0  # of all sessions
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -73,7 +96,11 @@ class SessionCache:
         if epoch in (FIRST_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION:
                 self.remove(session_id)
-            if epoch == FINAL_EPOCH or not self._make_room(privileged, len(wanted), now):
+            if (
+                epoch == FINAL_EPOCH
+                or self._has_many_unknown(wanted)
+                or not self._make_room(privileged, len(wanted), now)
+            ):
                 return self._private(wanted, uses_ids)
             return self._begin(wanted, uses_ids, privileged, now)
         session = self._sessions.get(session_id)
@@ -88,7 +115,17 @@ class SessionCache:
                 ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
                 "a session names its topics by id or by name, not both",
             )
+        before = len(session.partitions)
+        new = {key: ask for key, ask in wanted.items() if key not in session.partitions}
+        if new and self._has_many_unknown(session.partitions, new):
+            self.remove(session_id)
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "too many unknown partitions")
         session.update(wanted, forget)
+        self._partitions += len(session.partitions) - before
+        if self._partitions > self._most_partitions:
+            self.remove(session_id)
+            self.evictions += 1
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "too many partitions")
         if not session.partitions:
             self.remove(session_id)
             return self._private(wanted, uses_ids)
@@ -107,13 +144,15 @@ class SessionCache:
         """End a session. Idempotent."""
         session = self._sessions.pop(session_id, None)
         if session is not None:
+            self._partitions -= len(session.partitions)
             session.close()
 
     def figures(self) -> Figures:
         return {
             "sessions": len(self._sessions),
             "slots": self.slots,
-            "partitions": sum(len(session.partitions) for session in self._sessions.values()),
+            "partitions": self._partitions,
+            "most_partitions": self._most_partitions,
             "dirty": sum(len(session.dirty) for session in self._sessions.values()),
             "evictions": self.evictions,
         }
@@ -142,9 +181,26 @@ class SessionCache:
         )
         session.update(wanted, [])
         self._sessions[session_id] = session
+        self._partitions += len(session.partitions)
         return session
 
+    def _has_many_unknown(self, *named: Mapping[FetchKey, object]) -> bool:
+        """Whether more than MOST_UNKNOWN of them do not exist; asked only where they are many."""
+        if sum(map(len, named)) <= MOST_UNKNOWN:
+            return False
+        left = MOST_UNKNOWN
+        for key in chain(*named):
+            if not self._exists(key):
+                left -= 1
+                if left < 0:
+                    return True
+        return False
+
     def _make_room(self, privileged: bool, size: int, now: float) -> bool:
+        if self._partitions + size > self._most_partitions:
+            self._drop_unused(now)
+            if self._partitions + size > self._most_partitions:
+                return False
         if len(self._sessions) < self.slots:
             return True
         oldest = next(iter(self._sessions.values()), None)
@@ -160,6 +216,17 @@ class SessionCache:
         self.remove(oldest.id)
         self.evictions += 1
         return True
+
+    def _drop_unused(self, now: float) -> None:
+        """End every session that was not used for two minutes."""
+        unused = []
+        for one in self._sessions.values():  # the least recently used first
+            if now - one.used <= self._evictable_after_s:
+                break
+            unused.append(one.id)
+        for session_id in unused:
+            self.remove(session_id)
+        self.evictions += len(unused)
 
     def _may_go(self, session: Session, for_privileged: bool) -> bool:
         old = session.used - session.created > self._evictable_after_s

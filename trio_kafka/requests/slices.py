@@ -24,6 +24,7 @@ _ITEMS: Final = 16  # of an array, in one step
 # Items of one request, in all of its arrays: two and a half for each of 100,000 partitions. They
 # bound memory, and the time in which all of them are freed at once.
 MOST_ITEMS: Final = 250_000
+_AT_ONCE: Final = 100  # rows of an answer: 0.3 ms
 _PIECES: Final = 2000  # that are joined when they are so many
 
 
@@ -103,6 +104,11 @@ def lazily(items: Items[S], make: Callable[[S], T]) -> list[T]:
     """
     LAZY.made += 1
     return cast("list[T]", Lazily(items, make))
+
+
+def rows_of(items: Items[S], make: Callable[[S], T]) -> list[T]:
+    """An array of an answer: made now where there are few items, else `lazily`."""
+    return [make(one) for one in items] if len(items) <= _AT_ONCE else lazily(items, make)
 
 
 @frozen

@@ -7,7 +7,9 @@ of one of them. The topic is created when the first client looks for a coordinat
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from math import inf
+from types import GeneratorType
 from typing import Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
@@ -47,9 +49,11 @@ from trio_kafka.metadata.image import MetadataImage, ResourceType
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.purgatory import Purgatory
-from trio_kafka.steps import Steps
+from trio_kafka.steps import Steps, in_slices
 
 T = TypeVar("T")
+_AT_ONCE: Final = 100  # groups of one request: 1 ms; more are asked in steps
+_A_STEP: Final = 10
 WAITS: Final = (  # by what is asked: each is a purgatory in the tree
     "JoinGroup",
     "SyncGroup",
@@ -173,16 +177,34 @@ class GroupCoordinator:
     def submit_many(
         self,
         wait: str,
-        events: Sequence[tuple[str, Event]],
+        events: Iterable[tuple[str, Event]],
         make: Callable[[list[Any]], T],
         *,
         timeout_s: float = inf,
     ) -> Any:
         """The same for several groups, by their ids: `make` gets all answers, in order, errors
-        among them.
+        among them. Many events are submitted in steps; `make` may return steps, too.
         """
-        tickets = [self._ask(group_id, event) for group_id, event in events]
+        rest = iter(events)
+        tickets = [self._ask(group_id, event) for group_id, event in islice(rest, _AT_ONCE)]
+        if len(tickets) == _AT_ONCE:
+            return self._submit_rest(wait, tickets, rest, make, timeout_s)
         return answer_of_all(tickets, make, self.purgatories[wait], timeout_s)
+
+    def _submit_rest(
+        self,
+        wait: str,
+        tickets: list[Waiting],
+        rest: Iterable[tuple[str, Event]],
+        make: Callable[[list[Any]], T],
+        timeout_s: float,
+    ) -> Steps[Any]:
+        for some in in_slices(rest, _A_STEP):
+            yield
+            tickets += [self._ask(group_id, event) for group_id, event in some]
+        yield
+        answer = answer_of_all(tickets, make, self.purgatories[wait], timeout_s)
+        return (yield from answer) if isinstance(answer, GeneratorType) else answer
 
     def submit_everywhere(
         self, wait: str, event: Event, make: Callable[[list[Any]], T], *, timeout_s: float = inf
@@ -214,9 +236,9 @@ class GroupCoordinator:
         self, group_ids: Sequence[str], make: Callable[[list[KafkaError | None]], T]
     ) -> Any:
         """See `deleting.delete_group`; as `submit_many`."""
-        events: list[tuple[str, Event]] = [
+        events: Iterator[tuple[str, Event]] = (
             (name, partial(_delete_group, name)) for name in group_ids
-        ]
+        )
         return self.submit_many("DeleteGroups", events, make, timeout_s=self.timeout_s)
 
     def lags(self, group_id: str) -> list[Lag]:

@@ -4,7 +4,7 @@ Each verb has the group's shard take an event, and gives what `make` makes of th
 Delayed. Raises KafkaError as `GroupCoordinator.submit`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -38,13 +38,13 @@ class OffsetsService:
 
     def fetch(
         self,
-        asked: Sequence[commits.FetchOffsets],
+        asked: Iterable[commits.FetchOffsets],
         make: Callable[[list[list[commits.FetchedTopic] | KafkaError]], T],
     ) -> Any:
         """Offsets of several groups: see `commits.fetch`; as `GroupCoordinator.submit_many`."""
-        events: list[tuple[str, Event]] = [
+        events: Iterator[tuple[str, Event]] = (
             (one.group_id, partial(commits.fetch, one)) for one in asked
-        ]
+        )
         groups = self._coordinator
         return groups.submit_many(LOOKUPS, events, make, timeout_s=groups.timeout_s)
 

@@ -5,7 +5,7 @@ Delayed. An error is an answer as well, for the answers of this protocol say err
 own: `make` gets it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import inf
 from typing import Any, Protocol, TypeVar
@@ -46,7 +46,7 @@ class Submits(Protocol):
     def submit_many(
         self,
         wait: str,
-        events: Sequence[tuple[str, Event]],
+        events: Iterable[tuple[str, Event]],
         make: Callable[[list[Any]], T],
         *,
         timeout_s: float = inf,
@@ -111,9 +111,9 @@ class ClassicService:
         self, group_ids: Sequence[str], make: Callable[[list[Described | KafkaError]], T]
     ) -> Any:
         """See `describing.describe`; of many groups, in their order."""
-        events: list[tuple[str, Event]] = [
+        events: Iterator[tuple[str, Event]] = (
             (group_id, _describe(group_id)) for group_id in group_ids
-        ]
+        )
         timeout_s = self._groups.timeout_s
         return self._groups.submit_many("DescribeGroups", events, make, timeout_s=timeout_s)
 

@@ -4,7 +4,7 @@ The machine is imported when the first shard is made, or the first member comes:
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -95,7 +95,7 @@ class ConsumerService:
         """
         if not self.is_served:
             return make([KafkaError(ErrorCode.UNSUPPORTED_VERSION) for _ in group_ids])
-        events: list[tuple[str, Event]] = [(one, partial(_describe, one)) for one in group_ids]
+        events: Iterator[tuple[str, Event]] = ((one, partial(_describe, one)) for one in group_ids)
         groups = self._coordinator
         return groups.submit_many(DESCRIBE, events, make, timeout_s=groups.timeout_s)
 

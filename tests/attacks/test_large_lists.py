@@ -1,0 +1,79 @@
+"""Lists as long as an administration request may be: a bystander is served meanwhile."""
+
+from collections.abc import Callable
+from itertools import islice, product
+from pathlib import Path
+from string import ascii_letters
+from typing import Final
+
+import pytest
+
+from tests.attacks.harness import MIB, attacked_broker
+from tests.benchmarks.connection import connect
+from trio_kafka.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
+from trio_kafka.protocol.messages.k11_join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+)
+from trio_kafka.protocol.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from trio_kafka.protocol.messages.k15_describe_groups import DescribeGroupsRequest
+from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from trio_kafka.protocol.messages.k32_describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
+from trio_kafka.protocol.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest
+from trio_kafka.testing.scripted_client import newest, request_frame
+
+pytestmark = pytest.mark.slow
+_LONGEST_STALL_S: Final = 0.2
+_TOPIC: Final = 2
+
+
+def names(count: int) -> list[str]:
+    return ["".join(letters) for letters in islice(product(ascii_letters, repeat=4), count)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        DeleteGroupsRequest,
+        DescribeGroupsRequest,
+        lambda names: DescribeGroupsRequest(["one"] * len(names)),
+        ConsumerGroupDescribeRequest,
+        lambda names: FindCoordinatorRequest(coordinator_keys=names),
+        lambda names: LeaveGroupRequest("g", members=[MemberIdentity(one) for one in names]),
+        lambda names: JoinGroupRequest(
+            "g", 10_000, 10_000, protocols=[JoinGroupRequestProtocol(one, b"") for one in names]
+        ),
+    ],
+    ids=["DeleteGroups", "DescribeGroups", "again", "ConsumerGroups", "Find", "Leave", "Join"],
+)
+def test_a_long_list_of_groups_holds_nobody(
+    tmp_path: Path, size: Callable[[int, int], int], make: Callable[[list[str]], object]
+) -> None:
+    request = make(names(size(20_000, 110_000)))
+    frame = request_frame(request, newest(type(request)))
+    assert len(frame) < MIB
+    with (
+        attacked_broker(tmp_path, longest_stall_s=_LONGEST_STALL_S) as attacked,
+        connect(attacked.broker.address, 64 * MIB) as client,
+    ):
+        client.socket.settimeout(120)
+        client.call(frame)
+
+
+def test_one_topic_that_is_named_again_and_again_is_described_once(
+    tmp_path: Path, size: Callable[[int, int], int]
+) -> None:
+    made = CreateTopicsRequest([CreatableTopic("t", 1, 1)])
+    asked = [DescribeConfigsResource(_TOPIC, "t")] * size(20_000, 100_000)
+    with (
+        attacked_broker(tmp_path, longest_stall_s=_LONGEST_STALL_S) as attacked,
+        connect(attacked.broker.address) as client,
+    ):
+        client.call(request_frame(made, newest(CreateTopicsRequest)))
+        answer = client.call(request_frame(DescribeConfigsRequest(asked), 4))
+
+        assert len(answer) < 1 << 16
