@@ -14,6 +14,7 @@ from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import LEADER_EPOCHS, read_lines
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.descriptors import names_in, sync_names
 from trio_kafka.log.durable import Unsynced
 from trio_kafka.log.epochs import LeaderEpochs
 from trio_kafka.log.log import Log
@@ -168,7 +169,7 @@ class _Loader:
             self.known = Known()
             self.start_offset = 0
         await self._finish_swaps()
-        bases = await self._clear(self.directory.names())
+        bases = await self._clear(await names_in(self.directory))
         await self._load_epochs()
         await self._load_segments(bases)
         await self._settle_range()
@@ -201,7 +202,7 @@ class _Loader:
 
         The replaced segments go first, durably: whoever dies in between finds the swap again.
         """
-        for name in [name for name in self.directory.names() if name.endswith(_SWAP)]:
+        for name in [one for one in await names_in(self.directory) if one.endswith(_SWAP)]:
             found = parse_offset_file(name.removesuffix(".swap"))
             if found is None:
                 continue
@@ -216,13 +217,13 @@ class _Loader:
                 await run_cold(walk(file, 0, see, chunk=BULK))
             finally:
                 file.close()
-            for other in self.directory.names():
+            for other in await names_in(self.directory):
                 parsed = parse_offset_file(other)
                 if parsed and parsed[1] in SEGMENT_FILES and found[0] <= parsed[0] <= last[0]:
                     await self.directory.unlink(other)
-            await self.directory.sync()
+            await sync_names(self.directory)
             self.directory.rename(name, name.removesuffix(".swap"))
-            await self.directory.sync()
+            await sync_names(self.directory)
 
     async def _clear(self, names: Collection[str]) -> list[int]:
         """Remove what was left half done and what lies below the start.
@@ -351,7 +352,7 @@ class _Loader:
                 segment.write_indexes()
                 segment.seal()
             await segment.sync()
-        await self.directory.sync()
+        await sync_names(self.directory)
         for segment in self.rebuilt:
             if segment is not active:
                 segment.close()
