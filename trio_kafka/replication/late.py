@@ -51,7 +51,9 @@ class LateReplicas:
                 try:
                     await when_free_now(lambda: self._try(partition))  # noqa: B023 - awaited here
                 except LogDirError as error:
-                    _logger.warning("replica offline", partition=str(partition.at), reason=str(error))
+                    _logger.warning(
+                        "replica offline", partition=str(partition.at), reason=str(error)
+                    )
                     partition.fail(error)
             self._bell = trio.Event()
 
