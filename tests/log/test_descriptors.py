@@ -11,6 +11,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.log.descriptors import is_exhaustion, names_in, when_free, when_free_now
 from trio_kafka.log.manager import LogManager
 from trio_kafka.log.sync import sync
+from trio_kafka.log.truncate import restart_at, truncate_to
 from trio_kafka.log.upkeep import retain_all, write_checkpoints
 
 CALLS = ("open", "create", "lock", "names", "sync_directory")
@@ -139,3 +140,25 @@ async def test_checkpoints_syncs_removal_and_the_end_wait(autojump_clock, world,
 
     assert root.exists(".kafka_cleanshutdown")
     assert not [name for name in root.names() if name.endswith("-delete")]
+
+
+@pytest.mark.parametrize("call", ["names", "sync_directory"])
+@pytest.mark.parametrize("cut", [truncate_to, restart_at])
+async def test_a_cut_waits_and_the_directory_stays_online(
+    autojump_clock, world, nursery, cut, call
+) -> None:
+    await format_directory(world, "/data")
+    manager = await started(world)
+    log = manager.create(T0, TOPIC_ID, SMALL)
+    for _ in range(5):
+        append(log, batch(2))
+    await sync(log)
+    gone = Exhausted(world, call)
+    nursery.start_soon(gone.end_after, 5.0)
+
+    await cut(log, 4)
+
+    assert gone.asked
+    assert log.failed is None
+    assert manager.directories[0].offline is None
+    assert log.end_offset == 4

@@ -461,3 +461,19 @@ async def test_an_index_without_a_descriptor_is_no_reason_to_scan_the_segment(
 
     with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
         await read_bytes(log, 5, SIZE)
+
+
+async def test_a_log_that_was_closed_in_order_holds_one_file_when_it_is_loaded(
+    autojump_clock, world
+):
+    log = new_log(world)
+    append(log, batch())
+    await close(log)
+    files = OpenFiles()
+
+    again = await open_log(
+        world, log.directory, PARTITION, log.config, known=Known(clean=True), files=files
+    )
+
+    assert opened(files) == 0
+    assert is_open(again.segments.active.file)

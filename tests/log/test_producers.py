@@ -32,14 +32,14 @@ def filled(world):
 @pytest.mark.parametrize("kept", [(), (3,), (3, 6), (3, 6, 9)])
 async def test_producers_are_the_same_from_any_snapshot(autojump_clock, world, kept):
     log = filled(world)
-    for offset in snapshots(log.directory):
+    for offset in await snapshots(log.directory):
         if offset not in kept:
             await log.directory.unlink(f"{offset:020}.snapshot")
 
     found = await load_producers(log.directory, log.segments, 10, 10, set())
 
     assert {one.producer_id: one.last_sequence for one in found} == {0: 4, 1: 4}
-    assert sorted(snapshots(log.directory)) == list(kept)
+    assert sorted(await snapshots(log.directory)) == list(kept)
 
 
 async def test_a_torn_snapshot_is_removed_and_passed_over(autojump_clock, world):
@@ -50,7 +50,7 @@ async def test_a_torn_snapshot_is_removed_and_passed_over(autojump_clock, world)
     found = await load_producers(log.directory, log.segments, 10, 10, set())
 
     assert {one.producer_id: one.last_sequence for one in found} == {0: 4, 1: 4}
-    assert snapshots(log.directory) == [3, 6]
+    assert await snapshots(log.directory) == [3, 6]
 
 
 async def test_a_snapshot_of_what_the_log_does_not_reach_is_dropped(autojump_clock, world):
@@ -58,7 +58,7 @@ async def test_a_snapshot_of_what_the_log_does_not_reach_is_dropped(autojump_clo
 
     await drop_snapshots(log.directory, 6)
 
-    assert snapshots(log.directory) == [3, 6]
+    assert await snapshots(log.directory) == [3, 6]
 
 
 async def test_kafkas_last_snapshot_is_what_its_batches_say(autojump_clock, world):
@@ -103,7 +103,7 @@ async def test_of_the_snapshots_between_segments_the_one_at_the_end_stays(
 
     await drop_strays(log.directory, bases)
 
-    assert snapshots(log.directory) == kept
+    assert await snapshots(log.directory) == kept
 
 
 async def test_each_life_leaves_one_snapshot_at_its_end(autojump_clock, world):
@@ -113,7 +113,7 @@ async def test_each_life_leaves_one_snapshot_at_its_end(autojump_clock, world):
         await close(log)
         known = Known(clean=True)
         log = await open_log(world, log.directory, PARTITION, log.config, known=known)
-        assert snapshots(log.directory) == [number + 1]
+        assert await snapshots(log.directory) == [number + 1]
         assert log.producers.get(7).last_sequence == number
 
 
@@ -158,12 +158,12 @@ async def test_a_log_that_is_idle_is_not_written_to_at_its_end(autojump_clock, w
     log = new_log(world)
     known = Known(clean=True)
     await close(log)
-    assert snapshots(log.directory) == []
+    assert await snapshots(log.directory) == []
 
     log = await open_log(world, log.directory, PARTITION, log.config, known=known)
     append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
     await close(log)
-    assert snapshots(log.directory) == [1]
+    assert await snapshots(log.directory) == [1]
 
     log = await open_log(world, log.directory, PARTITION, log.config, known=known)
     log.directory.open(f"{1:020}.snapshot").truncate(0)  # so that writing it again is noticed

@@ -1,5 +1,8 @@
 """Old snapshots of the metadata log go, by size and by time, and the log below them with each."""
 
+import errno
+import os
+
 import pytest
 import trio
 
@@ -42,13 +45,13 @@ async def snapshots(driver: RaftDriver, loader: Loader, *timestamps_ms: int) -> 
         image = loader.image
         at = SnapshotId(image.offset, image.epoch)
         await driver.write_snapshot(at, records_of(image), level=33, timestamp_ms=timestamp_ms)
-    return snapshots_in(driver.store.directory)
+    return await snapshots_in(driver.store.directory)
 
 
 async def held(driver: RaftDriver) -> int:
     """Bytes of the log and its snapshots."""
     store = driver.store
-    sizes = [await store.facts.size(at) for at in snapshots_in(store.directory)]
+    sizes = [await store.facts.size(at) for at in await snapshots_in(store.directory)]
     return store.log.size + sum(sizes)
 
 
@@ -63,7 +66,7 @@ async def test_nothing_goes_without_limits_or_below_them(
         await driver.store.clean()
 
         assert made[0] == BOOTSTRAP
-        assert snapshots_in(driver.store.directory) == made
+        assert await snapshots_in(driver.store.directory) == made
         assert driver.store.log.start_offset == 0
 
 
@@ -77,11 +80,11 @@ async def test_the_oldest_go_until_log_and_snapshots_are_small_enough(
 
         store.retention = Retention(max_bytes=before - 1, max_ms=-1)
         assert await store.clean() is None
-        assert snapshots_in(store.directory) == made[1:]  # one is enough
+        assert await snapshots_in(store.directory) == made[1:]  # one is enough
 
         store.retention = Retention(max_bytes=before // 2, max_ms=-1)
         await store.clean()
-        kept = snapshots_in(store.directory)
+        kept = await snapshots_in(store.directory)
         assert kept == made[-len(kept) :]
         assert await held(driver) <= before // 2 < before
         first, second = (segment.base_offset for segment in list(store.log.segments)[:2])
@@ -100,7 +103,7 @@ async def test_the_newest_stays_whatever_is_kept(
     async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
         made = await snapshots(driver, loader, 1, 2, 3)
         assert await driver.store.clean() is None
-        assert snapshots_in(driver.store.directory) == made[-1:]
+        assert await snapshots_in(driver.store.directory) == made[-1:]
         await topics(driver, loader, 1000)
 
     for _ in range(2):
@@ -121,10 +124,10 @@ async def test_what_is_too_old_goes_and_when_the_next_will_is_told(
 
         store.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
         assert await clean(store, now_ms) == now_ms + 1
-        assert snapshots_in(store.directory) == made[3:]
+        assert await snapshots_in(store.directory) == made[3:]
         assert await clean(store, now_ms) == now_ms + 1
         assert await clean(store, now_ms + 1) is None
-        assert snapshots_in(store.directory) == made[4:]
+        assert await snapshots_in(store.directory) == made[4:]
         assert store.log.segments.first.base_offset <= made[4].offset
 
 
@@ -138,7 +141,7 @@ async def test_one_that_is_not_too_old_keeps_those_after_it(
         store.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
         await clean(store, NOW_MS)
 
-        assert snapshots_in(store.directory) == made[1:]
+        assert await snapshots_in(store.directory) == made[1:]
 
 
 async def test_a_damaged_one_is_as_old_as_can_be(world: World, autojump_clock: object) -> None:
@@ -155,7 +158,7 @@ async def test_a_damaged_one_is_as_old_as_can_be(world: World, autojump_clock: o
 
         driver.store.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
         await driver.store.clean()
-        assert snapshots_in(directory) == made[2:]
+        assert await snapshots_in(directory) == made[2:]
 
 
 async def test_a_damaged_newest_one_does_not_cost_the_last_that_is_whole(
@@ -172,7 +175,7 @@ async def test_a_damaged_newest_one_does_not_cost_the_last_that_is_whole(
     keep = Retention(max_bytes=0, max_ms=0)
     async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
         await driver.store.clean()
-        assert made[1] in snapshots_in(directory)
+        assert made[1] in await snapshots_in(directory)
         assert len(loader.image.topics) == 80
 
 
@@ -192,12 +195,12 @@ async def test_the_generator_removes_in_time_and_nothing_ticks_afterwards(
             await trio.sleep(3 * 3600)
             await topics(driver, loader, 40)
             await trio.sleep(2 * 3600)
-            two = snapshots_in(directory)[-2:]
+            two = (await snapshots_in(directory))[-2:]
             assert len(set(two)) == 2
             await trio.sleep(18.9 * 3600)
-            assert two[0] in snapshots_in(directory)
+            assert two[0] in await snapshots_in(directory)
             await trio.sleep(0.2 * 3600)
-            assert snapshots_in(directory) == two[1:]
+            assert await snapshots_in(directory) == two[1:]
             steps = trio.lowlevel.current_statistics()
             assert steps.seconds_to_next_deadline > 1e9
             nursery.cancel_scope.cancel()
@@ -215,12 +218,12 @@ async def test_a_minute_after_new_records_what_is_too_much_goes(
         async with trio.open_nursery() as nursery:
             await nursery.start(generator.run)
             await trio.sleep(1000)
-            assert snapshots_in(driver.store.directory) == made
+            assert await snapshots_in(driver.store.directory) == made
             await topics(driver, loader, 80)
             await trio.sleep(59)
-            assert snapshots_in(driver.store.directory) == made
+            assert await snapshots_in(driver.store.directory) == made
             await trio.sleep(2)
-            assert snapshots_in(driver.store.directory) == made[-1:]
+            assert await snapshots_in(driver.store.directory) == made[-1:]
             nursery.cancel_scope.cancel()
 
 
@@ -253,3 +256,30 @@ def test_a_power_loss_while_the_log_is_cleaned_loses_nothing(seed: int) -> None:
             assert len(loader.image.topics) == 160
 
     run_simulated(main, seed, moody=True)
+
+
+@pytest.mark.parametrize("call", ["open", "create", "names", "sync_directory"])
+async def test_snapshots_are_removed_as_soon_as_there_is_a_descriptor(
+    world: World, autojump_clock: object, call: str
+) -> None:
+    await format_root(world)
+    config = LogConfig(segment_bytes=2_000)
+    async with running_quorum(world, config=config, retention=ALL) as (driver, loader):
+        made = await snapshots(driver, loader, 1, 2, 3)
+        driver.store.retention = Retention(max_bytes=0, max_ms=-1)
+        free_at = trio.current_time() + 90.0
+        asked: list[str] = []
+
+        def fault(machine: str, name: str, target: str) -> OSError | None:
+            if name != call or trio.current_time() >= free_at:
+                return None
+            asked.append(target)
+            return OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+        world.universe.fault = fault
+        await driver.store.clean()
+
+        assert await snapshots_in(driver.store.directory) == made[-1:]
+        assert not asked or trio.current_time() >= free_at
+        assert asked
+        assert driver.store.log.failed is None

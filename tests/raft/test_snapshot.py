@@ -38,7 +38,7 @@ async def test_what_is_written_is_read_again(world, autojump_clock) -> None:
     found = await read_snapshot(directory, at)
 
     assert directory.names() == ["00000000000000001234-0000000005.checkpoint"]
-    assert snapshots_in(directory) == [at]
+    assert await snapshots_in(directory) == [at]
     assert [record.name for record in found.records] == [f"t{n}" for n in range(300)]
     assert (found.timestamp_ms, found.voters, found.size) == (77, VOTERS, size)
 
@@ -66,7 +66,7 @@ async def test_snapshots_that_kafka_wrote_are_read_record_by_record(
     expected = dumped(name)
     read = 0
 
-    for at in snapshots_in(directory):
+    for at in await snapshots_in(directory):
         found = await read_snapshot(directory, at)
         for record, dump in zip(found.records, expected[at.name], strict=True):
             made = to_data(record, names="kafka", version=dump.version)
@@ -112,7 +112,7 @@ async def test_a_snapshot_that_is_not_whole_is_refused(world, autojump_clock, cu
 async def test_a_part_left_behind_is_written_anew(world, autojump_clock) -> None:
     directory = world.directory(ROOT, create=True)
     directory.create(SnapshotId(7, 1).name + ".part").close()
-    assert snapshots_in(directory) == []
+    assert await snapshots_in(directory) == []
 
     await write(directory, SnapshotId(7, 1))
 

@@ -70,7 +70,7 @@ async def test_without_any_whole_snapshot_a_log_that_lost_its_beginning_is_refus
             await fill(driver, loader, first)
             await snapshot(driver, loader)
     directory = world.directory(ROOT).directory("__cluster_metadata-0")
-    for at in snapshots_in(directory):
+    for at in await snapshots_in(directory):
         file = directory.open(at.name)
         file.truncate(100)
         file.close()

@@ -36,7 +36,7 @@ def serve(
 
     ready: called when clients are served.
     """
-    open_files = budget_of(raise_descriptor_limit())
+    limit = raise_descriptor_limit()
     clock = MachineClock()
 
     async def run() -> int:
@@ -46,7 +46,8 @@ def serve(
                     config,
                     RealWorld(clock),
                     format_if_empty=format_if_empty,
-                    open_files=open_files,
+                    open_files=budget_of(limit),
+                    descriptors=limit,
                     left_behind=partial(end_process, STOPPED),
                 ) as broker:
                     stop.serving = True

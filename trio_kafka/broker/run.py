@@ -35,6 +35,7 @@ async def running_broker(
     plugins: Sequence[Plugin] | None = None,
     stop_s: float = STOP_S,
     open_files: int = SMALLEST,
+    descriptors: int | None = None,
     left_behind: Callable[[], object] | None = None,
 ) -> AsyncIterator[Broker]:
     """A broker that has started. It stops in order, also when the block raises or a part fails.
@@ -44,6 +45,7 @@ async def running_broker(
 
     apis, plugins: its own; None: those that are installed. stop_s: the deadline of the stop.
     open_files: how many files of sealed segments are open at most.
+    descriptors: limit of the process; None: unknown, and not checked at the start.
     left_behind: called when all has stopped but plugins that do not end; without it, or when it
     returns, their end is waited for.
     Raises StartError, KafkaError, and what ends a broker: LogDirError, InvariantError, or whatever
@@ -65,6 +67,7 @@ async def running_broker(
                 plugins=plugins,
                 format_if_empty=format_if_empty,
                 open_files=open_files,
+                descriptors=descriptors,
             )
             # Given back when no task is left: one that still ran would open its files again.
             held.callback(start.abandon)

@@ -136,6 +136,7 @@ class EntryFile(WrittenFile):
             content = bytes(view)
             self._keep(content)
             self._entries, self._tops = bytearray(content[: self.count * self._layout.size]), None
+            self._files.close(self)  # all entries are in memory now
 
     def cut(self, count: int) -> None:
         """Keep the first `count` entries of a growing index."""

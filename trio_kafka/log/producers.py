@@ -10,6 +10,7 @@ import trio
 
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import read_file
+from trio_kafka.log.descriptors import names_in
 from trio_kafka.log.markers import note_batch
 from trio_kafka.log.names import SNAPSHOT, offset_file, parse_offset_file
 from trio_kafka.log.open_files import OpenFiles
@@ -27,9 +28,9 @@ _WINDOW: Final = 1 << 20
 _logger: Final = get_logger(__name__)
 
 
-def snapshots(directory: Directory) -> list[int]:
+async def snapshots(directory: Directory) -> list[int]:
     """The offsets of the snapshots in a directory, ascending."""
-    return snapshots_among(directory.names())
+    return snapshots_among(await names_in(directory))
 
 
 def snapshots_among(names: Iterable[str]) -> list[int]:
@@ -68,7 +69,7 @@ async def write_snapshot_slow(
 
 async def drop_snapshots(directory: Directory, above: int) -> None:
     """Remove snapshots of offsets that the log does not reach."""
-    for offset in snapshots(directory):
+    for offset in await snapshots(directory):
         if offset > above:
             await directory.unlink(offset_file(offset, SNAPSHOT))
 
@@ -79,7 +80,7 @@ async def drop_strays(directory: Directory, bases: Collection[int]) -> None:
     bases: where segments begin. The newest one stays if nothing begins behind it: the log ends
     there.
     """
-    strays = [offset for offset in snapshots(directory) if offset not in bases]
+    strays = [offset for offset in await snapshots(directory) if offset not in bases]
     if strays and strays[-1] >= max(bases, default=0):
         strays.pop()
     for offset in strays:
@@ -103,7 +104,7 @@ async def load_producers(
     A snapshot that is torn is removed: the log itself knows more, but costs a scan.
     """
     producers, begin = ProducerState(), segments.first.base_offset
-    for offset in reversed(snapshots(directory)):
+    for offset in reversed(await snapshots(directory)):
         if offset > upto:
             continue
         content = await read_file(directory, offset_file(offset, SNAPSHOT))

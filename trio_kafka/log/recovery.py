@@ -16,6 +16,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import LEADER_EPOCHS, read_lines
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.damage import Damage, Judge, looks_lost
+from trio_kafka.log.descriptors import names_in, sync_names
 from trio_kafka.log.durable import Unsynced
 from trio_kafka.log.entries import CorruptIndexError
 from trio_kafka.log.epochs import LeaderEpochs
@@ -182,7 +183,7 @@ class _Loader:
             self.known = Known()
             self.start_offset = 0
         await self._finish_swaps()
-        names = self.directory.names()
+        names = await names_in(self.directory)
         self._doubt_start(names)
         bases = await self._clear(names)
         await self._load_epochs()
@@ -246,7 +247,7 @@ class _Loader:
 
         The replaced segments go first, durably: whoever dies in between finds the swap again.
         """
-        for name in [name for name in self.directory.names() if name.endswith(_SWAP)]:
+        for name in [one for one in await names_in(self.directory) if one.endswith(_SWAP)]:
             found = parse_offset_file(name.removesuffix(".swap"))
             if found is None:
                 continue
@@ -266,13 +267,13 @@ class _Loader:
                 path = f"{self.directory.path}/{name}"
                 _logger.warning("damaged swap file removed", path=path)
                 continue  # by `_clear`
-            for other in self.directory.names():
+            for other in await names_in(self.directory):
                 parsed = parse_offset_file(other)
                 if parsed and parsed[1] in SEGMENT_FILES and found[0] <= parsed[0] <= last[0]:
                     await self.directory.unlink(other)
-            await self.directory.sync()
+            await sync_names(self.directory)
             self.directory.rename(name, name.removesuffix(".swap"))
-            await self.directory.sync()
+            await sync_names(self.directory)
 
     async def _clear(self, names: Collection[str]) -> list[int]:
         """Remove what was left half done and what lies below the start.
@@ -483,7 +484,7 @@ class _Loader:
                 segment.write_indexes()
                 segment.seal()
             await segment.sync()
-        await self.directory.sync()
+        await sync_names(self.directory)
         for segment in self.rebuilt:
             if segment is not active:
                 segment.close()

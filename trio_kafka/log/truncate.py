@@ -13,6 +13,7 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import KafkaError
+from trio_kafka.log.descriptors import sync_names
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import SEGMENT_FILES, offset_file
 from trio_kafka.log.producers import drop_snapshots, load_producers
@@ -82,7 +83,7 @@ async def _truncate(log: Log, offset: int) -> None:
         raise OSError(str(error)) from error
     await write_epochs(log)
     await active.file.sync()
-    await log.directory.sync()
+    await sync_names(log.directory)
 
 
 async def restart_at(log: Log, offset: int) -> None:
@@ -105,7 +106,7 @@ async def restart_at(log: Log, offset: int) -> None:
                 log.flush_end = offset
                 log.high_watermark = offset
                 await log.lower_checkpoints(log)
-                await log.directory.sync()
+                await sync_names(log.directory)
             except OSError as error:
                 log.fail(error)
 

@@ -10,6 +10,7 @@ Source: record format facts of Apache Kafka 4.4.0, KIP-853.
 from collections.abc import Sequence
 from typing import Final
 
+from trio_kafka.log.descriptors import sync_names
 from trio_kafka.metadata.features import (
     KRAFT_VERSION,
     LATEST_LEVEL,
@@ -53,5 +54,5 @@ async def format_metadata(
         timestamp_ms=now_ms,
         now_ms=now_ms,
     )
-    await root.sync()
+    await sync_names(root)
     return True

@@ -8,13 +8,14 @@ in any order, and a start that finds the oldest snapshot takes all below it for 
 Source: metadata.max.retention.bytes, metadata.max.retention.ms; KIP-630.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import trio
 from attrs import Factory
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.descriptors import sync_names, when_free, when_free_now
 from trio_kafka.log.retention import delete_before
 from trio_kafka.raft.snapshot import SnapshotId, read_timestamp, snapshots_in
 from trio_kafka.world.protocols import Directory
@@ -44,10 +45,9 @@ class Facts:
     async def size(self, at: SnapshotId) -> int:
         """In bytes. OSError."""
         if at not in self._sizes:
-            file = self._directory.open(at.name)
+            file = await when_free_now(lambda: self._directory.open(at.name))
             self._sizes[at] = file.size
             file.close()
-            await trio.lowlevel.checkpoint()
         return self._sizes[at]
 
     async def timestamp_ms(self, at: SnapshotId) -> int:
@@ -67,7 +67,8 @@ async def clean(store: "Store", now_ms: int) -> int | None:
     When the next one will be too old; None: not before there are more snapshots.
     """
     keep, facts = store.retention, store.facts
-    known = [at for at in snapshots_in(store.directory) if store.snapshot and at <= store.snapshot]
+    found = await snapshots_in(store.directory)
+    known = [at for at in found if store.snapshot and at <= store.snapshot]
     total = sum([await facts.size(at) for at in known])
     while len(known) > 1 and 0 <= keep.max_bytes < store.log.size + total:
         size = store.log.size + total
@@ -85,6 +86,7 @@ async def clean(store: "Store", now_ms: int) -> int | None:
 async def _forget(store: "Store", oldest: SnapshotId, after: SnapshotId, reason: str) -> None:
     _logger.info("metadata snapshot removed", name=oldest.name, reason=reason)
     await store.directory.unlink(oldest.name)
-    await store.directory.sync()
+    await sync_names(store.directory)
     store.facts.forget(oldest)
-    await delete_before(store.log, after.offset, store.directory.sync)
+    checkpoint = partial(sync_names, store.directory)
+    await when_free(partial(delete_before, store.log, after.offset, checkpoint))

@@ -17,6 +17,7 @@ import trio
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.descriptors import names_in, sync_names, when_free_now
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.protocol.stored.control import (
     KRaftVersionRecord,
@@ -69,9 +70,9 @@ class Snapshot:
     size: int
 
 
-def snapshots_in(directory: Directory) -> list[SnapshotId]:
+async def snapshots_in(directory: Directory) -> list[SnapshotId]:
     """All whole ones by name, ascending."""
-    found = (_NAME.fullmatch(name) for name in directory.names())
+    found = (_NAME.fullmatch(name) for name in await names_in(directory))
     return sorted(SnapshotId(int(match[1]), int(match[2])) for match in found if match)
 
 
@@ -92,7 +93,7 @@ async def write_snapshot(
     part = at.name + PART
     if directory.exists(part):
         await directory.unlink(part)
-    file = directory.create(part)
+    file = await when_free_now(lambda: directory.create(part))
     try:
         offset = _append_controls(file, 0, at.epoch, now_ms, _opening(voters, timestamp_ms))
         rest = iter(records)
@@ -114,13 +115,13 @@ async def write_snapshot(
     finally:
         file.close()
     directory.rename(part, at.name)
-    await directory.sync()
+    await sync_names(directory)
     return size
 
 
 async def read_snapshot(directory: Directory, at: SnapshotId) -> Snapshot:
     """Read a whole one. Raises KafkaError(CORRUPT_MESSAGE) if it is not whole; OSError."""
-    file = directory.open(at.name)
+    file = await when_free_now(lambda: directory.open(at.name))
     try:
         content = bytearray(file.size)
         size = await file.read(0, content)
@@ -137,7 +138,7 @@ async def read_timestamp(directory: Directory, at: SnapshotId) -> int:
     """When the last record that a snapshot stands for was written, in ms; -1 where it does not
     say, as it is damaged. OSError.
     """
-    file = directory.open(at.name)
+    file = await when_free_now(lambda: directory.open(at.name))
     try:
         content = memoryview(bytearray(_HEADER))
         content = content[: await file.read(0, content)]

@@ -6,6 +6,7 @@ follows from their names.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from trio_kafka.attributes import define
@@ -13,6 +14,7 @@ from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import replace_file
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.descriptors import names_in, when_free
 from trio_kafka.log.log import Log
 from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.partition_metadata import encode as encode_partition_metadata
@@ -141,15 +143,17 @@ async def open_store(
         directory = root.directory(str(METADATA_PARTITION))
     except FileNotFoundError:
         raise LogDirError(root.path, f"no {METADATA_PARTITION}: format it first") from None
-    for name in directory.names():
+    for name in await names_in(directory):
         if name.endswith(PART):
             await directory.unlink(name)
-    known = snapshots_in(directory)
+    known = await snapshots_in(directory)
     # What lies below the oldest is superfluous, and may be gone in part: see `retention`.
     start = known[0].offset if known else 0
     judge = MetadataJudge(root.path, durable)
     told = Known(start_offset=start, high_watermark=start, judge=judge.judge)
-    log = await open_log(world, directory, METADATA_PARTITION, config, known=told)
+    log = await when_free(
+        partial(open_log, world, directory, METADATA_PARTITION, config, known=told)
+    )
     try:
         store = await _read_store(world, directory, known, log, static)
         judge.check_end(store.log.end_offset)

@@ -14,6 +14,7 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.descriptors import is_exhaustion
 from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.manager import LogManager
 from trio_kafka.log.unpacking import Unpacking
@@ -25,6 +26,7 @@ from trio_kafka.replication.at_once import read_at_once
 from trio_kafka.replication.cold import ColdReads
 from trio_kafka.replication.delayed import Produced, ProduceWait
 from trio_kafka.replication.fetch import WIDE, WIDE_BESIDE, Fetch, FetchAnswer, FetchLimits
+from trio_kafka.replication.late import LateReplicas
 from trio_kafka.replication.partition import Partition, PartitionSettings
 from trio_kafka.replication.place import log_of
 from trio_kafka.replication.read import Wanted
@@ -84,6 +86,7 @@ class ReplicaManager:
         self.cold = ColdReads(self._node)
         self.unpacking = Unpacking(world, self._node)
         self.slow_appends = SlowAppends(world, self._node, self.unpacking)
+        self.late = LateReplicas()
         self.traffic = TrafficByTopic()
         self._wide = WIDE
         self._between: Callable[[], None] | None = None
@@ -97,6 +100,7 @@ class ReplicaManager:
         async with trio.open_nursery() as nursery:
             await nursery.start(self.cold.run, name="cold-reads")
             await nursery.start(self.slow_appends.run, name="slow-appends")
+            await nursery.start(self.late.run, name="late-replicas")
             task_status.started()
             await trio.sleep_forever()
 
@@ -288,9 +292,15 @@ class ReplicaManager:
         self._partitions[topic_id, at.partition] = partition
         self._partitions[at.topic, at.partition] = partition
         self._nodes[partition] = self._node.add(str(at), "partition", partition.figures)
-        try:
+
+        def open_log() -> None:
             partition.open(log_of(self.logs, partition, state, made.log, new=new))
+
+        try:
+            open_log()
         except LogDirError as error:
+            if is_exhaustion(error):
+                self.late.add(partition, open_log)
             _logger.warning("replica offline", partition=str(at), reason=str(error))
             partition.fail(error)
 
@@ -301,6 +311,7 @@ class ReplicaManager:
             return
         del self._partitions[partition.topic_id, at.partition]
         self._nodes.pop(partition).remove()
+        self.late.remove(partition)
         self.traffic.leave(at.topic)
         try:
             self.logs.delete(at)
@@ -330,6 +341,7 @@ class ReplicaManager:
             "partitions": len(partitions),
             "leaders": sum(partition.is_leader for partition in partitions),
             "offline": sum(partition.failed is not None for partition in partitions),
+            "late": len(self.late),
             "under_replicated": sum(
                 len(partition.isr) < len(partition.replicas) for partition in partitions
             ),

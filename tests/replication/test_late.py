@@ -1,0 +1,43 @@
+"""Replicas that were made while no descriptor was left."""
+
+import errno
+import os
+
+import trio
+
+from tests.replication.kit import open_cluster, refused, state
+from trio_kafka.errors import ErrorCode
+from trio_kafka.testing.simulation import fault_on
+
+
+async def test_topics_made_without_a_descriptor_come_online_as_soon_as_there_is_one(
+    autojump_clock, world, nursery
+) -> None:
+    cluster = await open_cluster(world)
+    await nursery.start(cluster.replicas.late.run)
+    world.universe.fault = fault_on("create", OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+    cluster.change(t={0: state(1), 1: state(1)}, gone={0: state(1)})
+    assert refused(cluster, "t") is ErrorCode.KAFKA_STORAGE_ERROR
+    await trio.sleep(60)
+    assert cluster.replicas.figures()["late"] == 3
+    cluster.change(gone=None)
+
+    world.universe.fault = lambda machine, call, target: None
+    await trio.sleep(2)
+
+    assert [cluster.replicas.partition("t", number).failed for number in (0, 1)] == [None, None]
+    assert cluster.replicas.partition("t", 0).local_log().end_offset == 0
+    assert len(cluster.logs.logs) == 2
+    assert cluster.replicas.figures()["late"] == 0
+
+
+async def test_a_broken_disk_is_not_retried(autojump_clock, world, nursery) -> None:
+    cluster = await open_cluster(world)
+    await nursery.start(cluster.replicas.late.run)
+    world.universe.fault = fault_on("create", OSError(errno.EIO, os.strerror(errno.EIO)))
+
+    cluster.change(t={0: state(1)})
+
+    assert cluster.replicas.figures()["late"] == 0
+    assert refused(cluster, "t") is ErrorCode.KAFKA_STORAGE_ERROR
+    assert cluster.logs.directories[0].offline is not None
