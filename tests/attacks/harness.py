@@ -80,6 +80,12 @@ class Attacked:
         (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
         return int(line.split()[1]) << 10
 
+    def wait_for_bystander(self) -> None:
+        """Return when the bystander has one more answer: an attack may be over at once."""
+        seen = len(self.bystander.stalls_s)
+        while len(self.bystander.stalls_s) <= seen and self.bystander.error is None:
+            time.sleep(_PAUSE_S)
+
     @property
     def log(self) -> str:
         return self.broker.log.read_text(errors="replace")

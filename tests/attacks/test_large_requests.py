@@ -87,6 +87,7 @@ def test_an_administration_request_is_closed_at_its_head(tmp_path: Path) -> None
             attacker.settimeout(_ANSWER_S)
             attacker.sendall(struct.pack(">ihhi", 10 * MIB, DELETE_GROUPS, 2, 1))
             assert attacker.recv(1) == b""
+        attacked.wait_for_bystander()
 
         assert attacked.resident_bytes - before < MIB
     assert f"request of {10 * MIB} bytes with API key {DELETE_GROUPS}" in attacked.log

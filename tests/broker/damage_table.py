@@ -351,7 +351,10 @@ ROWS: Final = (
             _METADATA_DAMAGED,
             **dict.fromkeys(
                 ("missing", "empty"),
-                Outcome(words="no effect if a snapshot has all that was durable, else no start"),
+                Outcome(
+                    words="no effect if a snapshot has all that was durable, else no start",
+                    refused=("ends at offset", "records that were durable are missing"),
+                ),
             ),
         ),
     ),
@@ -378,7 +381,10 @@ ROWS: Final = (
         outcomes=_all(
             _QUORUM,
             one=Outcome(words="the same where the form is broken, else not noticed"),
-            missing=Outcome(words="the log's last epoch is the floor, with a warning"),
+            missing=Outcome(
+                words="the log's last epoch is the floor, with a warning",
+                told=("quorum-state is behind the log",),
+            ),
         ),
     ),
     Row(

@@ -9,8 +9,7 @@ from attrs import frozen
 
 from tests.log.kit import sample
 from trio_kafka.broker.errors import StartError
-from trio_kafka.broker.tasks import leaves
-from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError, leaves
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from trio_kafka.records.batch import (
     Record,

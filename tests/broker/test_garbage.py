@@ -107,7 +107,7 @@ async def test_requests_and_their_errors_make_no_cycles(autojump_clock: MockCloc
         for name in TOPICS[:6]:
             await served.create_topic(name, 2)
         with garbage() as found:
-            errors = await speak(served, 2, ROUNDS)
+            errors = await speak(served, 3, ROUNDS)
             await trio.sleep(3600)  # deleted logs are removed, sessions are idle
 
     print(errors)

@@ -59,12 +59,17 @@ class Reload:
             raise PluginError(f"plugin {hosted.name} was not reloaded: {self._error}")
         return hosted.generation
 
+    @property
+    def _next_at(self) -> float:
+        """The time from which on the next reload may begin."""
+        return self._hosted.reloaded_at + APART_S
+
     async def _wait_turn(self) -> None:
         """Raises TooSoonError if this is not the next reload after a second."""
         if not self._why_not_now():
             return
-        left_s = self._hosted.reloaded_at + APART_S - trio.current_time()
-        await trio.sleep(left_s if left_s > 0 else APART_S)
+        now = trio.current_time()
+        await trio.sleep_until(self._next_at if self._next_at > now else now + APART_S)
         reason = self._why_not_now()
         if reason:
             raise TooSoonError(reason)
@@ -74,7 +79,7 @@ class Reload:
         hosted = self._hosted
         if hosted.busy:
             return f"plugin {hosted.name} is being reloaded: try again later"
-        if trio.current_time() - hosted.reloaded_at < APART_S:
+        if trio.current_time() < self._next_at:
             return f"plugin {hosted.name} is reloaded once in {APART_S:g} s: try again later"
         return ""
 

@@ -26,7 +26,7 @@ class ListenerSettings:
     port: int = 0
     processors: int = 3
     largest_frame: int = 100 << 20
-    largest_common_frame: int = 1 << 20
+    largest_common_frame: int = 100 << 20
     idle_s: float = 600.0
     backlog: int = 50
     send_buffer: int | None = 100 << 10
