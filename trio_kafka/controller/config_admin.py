@@ -118,10 +118,12 @@ class ConfigAdmin:
             wanted += some
             named.update((one.kind, one.name) for one in some)
             yield
+        order: list[ConfigResource] = []
         found: list[KafkaError | None] = []
         for one in wanted:
             error = None
             at = (one.kind, one.name)
+            order.append(at)
             try:
                 if named[at] > 1:
                     raise _invalid(f"{one.name!r} of type {one.kind} is named twice")
@@ -137,7 +139,7 @@ class ConfigAdmin:
             found.append(error)
             if not len(found) % _SLICE or len(one.settings) > _SLICE:
                 yield
-        return [(one.kind, one.name) for one in wanted], found
+        return order, found
 
     async def _get_ready(
         self, ready: AsyncExitStack, whole: Whole, single: Single, deadline: float
