@@ -21,11 +21,12 @@ from trio_kafka.config.setting import (
 )
 from trio_kafka.config.setting import int64 as integer
 from trio_kafka.controller.config_admin import ResourceChanges, check_broker
+from trio_kafka.controller.configs import MOST_SETTINGS
 from trio_kafka.controller.features import FeatureChange, Upgrade
 from trio_kafka.controller.policies import ConfigsToAlter, TopicToCreate
 from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
 from trio_kafka.controller.quotas import QuotaChange
-from trio_kafka.controller.topics import CreatedTopic, NewTopic
+from trio_kafka.controller.topics import MOST_PARTITIONS, CreatedTopic, NewTopic
 from trio_kafka.coordinators.groups.classic.values import (
     Beating,
     Described,
@@ -119,13 +120,16 @@ from trio_kafka.requests.seen import Seen, Which, look
 from trio_kafka.requests.slices import lazily, rows_of
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC, Operation
 from trio_kafka.security.principal import NOBODY, Principal
-from trio_kafka.steps import Steps, in_slices, sorted_in_steps, whole
+from trio_kafka.stepping import in_steps
+from trio_kafka.steps import Steps, counted, in_slices, sorted_in_steps, whole
 
 __all__ = [
     "ANY_SIZE",
     "LED_ELSEWHERE",
     "MANY_PARTITIONS",
+    "MOST_PARTITIONS",
     "MOST_QUOTA_CHANGES",
+    "MOST_SETTINGS",
     "NOBODY",
     "NO_ANSWER",
     "NO_NODE",
@@ -232,6 +236,7 @@ __all__ = [
     "check_time_is_known",
     "check_topic_name",
     "client_host",
+    "counted",
     "describe_broker",
     "describe_broker_defaults",
     "describe_group",
@@ -242,6 +247,7 @@ __all__ = [
     "endpoints_on",
     "epoch_end",
     "in_slices",
+    "in_steps",
     "integer",
     "is_internal",
     "is_settled",

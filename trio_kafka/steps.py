@@ -4,14 +4,17 @@ A step is short, some 10 µs to a millisecond; whoever drives steps looks at the
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 from trio_kafka.attributes import frozen
 
+K = TypeVar("K")
 T = TypeVar("T")
 Steps = Generator[None, None, T]
+_COUNTED: Final = 200  # items that are counted in one step: 0.1 ms
 _FREED: Final = 100  # objects, with what they hold: 0.1 ms
 _SORTED: Final = 1000  # texts that are sorted in one step: 0.3 ms
 _SAMPLES: Final = 8  # of each thousand: tell where to part the whole
@@ -59,6 +62,15 @@ def in_slices(items: Iterable[T], size: int = 100) -> Iterator[list[T]]:
     rest = iter(items)
     while slice_ := list(islice(rest, size)):
         yield slice_
+
+
+def counted(items: Iterable[K]) -> Steps[Counter[K]]:
+    """Count how often each item occurs."""
+    counts: Counter[K] = Counter()
+    for some in in_slices(items, _COUNTED):
+        counts.update(some)
+        yield
+    return counts
 
 
 def emptied(table: dict[Any, Any]) -> Steps[None]:

@@ -10,6 +10,7 @@ who leads it (version 10 on, KIP-951).
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import GeneratorType
 from typing import Any, Final
 
 from trio_kafka.plugin import (
@@ -32,6 +33,7 @@ from trio_kafka.plugin import (
     endpoint_on,
     in_slices,
     is_settled,
+    rows_of,
 )
 from trio_kafka.protocol.messages.k00_produce import (
     LeaderIdAndEpoch,
@@ -66,14 +68,14 @@ def say_error(
     if request.acks == NO_ACKS:
         return None
     return ProduceResponse(
-        responses=[
-            TopicProduceResponse(
+        responses=rows_of(
+            request.topic_data,
+            lambda topic: TopicProduceResponse(
                 topic.name,
                 topic.topic_id,
-                [_refused(data.index, code, message) for data in topic.partition_data],
-            )
-            for topic in request.topic_data
-        ]
+                rows_of(topic.partition_data, lambda data: _refused(data.index, code, message)),
+            ),
+        )
     )
 
 
@@ -82,7 +84,7 @@ def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]
     acks = request.acks
     if not ACKS_ALL <= acks <= ONE_ACK:
         check_acks(acks)
-    count = 0
+    count = len(request.topic_data)
     for topic in request.topic_data:
         count += len(topic.partition_data)
     if count > MANY:
@@ -106,7 +108,10 @@ def _in_steps(request: ProduceRequest, context: Context) -> Steps[Answer]:
         for some in in_slices(topic.partition_data, STEP):
             rows += _append(request.acks, context, topic, some, parts)
             yield
-    return _acknowledge(request, context, response, parts)
+        yield
+    answer: Any = _acknowledge(request, context, response, parts)
+    made: Answer = (yield from answer) if isinstance(answer, GeneratorType) else answer
+    return made
 
 
 def _append(
@@ -164,8 +169,25 @@ def _acknowledge(
 
 def _tell(
     context: Context, response: ProduceResponse, parts: OpenRows, _done: Sequence[Produced]
-) -> ProduceResponse:
+) -> ProduceResponse | Steps[ProduceResponse]:
     """The answer, all parts of which are done."""
+    if len(parts) > MANY:
+        return _tell_in_steps(context, response, parts)
+    _fill(context, response, parts)
+    return response
+
+
+def _tell_in_steps(
+    context: Context, response: ProduceResponse, parts: OpenRows
+) -> Steps[ProduceResponse]:
+    for some in in_slices(parts, MANY):
+        _fill(context, response, some)
+        yield
+    return response
+
+
+def _fill(context: Context, response: ProduceResponse, parts: OpenRows) -> None:
+    """Complete these rows."""
     for row, part in parts:
         result = part.result
         if isinstance(result, Appended):
@@ -174,7 +196,6 @@ def _tell(
             row.log_start_offset = result.start_offset
         elif isinstance(result, KafkaError):
             _say_error(row, part, result, response, context)
-    return response
 
 
 def _refused(index: int, code: ErrorCode, message: str | None) -> PartitionProduceResponse:

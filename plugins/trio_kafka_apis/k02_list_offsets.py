@@ -10,6 +10,8 @@ their isolation level; only a debugger (-2) is answered by a replica that does n
 from collections import Counter
 from typing import Final
 
+import trio
+
 from trio_kafka.plugin import (
     MANY_PARTITIONS,
     Context,
@@ -17,8 +19,11 @@ from trio_kafka.plugin import (
     Isolation,
     KafkaError,
     ListedOffset,
+    Steps,
     api,
     check_time_is_known,
+    in_slices,
+    in_steps,
     isolation_of,
     search_offset,
     special_offset,
@@ -35,23 +40,27 @@ CONSUMER: Final = -1
 DEBUGGER: Final = -2
 NOT_AVAILABLE_SINCE: Final = 5  # OFFSET_NOT_AVAILABLE, KIP-207
 EPOCHS_SINCE: Final = 4
+MANY: Final = 100  # topics and partitions that are looked at without letting others run
 
 
 @api(ListOffsetsRequest, largest=MANY_PARTITIONS)
 async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
-    named = Counter(
-        (topic.name, asked.partition_index)
-        for topic in request.topics
-        for asked in topic.partitions
-    )
+    named = await in_steps(_named(request))
     isolation = isolation_of(request.isolation_level)
     if request.replica_id != CONSUMER:
         isolation = Isolation.LOG_END
     response = ListOffsetsResponse()
+    done = 0
     for topic in request.topics:
         row = ListOffsetsTopicResponse(topic.name)
         response.topics.append(row)
+        done += 1
+        if not done % MANY:
+            await trio.lowlevel.checkpoint()
         for asked in topic.partitions:
+            done += 1
+            if not done % MANY:
+                await trio.lowlevel.checkpoint()
             number = asked.partition_index
             if named[topic.name, number] > 1:
                 code = ErrorCode.INVALID_REQUEST
@@ -76,6 +85,18 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
                     ListOffsetsPartitionResponse(number, 0, found.timestamp, found.offset, epoch)
                 )
     return response
+
+
+def _named(request: ListOffsetsRequest) -> Steps[Counter[tuple[str, int]]]:
+    """How often each partition is named."""
+    named: Counter[tuple[str, int]] = Counter()
+    for number, topic in enumerate(request.topics, 1):
+        if not number % MANY:
+            yield
+        for some in in_slices(topic.partitions, MANY):
+            named.update((topic.name, asked.partition_index) for asked in some)
+            yield
+    return named
 
 
 async def _find(

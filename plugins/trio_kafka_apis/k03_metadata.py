@@ -114,9 +114,14 @@ def _make(
     context: Context,
 ) -> Steps[Encoded]:
     unknown = yield from _unknown(wanted or (), image)
-    missing = [name for name in unknown if isinstance(name, str) and _may_be_created(name)]
-    if missing and request.allow_auto_topic_creation and context.config.auto_create_topics_enable:
-        context.topic_creation.want(missing)
+    if request.allow_auto_topic_creation and context.config.auto_create_topics_enable:
+        missing: list[str] = []
+        for some in in_slices(unknown, STEP):
+            named = (name for name in some if isinstance(name, str))
+            missing += [name for name in named if _may_be_created(name)]
+            yield
+        if missing:
+            context.topic_creation.want(missing)
     names = (yield from sorted_in_steps(image.topics)) if wanted is None else wanted
     response = _describe(request, names, image, context)
     answer = yield from encoded_in_steps(response, context.version)

@@ -44,7 +44,7 @@ UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 @api(OffsetCommitRequest, largest=MANY_PARTITIONS)
 def offset_commit(request: OffsetCommitRequest, context: Context) -> Any:
-    count = 0
+    count = len(request.topics)
     for topic in request.topics:
         count += len(topic.partitions)
     if count > MANY:
@@ -63,6 +63,7 @@ def _in_steps(request: OffsetCommitRequest, context: Context) -> Steps[Any]:
         for some in in_slices(topic.partitions, MANY):
             _take(topic, some, context, wanted, told)
             yield
+        yield
     answer = _commit(request, context, wanted, told)
     return (yield from answer) if isinstance(answer, GeneratorType) else answer
 
@@ -129,7 +130,7 @@ def _answer(
         numbers = tuple([one.partition_index for one in topic.partitions])
         return _all_well(version, topic.name, topic.topic_id, numbers)
     steps = _answer_in_steps(request, told, codes)
-    return steps if len(told) > MANY else whole(steps)
+    return steps if len(told) + len(topics) > MANY else whole(steps)
 
 
 def _answer_in_steps(
@@ -145,6 +146,7 @@ def _answer_in_steps(
                 code = next(of_all) or next(of_group)
                 rows.append(OffsetCommitResponsePartition(one.partition_index, code))
             yield
+        yield
     return response
 
 

@@ -8,6 +8,8 @@ transaction may still change is UNSTABLE_OFFSET_COMMIT. Source: KIP-447, KIP-709
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
+from types import GeneratorType
 from typing import Any, Final
 
 from trio_kafka.plugin import (
@@ -23,6 +25,7 @@ from trio_kafka.plugin import (
     TopicId,
     api,
     in_slices,
+    rows_of,
     whole,
 )
 from trio_kafka.protocol.messages.k09_offset_fetch import (
@@ -38,6 +41,7 @@ from trio_kafka.protocol.messages.k09_offset_fetch import (
 
 GROUPS_SINCE: Final = 8
 IDS_SINCE: Final = 10
+STEP: Final = 50  # topics that are looked up without letting others run
 MANY: Final = 200  # partitions that are answered without letting others run
 ERROR_SINCE: Final = 2  # before, each partition says the error
 NO_OFFSET: Final = -1
@@ -51,15 +55,18 @@ def say_error(
     del message
     if request.groups:
         return OffsetFetchResponse(
-            groups=[OffsetFetchResponseGroup(one.group_id, [], code) for one in request.groups]
+            groups=rows_of(
+                request.groups, lambda one: OffsetFetchResponseGroup(one.group_id, [], code)
+            )
         )
     return OffsetFetchResponse(
-        topics=[
-            OffsetFetchResponseTopic(
-                topic.name, [_refused(number, code) for number in topic.partition_indexes]
-            )
-            for topic in request.topics or ()
-        ],
+        topics=rows_of(
+            request.topics or (),
+            lambda topic: OffsetFetchResponseTopic(
+                topic.name,
+                rows_of(topic.partition_indexes, lambda number: _refused(number, code)),
+            ),
+        ),
         error_code=code,
     )
 
@@ -68,8 +75,25 @@ def say_error(
 def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
     if context.version < GROUPS_SINCE:
         return _fetch_one(request, context)
-    plans = [_Plan(group, context) for group in request.groups]
-    asked = [
+    steps = _fetch_many(request, context)
+    count = len(request.groups) + sum(len(group.topics or ()) for group in request.groups)
+    return _through(steps) if count > MANY else whole(steps)
+
+
+def _through(steps: Steps[Any]) -> Steps[Any]:
+    """The same steps, and those that they return."""
+    answer = yield from steps
+    return (yield from answer) if isinstance(answer, GeneratorType) else answer
+
+
+def _fetch_many(request: OffsetFetchRequest, context: Context) -> Steps[Any]:
+    plans: list[_Plan] = []
+    for group in request.groups:
+        plan = _Plan(group)
+        yield from plan.look(context)
+        plans.append(plan)
+        yield
+    asked = (
         FetchOffsets(
             group_id=plan.group.group_id,
             member_id=plan.group.member_id,
@@ -78,7 +102,7 @@ def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
             require_stable=request.require_stable,
         )
         for plan in plans
-    ]
+    )
     return context.groups.offsets.fetch(asked, partial(_answer, plans, context))
 
 
@@ -86,7 +110,7 @@ def _answer(
     plans: "list[_Plan]", context: Context, told: list[Told]
 ) -> OffsetFetchResponse | Steps[OffsetFetchResponse]:
     steps = _answer_in_steps(plans, context, told)
-    return steps if _count(told) > MANY else whole(steps)
+    return steps if _count(plans, told) > MANY else whole(steps)
 
 
 def _answer_in_steps(
@@ -95,13 +119,21 @@ def _answer_in_steps(
     response = OffsetFetchResponse()
     for plan, one in zip(plans, told, strict=True):
         response.groups.append((yield from plan.answer(one, context)))
+        yield
     return response
 
 
-def _count(told: list[Told]) -> int:
-    """Partitions of all groups."""
-    found = (one for one in told if not isinstance(one, KafkaError))
-    return sum(len(topic.partitions) for topics in found for topic in topics)
+def _count(plans: "list[_Plan]", told: list[Told]) -> int:
+    """Groups, and their topics and partitions; not counted beyond MANY."""
+    count = 0
+    for plan, one in zip(plans, told, strict=True):
+        topics = () if isinstance(one, KafkaError) else one
+        count += 1 + len(topics) + len(plan.asked or ()) + plan.unknown
+        for topic in islice(topics, MANY):
+            count += len(topic.partitions)
+        if count > MANY:
+            break
+    return count
 
 
 def _fetch_one(request: OffsetFetchRequest, context: Context) -> Any:
@@ -121,41 +153,48 @@ def _answer_one(request: OffsetFetchRequest, told: list[Told]) -> OffsetFetchRes
     found = told[0]
     if isinstance(found, KafkaError):
         return say_error(request, _as_fetched(found), None)
-    return OffsetFetchResponse(
-        topics=[
-            OffsetFetchResponseTopic(
-                topic.topic,
-                [
-                    OffsetFetchResponsePartition(
-                        one.partition, one.offset, one.leader_epoch, one.metadata, one.error
-                    )
-                    for one in topic.partitions
-                ],
-            )
-            for topic in found
-        ]
+    return OffsetFetchResponse(topics=rows_of(found, _row_of_one))
+
+
+def _row_of_one(topic: FetchedTopic) -> OffsetFetchResponseTopic:
+    return OffsetFetchResponseTopic(
+        topic.topic,
+        rows_of(
+            topic.partitions,
+            lambda one: OffsetFetchResponsePartition(
+                one.partition, one.offset, one.leader_epoch, one.metadata, one.error
+            ),
+        ),
     )
 
 
 class _Plan:
     """What a group is asked, and the places of the answer that are known before.
 
-    asked: None: all topics. unknown: topics whose ids nobody knows, answered here.
+    asked: None: all topics. unknown: number of topics whose ids do not exist, answered here.
     """
 
-    def __init__(self, group: OffsetFetchRequestGroup, context: Context) -> None:
+    def __init__(self, group: OffsetFetchRequestGroup) -> None:
         self.group = group
         self.asked: list[AskedTopic] | None = None
+        self.unknown = 0
         self._places: list[OffsetFetchResponseTopics | None] = []
-        if group.topics is None:
+
+    def look(self, context: Context) -> Steps[None]:
+        """Find out what to ask."""
+        topics = self.group.topics
+        if topics is None:
             return
         self.asked = []
-        for topic in group.topics:
+        for number, topic in enumerate(topics, 1):
+            if not number % STEP:
+                yield
             name, topic_id = topic.name, topic.topic_id
             if context.version >= IDS_SINCE:
                 found = context.metadata.image.topic_names.get(TopicId(topic_id))
                 if found is None:
                     self._places.append(_unknown(topic_id, topic.partition_indexes))
+                    self.unknown += 1
                     continue
                 name = found
             self._places.append(None)
@@ -173,6 +212,7 @@ class _Plan:
         found = iter(told)
         for place in self._places:
             response.topics.append(place or (yield from _row(next(found))))
+            yield
         return response
 
 
@@ -202,10 +242,10 @@ def _row(topic: FetchedTopic) -> Steps[OffsetFetchResponseTopics]:
 
 def _unknown(topic_id: bytes, partitions: Sequence[int]) -> OffsetFetchResponseTopics:
     code = ErrorCode.UNKNOWN_TOPIC_ID
-    rows = [
-        OffsetFetchResponsePartitions(number, NO_OFFSET, NO_OFFSET, "", code)
-        for number in partitions
-    ]
+    rows = rows_of(
+        partitions,
+        lambda number: OffsetFetchResponsePartitions(number, NO_OFFSET, NO_OFFSET, "", code),
+    )
     return OffsetFetchResponseTopics("", topic_id, rows)
 
 

@@ -42,7 +42,7 @@ def say_error(
             error_code=code, error_message=message or code.name, node_id=NO_NODE, port=-1
         )
     return FindCoordinatorResponse(
-        coordinators=[_nowhere(key, code, message) for key in request.coordinator_keys]
+        coordinators=rows_of(request.coordinator_keys, lambda key: _nowhere(key, code, message))
     )
 
 

@@ -10,6 +10,7 @@ from trio_kafka.plugin import MANY_PARTITIONS, Context, ErrorCode, KafkaError, S
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
 
 PROTOCOL_SINCE: Final = 5
+MOST_MEMBERS: Final = 10_000  # of a group, as in LeaveGroup
 
 
 @api(SyncGroupRequest, largest=MANY_PARTITIONS)
@@ -17,6 +18,9 @@ def sync_group(request: SyncGroupRequest, context: Context) -> Any:
     unsaid = request.protocol_type is None or request.protocol_name is None
     if context.version >= PROTOCOL_SINCE and unsaid:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if (count := len(request.assignments)) > MOST_MEMBERS:
+        found = f"{count} assignments: want at most {MOST_MEMBERS}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     syncing = Syncing(
         request.member_id,
         request.generation_id,

@@ -36,7 +36,7 @@ def say_error(
     """The error for every group."""
     del message
     return DescribeGroupsResponse(
-        groups=[DescribedGroup(error_code=code, group_id=name) for name in request.groups]
+        groups=rows_of(request.groups, lambda name: DescribedGroup(error_code=code, group_id=name))
     )
 
 

@@ -5,7 +5,6 @@ durable and this broker has seen them. The answer tells the topic's settings (ve
 KIP-525).
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -13,6 +12,8 @@ import trio
 
 from trio_kafka.plugin import (
     MANY_PARTITIONS,
+    MOST_PARTITIONS,
+    MOST_SETTINGS,
     Charges,
     Context,
     CreatedTopic,
@@ -20,8 +21,12 @@ from trio_kafka.plugin import (
     KafkaError,
     NewTopic,
     NodeId,
+    Steps,
     api,
+    counted,
     describe_topic,
+    in_slices,
+    in_steps,
     lazily,
 )
 from trio_kafka.protocol.messages.k19_create_topics import (
@@ -33,23 +38,15 @@ from trio_kafka.protocol.messages.k19_create_topics import (
 )
 
 STRICT_SINCE: Final = 6  # KIP-599
+SLICE: Final = 50  # topics that are looked at without letting others run
 
 
 @api(CreateTopicsRequest, largest=MANY_PARTITIONS)
 async def create_topics(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
-    named = Counter(topic.name for topic in request.topics)
+    named = await in_steps(counted(topic.name for topic in request.topics))
     wanted: list[NewTopic] = []
     failed: dict[str, KafkaError] = {}
-    for topic in request.topics:
-        if named[topic.name] == 1:
-            try:
-                wanted.append(_wanted(topic))
-            except KafkaError as error:
-                failed[topic.name] = error.as_value()
-        else:
-            failed[topic.name] = KafkaError(
-                ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named twice"
-            )
+    await in_steps(_sort(request, named, wanted, failed))
     charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_create, wanted, request, context, charges)
     described = _Described(context)
@@ -71,8 +68,33 @@ async def _create(
     )
 
 
+def _sort(
+    request: CreateTopicsRequest,
+    named: Mapping[str, int],
+    wanted: list[NewTopic],
+    failed: dict[str, KafkaError],
+) -> Steps[None]:
+    """Fill `wanted` with the topics that may be tried, `failed` with why others are refused."""
+    for some in in_slices(request.topics, SLICE):
+        for topic in some:
+            try:
+                if named[topic.name] > 1:
+                    found = f"topic {topic.name} is named twice"
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+                wanted.append(_wanted(topic))
+            except KafkaError as error:
+                failed[topic.name] = error.as_value()
+        yield
+
+
 def _wanted(topic: CreatableTopic) -> NewTopic:
-    """Raises KafkaError for what is said twice."""
+    """Raises KafkaError for what is said twice, and for too much of it."""
+    if len(topic.assignments) > MOST_PARTITIONS:
+        found = f"{len(topic.assignments)} assignments: want at most {MOST_PARTITIONS}"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
+    if len(topic.configs) > MOST_SETTINGS:
+        found = f"{len(topic.configs)} settings: want at most {MOST_SETTINGS} of one topic"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     assignments: dict[int, list[NodeId]] = {}
     for one in topic.assignments:
         if one.partition_index in assignments:

@@ -5,7 +5,7 @@ files go later (file.delete.delay.ms). Each topic for itself: one that is named 
 name and once by id, stays.
 """
 
-from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 import trio
@@ -20,6 +20,10 @@ from trio_kafka.plugin import (
     TopicId,
     TopicImage,
     api,
+    counted,
+    in_slices,
+    in_steps,
+    rows_of,
 )
 from trio_kafka.protocol.messages.k20_delete_topics import (
     DeletableTopicResult,
@@ -30,23 +34,31 @@ from trio_kafka.protocol.messages.k20_delete_topics import (
 
 DISABLED_SINCE: Final = 3  # the version that brought TOPIC_DELETION_DISABLED
 STRICT_SINCE: Final = 5  # KIP-599
+SLICE: Final = 200  # topics that are looked at without letting others run
 TWICE: Final = KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
 
 
 @api(DeleteTopicsRequest)
 async def delete_topics(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsResponse:
     image = context.metadata.image
-    named = [*request.topic_names, *(_name(topic) for topic in request.topics if _is_one(topic))]
-    times = Counter(_topic(one, image) for one in named)
-    wanted = [one for one in named if times[_topic(one, image)] == 1]
+    named: list[str | TopicId] = [*request.topic_names]
+    unclear: list[DeleteTopicState] = []
+    for some in in_slices(request.topics, SLICE):
+        named += [_name(topic) for topic in some if _is_one(topic)]
+        unclear += [topic for topic in some if not _is_one(topic)]
+        await trio.lowlevel.checkpoint()
+    times = await in_steps(counted(_topic(one, image) for one in named))
+    wanted: list[str | TopicId] = []
+    for part in in_slices(named, SLICE):
+        wanted += [one for one in part if times[_topic(one, image)] == 1]
+        await trio.lowlevel.checkpoint()
     charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_delete, wanted, request, context, charges)
     return DeleteTopicsResponse(
         throttle_time_ms=charges.left_ms(),
-        responses=[
-            *(_result(one, made.get(one, TWICE), context) for one in dict.fromkeys(named)),
-            *(_unclear(topic) for topic in request.topics if not _is_one(topic)),
-        ],
+        responses=rows_of(
+            [*dict.fromkeys(named), *unclear], lambda one: _answer(one, made, context)
+        ),
     )
 
 
@@ -70,6 +82,16 @@ def _topic(one: str | TopicId, image: MetadataImage) -> str | TopicId:
     """The same for a name and an id of the same topic."""
     topic = image.topic(one)
     return one if topic is None else topic.id
+
+
+def _answer(
+    one: str | TopicId | DeleteTopicState,
+    made: Mapping[str | TopicId, TopicImage | KafkaError],
+    context: Context,
+) -> DeletableTopicResult:
+    if isinstance(one, DeleteTopicState):
+        return _unclear(one)
+    return _result(one, made.get(one, TWICE), context)
 
 
 def _unclear(topic: DeleteTopicState) -> DeletableTopicResult:

@@ -29,6 +29,7 @@ from trio_kafka.plugin import (
     describe_group,
     describe_topic,
     encoded_in_steps,
+    in_slices,
     lazily,
     logger_levels,
 )
@@ -42,6 +43,7 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
 )
 
 DYNAMIC_BROKER_LOGGER: Final = 6  # the source of a level
+SLICE: Final = 100  # resources that are compared without letting others run
 TYPES: Final = frozenset(ResourceType) - {ResourceType.UNKNOWN}
 
 
@@ -55,17 +57,21 @@ def describe_configs(
             raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     describe = partial(_describe, request=request, image=context.metadata.image, context=context)
     if len(request.resources) > 1:
-        return _describe_many(_distinct(request.resources), describe, context.version)
+        return _describe_many(request.resources, describe, context.version)
     return DescribeConfigsResponse(results=[describe(one) for one in request.resources])
 
 
-def _distinct(resources: list[DescribeConfigsResource]) -> list[DescribeConfigsResource]:
+def _distinct(
+    resources: list[DescribeConfigsResource],
+) -> Steps[dict[object, DescribeConfigsResource]]:
     """The resources without those that are named again with the same settings."""
-    found = {
-        (one.resource_type, one.resource_name, tuple(one.configuration_keys or ())): one
-        for one in resources
-    }
-    return list(found.values())
+    found: dict[object, DescribeConfigsResource] = {}
+    for some in in_slices(resources, SLICE):
+        for one in some:
+            keys = tuple(one.configuration_keys or ())
+            found[one.resource_type, one.resource_name, keys] = one
+        yield
+    return found
 
 
 def _describe_many(
@@ -74,7 +80,8 @@ def _describe_many(
     version: int,
 ) -> Steps[Encoded]:
     """Each is described when its turn to be written comes: a topic takes half a millisecond."""
-    response = DescribeConfigsResponse(results=lazily(resources, describe))
+    distinct = yield from _distinct(resources)
+    response = DescribeConfigsResponse(results=lazily(distinct.values(), describe))
     return (yield from encoded_in_steps(response, version))
 
 
@@ -105,12 +112,13 @@ def _levels(
     resource: DescribeConfigsResource, context: Context
 ) -> list[DescribeConfigsResourceResult]:
     check_broker(resource.resource_name, context.node_id)
+    names = frozenset(resource.configuration_keys or ())
     return [
         DescribeConfigsResourceResult(
             name=name, value=level, config_source=DYNAMIC_BROKER_LOGGER, documentation=None
         )
         for name, level in logger_levels().items()
-        if name in (resource.configuration_keys or (name,))
+        if not names or name in names
     ]
 
 

@@ -5,7 +5,15 @@ changed through that broker; those of all brokers (name "") through any. Levels 
 changed so. Source: KIP-133.
 """
 
-from trio_kafka.plugin import MANY_PARTITIONS, Context, ErrorCode, KafkaError, ResourceChanges, api
+from trio_kafka.plugin import (
+    MANY_PARTITIONS,
+    Context,
+    ErrorCode,
+    KafkaError,
+    ResourceChanges,
+    api,
+    rows_of,
+)
 from trio_kafka.protocol.messages.k33_alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -18,10 +26,9 @@ from trio_kafka.protocol.messages.k33_alter_configs import (
 async def alter_configs(request: AlterConfigsRequest, context: Context) -> AlterConfigsResponse:
     errors = await context.parked(_alter, request, context)
     return AlterConfigsResponse(
-        responses=[
-            _result(resource, error)
-            for resource, error in zip(request.resources, errors, strict=True)
-        ]
+        responses=rows_of(
+            range(len(errors)), lambda number: _result(request.resources[number], errors[number])
+        )
     )
 
 

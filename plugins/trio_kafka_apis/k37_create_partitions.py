@@ -5,13 +5,23 @@ are durable and this broker has seen them. One that is named twice does not grow
 once.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 import trio
 
-from trio_kafka.plugin import Charges, Context, ErrorCode, KafkaError, NodeId, api
+from trio_kafka.plugin import (
+    Charges,
+    Context,
+    ErrorCode,
+    KafkaError,
+    NodeId,
+    api,
+    counted,
+    in_slices,
+    in_steps,
+    rows_of,
+)
 from trio_kafka.protocol.messages.k37_create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -22,22 +32,24 @@ from trio_kafka.protocol.messages.k37_create_partitions import (
 # The new count, and the replicas of each new partition; None: the controller chooses them.
 Growth = tuple[int, Sequence[Sequence[NodeId]] | None]
 STRICT_SINCE: Final = 3  # KIP-599
+SLICE: Final = 50  # topics that are looked at without letting others run
 
 
 @api(CreatePartitionsRequest)
 async def create_partitions(
     request: CreatePartitionsRequest, context: Context
 ) -> CreatePartitionsResponse:
-    named = Counter(topic.name for topic in request.topics)
-    wanted: dict[str, Growth] = {
-        topic.name: (topic.count, _assignments(topic))
-        for topic in request.topics
-        if named[topic.name] == 1
-    }
+    named = await in_steps(counted(topic.name for topic in request.topics))
+    wanted: dict[str, Growth] = {}
+    for some in in_slices(request.topics, SLICE):
+        for topic in some:
+            if named[topic.name] == 1:
+                wanted[topic.name] = topic.count, _assignments(topic)
+        await trio.lowlevel.checkpoint()
     charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_create, wanted, request, context, charges)
     return CreatePartitionsResponse(
-        throttle_time_ms=charges.left_ms(), results=[_result(name, made) for name in named]
+        throttle_time_ms=charges.left_ms(), results=rows_of(named, lambda name: _result(name, made))
     )
 
 

@@ -19,7 +19,9 @@ def say_error(
     """The error for every group."""
     del message
     return DeleteGroupsResponse(
-        results=[DeletableGroupResult(name, code) for name in dict.fromkeys(request.groups_names)]
+        results=rows_of(
+            dict.fromkeys(request.groups_names), lambda name: DeletableGroupResult(name, code)
+        )
     )
 
 

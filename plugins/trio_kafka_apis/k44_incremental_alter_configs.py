@@ -5,7 +5,15 @@ changed through that broker; those of all brokers (name "") through any. Levels 
 process's, change at once and are gone with it. Source: KIP-339, KIP-412.
 """
 
-from trio_kafka.plugin import MANY_PARTITIONS, Context, ErrorCode, KafkaError, ResourceChanges, api
+from trio_kafka.plugin import (
+    MANY_PARTITIONS,
+    Context,
+    ErrorCode,
+    KafkaError,
+    ResourceChanges,
+    api,
+    rows_of,
+)
 from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -20,10 +28,9 @@ async def incremental_alter_configs(
 ) -> IncrementalAlterConfigsResponse:
     errors = await context.parked(_alter, request, context)
     return IncrementalAlterConfigsResponse(
-        responses=[
-            _result(resource, error)
-            for resource, error in zip(request.resources, errors, strict=True)
-        ]
+        responses=rows_of(
+            range(len(errors)), lambda number: _result(request.resources[number], errors[number])
+        )
     )
 
 

@@ -4,9 +4,9 @@ Waits, parked, until the tombstones are committed. Topics that a member of the g
 theirs: GROUP_SUBSCRIBED_TO_TOPIC. Source: KIP-496.
 """
 
-from typing import Any
+from typing import Any, Final
 
-from trio_kafka.plugin import ZERO_TOPIC_ID, AskedTopic, Context, ErrorCode, api
+from trio_kafka.plugin import ZERO_TOPIC_ID, AskedTopic, Context, ErrorCode, KafkaError, api
 from trio_kafka.protocol.messages.k47_offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -14,9 +14,14 @@ from trio_kafka.protocol.messages.k47_offset_delete import (
     OffsetDeleteResponseTopic,
 )
 
+MOST_ITEMS: Final = 20_000  # topics and partitions of a request: 20 ms
+
 
 @api(OffsetDeleteRequest)
 def offset_delete(request: OffsetDeleteRequest, context: Context) -> Any:
+    if len(request.topics) + sum(len(one.partitions) for one in request.topics) > MOST_ITEMS:
+        found = f"more than {MOST_ITEMS} topics and partitions"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     response = OffsetDeleteResponse()
     wanted: list[AskedTopic] = []
     rows: list[OffsetDeleteResponsePartition] = []  # of what is wanted, in its order

@@ -5,6 +5,7 @@ named twice is told so, and has what was said first, as in Kafka. Source: KIP-54
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 import trio
 
@@ -15,7 +16,11 @@ from trio_kafka.plugin import (
     KafkaError,
     QuotaChange,
     QuotaEntity,
+    Steps,
     api,
+    in_slices,
+    in_steps,
+    rows_of,
 )
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -25,7 +30,9 @@ from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     EntryResult,
 )
 
-TWICE = KafkaError(ErrorCode.INVALID_REQUEST, "the entity is named twice")
+SLICE: Final = 100  # entities that are looked at without letting others run
+TYPES: Final = 3  # of entities: users, client ids, addresses
+TWICE: Final = KafkaError(ErrorCode.INVALID_REQUEST, "the entity is named twice")
 
 
 def say_error(
@@ -33,7 +40,7 @@ def say_error(
 ) -> AlterClientQuotasResponse:
     """The error for each entity."""
     return AlterClientQuotasResponse(
-        entries=[EntryResult(code, message, one.entity) for one in request.entries]
+        entries=rows_of(request.entries, lambda one: EntryResult(code, message, one.entity))
     )
 
 
@@ -41,11 +48,7 @@ def say_error(
 async def alter_client_quotas(
     request: AlterClientQuotasRequest, context: Context
 ) -> AlterClientQuotasResponse:
-    if sum(len(one.ops) for one in request.entries) > MOST_QUOTA_CHANGES:
-        raise KafkaError(
-            ErrorCode.POLICY_VIOLATION, f"more than {MOST_QUOTA_CHANGES} changes in one request"
-        )
-    changes = [_change(one) for one in request.entries]
+    changes = await in_steps(_changes(request))
     first = {change.entity: change for change in reversed(changes)}
     answered: dict[QuotaEntity, KafkaError | None] = {}
     if first:
@@ -54,10 +57,10 @@ async def alter_client_quotas(
         if first[change.entity] is not change:
             answered[change.entity] = TWICE
     return AlterClientQuotasResponse(
-        entries=[
-            _result(entity, answered[entity])
-            for entity in dict.fromkeys(change.entity for change in changes)
-        ]
+        entries=rows_of(
+            dict.fromkeys(change.entity for change in changes),
+            lambda entity: _result(entity, answered[entity]),
+        )
     )
 
 
@@ -69,6 +72,23 @@ async def _alter(
         deadline=trio.current_time() + context.config.request_timeout_ms / 1000,
         validate_only=validate_only,
     )
+
+
+def _changes(request: AlterClientQuotasRequest) -> Steps[list[QuotaChange]]:
+    """Raises KafkaError(POLICY_VIOLATION) for more than a request may change."""
+    entries = request.entries
+    if (
+        len(entries) > MOST_QUOTA_CHANGES
+        or sum(len(one.ops) for one in entries) > MOST_QUOTA_CHANGES
+        or sum(len(one.entity) for one in entries) > TYPES * MOST_QUOTA_CHANGES
+    ):
+        found = f"more than {MOST_QUOTA_CHANGES} changes in one request"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
+    changes: list[QuotaChange] = []
+    for some in in_slices(entries, SLICE):
+        changes += map(_change, some)
+        yield
+    return changes
 
 
 def _change(entry: EntryData) -> QuotaChange:

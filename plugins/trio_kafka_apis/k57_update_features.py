@@ -6,20 +6,27 @@ heard, as in Kafka: who wants to go down says how, from version 1 on. A failure 
 all; success for each feature up to version 1. Source: KIP-584, KIP-778, KIP-1022.
 """
 
+from typing import Final
+
 import trio
 
-from trio_kafka.plugin import Context, FeatureChange, Upgrade, api
+from trio_kafka.plugin import Context, ErrorCode, FeatureChange, KafkaError, Upgrade, api
 from trio_kafka.protocol.messages.k57_update_features import (
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
 
+MOST_UPDATES: Final = 1000  # of one request; there are a handful of features
+
 
 @api(UpdateFeaturesRequest)
 async def update_features(
     request: UpdateFeaturesRequest, context: Context
 ) -> UpdateFeaturesResponse:
+    if (count := len(request.feature_updates)) > MOST_UPDATES:
+        found = f"{count} features: want at most {MOST_UPDATES}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     await context.parked(_update, request, context)
     return UpdateFeaturesResponse(
         error_message=None,

@@ -34,6 +34,7 @@ def describe_producers(
 ) -> Steps[DescribeProducersResponse]:
     response = DescribeProducersResponse()
     for topic in request.topics:
+        yield
         row = TopicResponse(topic.name)
         response.topics.append(row)
         for number in topic.partition_indexes:

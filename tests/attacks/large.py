@@ -15,12 +15,14 @@ from trio_kafka.protocol.headers import request_header_version
 from trio_kafka.protocol.primitives import uvarint
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka.protocol.versions import covers
+from trio_kafka.requests.slices import MOST_ITEMS
 from trio_kafka.testing.scripted_client import request_frame
 
 HEAD: Final = "(request header)"
 TAGS: Final = "(unknown tags)"
 TOPIC: Final = "there"
 _MANY_TAGS: Final = 200_000
+_ITEMS_ABOVE: Final = 100  # of the arrays that hold the filled one, and of a last step
 _HEAD_BYTES: Final = 64  # of a frame, at most
 _ZERO: Final = {"string": "", "bytes": b"", "records": None, "uuid": bytes(16), "boolean": False}
 
@@ -98,7 +100,9 @@ def filled(cls: type[Any], version: int, place: Place, largest: int) -> bytes:
     if place.path == (HEAD,):
         return _with_head_tags(cls, version, largest)
     size = _size_of_item(cls, version, place)
-    count = max((largest - _HEAD_BYTES - _size(_build(cls, version, place, 0), version)) // size, 1)
+    room = largest - _HEAD_BYTES - _size(_build(cls, version, place, 0), version)
+    # One item more than a request may have, and it is closed before its handler sees it.
+    count = max(min(room // size, MOST_ITEMS - _ITEMS_ABOVE), 1)
     return request_frame(_build(cls, version, place, count), version)
 
 

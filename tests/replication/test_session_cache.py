@@ -4,8 +4,9 @@ import pytest
 
 from tests.replication.kit import want
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.replication.session_cache import MOST_UNKNOWN, SessionCache
+from trio_kafka.replication.session_cache import MOST_AT_ONCE, MOST_UNKNOWN, SessionCache
 from trio_kafka.replication.sessions import FetchKey, Session
+from trio_kafka.steps import whole
 
 
 def new_cache(slots: int = 2, *, most: int = 100_000, existing: int = 100_000) -> SessionCache:
@@ -245,3 +246,15 @@ def test_partitions_that_do_not_exist_may_be_named_again() -> None:
     session = poll(cache, size=10 + MOST_UNKNOWN)
 
     assert poll(cache, session.id, 1, size=10 + MOST_UNKNOWN) is session
+
+
+@pytest.mark.parametrize("size", [MOST_AT_ONCE, MOST_AT_ONCE + 1])
+def test_a_poll_for_itself_takes_many_partitions_in_later(size: int) -> None:
+    session = poll(new_cache(), epoch=-1, size=size)
+    now = len(session.partitions)
+
+    whole(session.take_rest())
+
+    assert now == (size if size == MOST_AT_ONCE else 0)
+    assert len(session.dirty) == size
+    assert (list(session.partitions), len(session.rest)) == (keys(size), 0)

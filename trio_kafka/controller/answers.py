@@ -4,9 +4,8 @@ Who is told that a topic exists finds it. A deadline that passes answers REQUEST
 appended may still come true.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
 import trio
 
@@ -15,9 +14,12 @@ from trio_kafka.controller.writer import Writer
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.source import MetadataSource
+from trio_kafka.stepping import in_steps
+from trio_kafka.steps import Steps, in_slices
 
 T = TypeVar("T")
 K = TypeVar("K")
+_SLICE: Final = 200  # items that are listed in one step
 
 
 class Answers:
@@ -43,7 +45,7 @@ class Answers:
 
     async def each(
         self,
-        wanted: Sequence[tuple[K, Callable[[], Decision[T]]]],
+        wanted: Iterable[tuple[K, Callable[[], Decision[T]]]],
         deadline: float,
         *,
         validate_only: bool = False,
@@ -53,10 +55,10 @@ class Answers:
         deadline: by Trio's clock. An item that is wanted twice is not decided on at all.
         """
         found: dict[K, T | KafkaError] = {}
-        twice = _repeated(key for key, _ in wanted)
+        items, twice = await in_steps(_listed(wanted))
         end = 0
         with trio.move_on_at(deadline) as scope:
-            for key, decide in wanted:
+            for key, decide in items:
                 if key in twice:
                     found[key] = KafkaError(ErrorCode.INVALID_REQUEST, f"{key} is named twice")
                     continue
@@ -70,8 +72,9 @@ class Answers:
                 return found
         if scope.cancelled_caught:
             lost = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the deadline has passed")
-        failed = {key: lost for key, _ in wanted if not isinstance(found.get(key), KafkaError)}
-        return {**found, **{key: error for key, error in failed.items() if error is not None}}
+        if lost is not None:
+            await in_steps(_lose(found, items, lost))
+        return found
 
     async def settle(self, end: int) -> None:
         """Wait until all below `end` is committed and published. KafkaError: that will not be."""
@@ -87,6 +90,30 @@ class Answers:
         return None
 
 
-def _repeated(keys: Iterable[K]) -> set[K]:
-    """Keys that a request has more than once: none of them is acted on."""
-    return {key for key, count in Counter(keys).items() if count > 1}
+def _listed(
+    wanted: Iterable[tuple[K, Callable[[], Decision[T]]]],
+) -> Steps[tuple[list[tuple[K, Callable[[], Decision[T]]]], set[K]]]:
+    """The items, and the keys that a request has more than once: none of them is acted on."""
+    items: list[tuple[K, Callable[[], Decision[T]]]] = []
+    seen: set[K] = set()
+    twice: set[K] = set()
+    for some in in_slices(wanted, _SLICE):
+        for item in some:
+            key = item[0]
+            (twice if key in seen else seen).add(key)
+        items += some
+        yield
+    return items, twice
+
+
+def _lose(
+    found: dict[K, T | KafkaError],
+    items: Iterable[tuple[K, Callable[[], Decision[T]]]],
+    lost: KafkaError,
+) -> Steps[None]:
+    """Answer with `lost` what is not refused already."""
+    for some in in_slices(items, _SLICE):
+        for key, _ in some:
+            if not isinstance(found.get(key), KafkaError):
+                found[key] = lost
+        yield

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 import trio
 
 from trio_kafka.attributes import frozen
-from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.controller.configs import MOST_SETTINGS, ConfigChange, Operation
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.levels import LEVELS, ROOT, has_logger, set_level
@@ -21,6 +21,8 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.image import ConfigResource, ResourceType
 from trio_kafka.model import NodeId
 from trio_kafka.security.principal import ANONYMOUS
+from trio_kafka.stepping import in_steps
+from trio_kafka.steps import Steps, in_slices
 
 _logger: Final = get_logger(__name__)
 
@@ -83,18 +85,45 @@ class ConfigAdmin:
         principal: whom policies are told.
         """
         deadline = trio.current_time() + self._timeout_s
-        wanted: list[ResourceChanges] = []
-        for one in changes:
-            wanted.append(one)
-            if not len(wanted) % _SLICE:
-                await trio.lowlevel.checkpoint()
-        named = Counter((one.kind, one.name) for one in wanted)
-        found: list[KafkaError | None] = []
         whole: Whole = {}
         single: Single = {}
+        sort = self._sort(changes, whole, single, validate_only=validate_only)
+        wanted, found = await in_steps(sort)
+        decided: dict[ConfigResource, KafkaError | None] = {}
+        async with AsyncExitStack() as ready:
+            decided |= await self._get_ready(ready, whole, single, deadline)
+            decided |= await self._controller.set_configs(
+                whole, deadline=deadline, validate_only=validate_only, principal=principal
+            )
+            decided |= await self._controller.alter_configs(
+                single, deadline=deadline, validate_only=validate_only, principal=principal
+            )
+        return await in_steps(_merged(wanted, found, decided))
+
+    def _sort(
+        self,
+        changes: Iterable[ResourceChanges],
+        whole: Whole,
+        single: Single,
+        *,
+        validate_only: bool,
+    ) -> Steps[tuple[list[ConfigResource], list[KafkaError | None]]]:
+        """Fill `whole` and `single` with the changes that may be tried.
+
+        Returns the resources, and why each is refused. Levels of loggers are changed here.
+        """
+        wanted: list[ResourceChanges] = []
+        named: Counter[ConfigResource] = Counter()
+        for some in in_slices(changes, _SLICE):
+            wanted += some
+            named.update((one.kind, one.name) for one in some)
+            yield
+        order: list[ConfigResource] = []
+        found: list[KafkaError | None] = []
         for one in wanted:
-            at = (one.kind, one.name)
             error = None
+            at = (one.kind, one.name)
+            order.append(at)
             try:
                 if named[at] > 1:
                     raise _invalid(f"{one.name!r} of type {one.kind} is named twice")
@@ -108,21 +137,9 @@ class ConfigAdmin:
             except KafkaError as refusal:
                 error = refusal.as_value()
             found.append(error)
-            if not len(found) % _SLICE:
-                await trio.lowlevel.checkpoint()
-        decided: dict[ConfigResource, KafkaError | None] = {}
-        async with AsyncExitStack() as ready:
-            decided |= await self._get_ready(ready, whole, single, deadline)
-            decided |= await self._controller.set_configs(
-                whole, deadline=deadline, validate_only=validate_only, principal=principal
-            )
-            decided |= await self._controller.alter_configs(
-                single, deadline=deadline, validate_only=validate_only, principal=principal
-            )
-        return [
-            error or decided.get((one.kind, one.name))
-            for one, error in zip(wanted, found, strict=True)
-        ]
+            if not len(found) % _SLICE or len(one.settings) > _SLICE:
+                yield
+        return order, found
 
     async def _get_ready(
         self, ready: AsyncExitStack, whole: Whole, single: Single, deadline: float
@@ -149,6 +166,9 @@ class ConfigAdmin:
         return {me: refused}
 
     def _check(self, one: ResourceChanges) -> None:
+        if len(one.settings) > MOST_SETTINGS:
+            found = f"{len(one.settings)} settings: want at most {MOST_SETTINGS} of one resource"
+            raise _invalid(found)
         names = [setting.name for setting in one.settings]
         if len(set(names)) < len(names):
             raise _invalid("a setting is named twice")
@@ -184,6 +204,19 @@ _SERVED: Final = (
     ResourceType.GROUP,
 )
 _DIGITS: Final = 10  # of an int32
+
+
+def _merged(
+    wanted: Sequence[ConfigResource],
+    found: Sequence[KafkaError | None],
+    decided: Mapping[ConfigResource, KafkaError | None],
+) -> Steps[list[KafkaError | None]]:
+    """Why each resource is refused: as it was found, or as it was decided."""
+    errors: list[KafkaError | None] = []
+    for some in in_slices(zip(wanted, found, strict=True), _SLICE):
+        errors += [error or decided.get(at) for at, error in some]
+        yield
+    return errors
 
 
 def _changes(one: ResourceChanges, operations: Sequence[int]) -> list[ConfigChange]:

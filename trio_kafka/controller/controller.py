@@ -35,7 +35,7 @@ from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import NodeId, TopicId
 from trio_kafka.security.principal import ANONYMOUS
-from trio_kafka.steps import step
+from trio_kafka.stepping import in_steps
 
 
 @frozen(kw_only=True)
@@ -99,11 +99,9 @@ class Controller:
         """The image of now, and its topics as the writer keeps them; lets others run."""
         while True:
             image = self._loader.image
-            steps = folded(image.topics)
-            while (done := step(steps)) is None:
-                await trio.lowlevel.checkpoint()
+            folds = await in_steps(folded(image.topics))
             if image is self._loader.image:
-                return image, done.value
+                return image, folds
 
     async def _begin(self) -> None:
         """What an active controller writes first."""
@@ -147,7 +145,7 @@ class Controller:
             )
 
         return await self._answers.each(
-            [(topic.name, partial(decide, topic)) for topic in wanted],
+            ((topic.name, partial(decide, topic)) for topic in wanted),
             deadline,
             validate_only=validate_only,
         )
@@ -173,7 +171,7 @@ class Controller:
             )
 
         return await self._answers.each(
-            [(name, partial(decide, name, *growth)) for name, growth in wanted.items()],
+            ((name, partial(decide, name, *growth)) for name, growth in wanted.items()),
             deadline,
             validate_only=validate_only,
         )
@@ -192,7 +190,7 @@ class Controller:
         def decide(name_or_id: str | TopicId) -> Decision[TopicImage]:
             return topics.delete_topic(self._present, name_or_id, self._rules.settings, charge)
 
-        return await self._answers.each([(one, partial(decide, one)) for one in wanted], deadline)
+        return await self._answers.each(((one, partial(decide, one)) for one in wanted), deadline)
 
     # Settings.
 
@@ -211,7 +209,7 @@ class Controller:
             return configs.set_configs(self._present, at, values, self._rules.validate, approve)
 
         return await self._answers.each(
-            [(at, partial(decide, at, values)) for at, values in wanted.items()],
+            ((at, partial(decide, at, values)) for at, values in wanted.items()),
             deadline,
             validate_only=validate_only,
         )
@@ -234,7 +232,7 @@ class Controller:
             )
 
         return await self._answers.each(
-            [(at, partial(decide, at, changes)) for at, changes in wanted.items()],
+            ((at, partial(decide, at, changes)) for at, changes in wanted.items()),
             deadline,
             validate_only=validate_only,
         )
@@ -268,7 +266,7 @@ class Controller:
             return quotas.alter_quotas(self._present, change)
 
         return await self._answers.each(
-            [(one.entity, partial(decide, one)) for one in wanted],
+            ((one.entity, partial(decide, one)) for one in wanted),
             deadline,
             validate_only=validate_only,
         )

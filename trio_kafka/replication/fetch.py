@@ -134,7 +134,7 @@ class Fetch:
     @property
     def is_wide(self) -> bool:
         """Whether it takes longer than a turn should: call what is `in_steps`."""
-        return len(self.session.dirty) > self._wide
+        return len(self.session.dirty) > self._wide or bool(self.session.rest)
 
     def look(self) -> FetchAnswer | None:
         """The answer, or None.
@@ -145,6 +145,8 @@ class Fetch:
 
     def look_in_steps(self) -> Steps[FetchAnswer | None]:
         """As `look`. What changes meanwhile is not known to anybody who parks: look at it then."""
+        if self.session.rest:
+            yield from self.session.take_rest()
         return self._judge((yield from self._reading()))
 
     def _judge(self, reads: SessionReads) -> FetchAnswer | None:

@@ -35,6 +35,7 @@ from trio_kafka.replication.sessions import (
 EVICTABLE_AFTER_S: Final = 120.0
 MOST_PARTITIONS: Final = 250_000  # of all sessions: some 95 MiB
 MOST_UNKNOWN: Final = 1000  # partitions of one session that do not exist
+MOST_AT_ONCE: Final = 5000  # partitions that a session of one fetch takes in when it is made
 _IDS: Final = (1 << 31) - 1
 
 Attach = Callable[[Hashable, Session], None]
@@ -159,7 +160,10 @@ class SessionCache:
 
     def _private(self, wanted: Mapping[FetchKey, Wanted], uses_ids: bool) -> Session:
         session = Session(uses_ids=uses_ids, attach=self._attach, detach=self._detach)
-        session.update(wanted, [])
+        if len(wanted) > MOST_AT_ONCE:
+            session.rest = wanted
+        else:
+            session.update(wanted, [])
         return session
 
     def _begin(

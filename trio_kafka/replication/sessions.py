@@ -8,7 +8,8 @@ Pure: no I/O, no clock, no messages.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from attrs import field
 
@@ -16,11 +17,15 @@ from trio_kafka.attributes import define
 from trio_kafka.model import TopicId
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.read import PartitionRead, Wanted
+from trio_kafka.steps import Steps, in_slices
 
 NO_SESSION: Final = 0
 FIRST_EPOCH: Final = 0  # of a request that wants a new session
 FINAL_EPOCH: Final = -1  # of a request that wants none
+_TAKEN: Final = 200  # partitions in one step: 0.1 ms
 _EPOCHS: Final = (1 << 31) - 1
+
+_NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 # A partition as a fetch names it: by topic id from version 13 on, by name before.
 FetchKey = tuple[TopicId | str, int]
@@ -87,6 +92,7 @@ class Session:
     fresh: dict[SessionPartition, None] = field(factory=dict)
     waiting: Delayed | None = None
     end: Callable[[], None] = _nothing  # leaves the cache
+    rest: Mapping[FetchKey, Wanted] = _NONE  # of the first poll: see `take_rest`
     by_watched: dict[Hashable, SessionPartition] = field(factory=dict)
 
     def marked(self, key: Hashable) -> None:
@@ -109,6 +115,13 @@ class Session:
         if key is not None:
             self.by_watched[key] = partition
             self.attach(key, self)
+
+    def take_rest(self) -> Steps[None]:
+        """Take what is left of the first poll."""
+        wanted, self.rest = self.rest, _NONE
+        for some in in_slices(wanted.items(), _TAKEN):
+            self.update(dict(some), [])
+            yield
 
     def update(self, wanted: Mapping[FetchKey, Wanted], forget: Sequence[FetchKey]) -> None:
         """Take what a poll asks for: new and changed partitions, and those that it drops."""

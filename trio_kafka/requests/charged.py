@@ -69,7 +69,11 @@ class ChargedRoute(Route):
             told.throttle_time_ms = wait_ms
             return told
         if self.first:
-            return Encoded(_INT32.pack(wait_ms) + response.body[_INT32.size :], response.errors)
+            return Encoded(
+                b"".join((_INT32.pack(wait_ms), memoryview(response.body)[_INT32.size :])),
+                response.errors,
+            )
+        # Of Kafka's APIs only ApiVersions comes here: its answer is small.
         told, _ = decoder(self.api.response, self.version)(memoryview(response.body), 0)
         told.throttle_time_ms = wait_ms
         return Encoded(to_bytes(told, self.version), response.errors)

@@ -117,7 +117,7 @@ def commit(asked: Commit, groups: Groups, ticket: Ticket, now_ms: int) -> Effect
     )
     if is_new:
         groups.offsets.look_for_expired(effects)
-    count = 0
+    count = len(topics)
     for topic in topics:
         count += len(topic[2])
     if count > _A_STEP:
@@ -139,6 +139,7 @@ def _commit_in_steps(
             some = topic._replace(partitions=topic.partitions[begin : begin + _A_STEP])
             codes += _store(asked, some, effects.records, limit, now_ms)
             yield
+        yield
     return effects.answer(ticket, codes)
 
 
@@ -166,7 +167,7 @@ def _store(
 
 
 def _are_many(topics: Iterable[AskedTopic]) -> bool:
-    return sum(len(topic.partitions) for topic in topics) > _A_STEP
+    return sum(1 + len(topic.partitions) for topic in topics) > _A_STEP
 
 
 def _group_of_commit(groups: Groups, asked: Commit) -> Group:
@@ -226,6 +227,9 @@ def _fetch(
     for topic, topic_id, partitions in topics:
         values = stored.get(topic, {})
         found: list[FetchedOffset] = []
+        count += 1
+        if not count % _A_STEP:
+            yield
         for partition in partitions:
             count += 1
             if not count % _A_STEP:

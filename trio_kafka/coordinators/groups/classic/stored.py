@@ -7,12 +7,12 @@ from struct import Struct
 from typing import Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.groups.bounded import decode
 from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.protocol.compiler import decoder
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
 from trio_kafka.protocol.stored.groups.classic import (
@@ -153,5 +153,4 @@ def _topics(metadata: bytes) -> list[str]:
     version = _INT16.unpack_from(metadata)[0]
     if version < 0:
         raise DecodeError(f"a subscription of version {version}")
-    subscription, _ = decoder(ConsumerProtocolSubscription, 0)(metadata, _INT16.size)
-    return subscription.topics
+    return decode(ConsumerProtocolSubscription, 0, metadata, _INT16.size).topics

@@ -7,11 +7,12 @@ Source: ConsumerProtocol of Apache Kafka 4.4.0.
 from struct import Struct
 from typing import Final
 
+from trio_kafka.coordinators.groups.bounded import decode
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import TopicId
-from trio_kafka.protocol.compiler import decoder, to_bytes
+from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.consumer_protocol import (
     AssignedPartitions,
@@ -25,14 +26,12 @@ _NEWEST: Final = 3
 
 def read_subscription(data: bytes) -> ConsumerProtocolSubscription:
     """Raises DecodeError."""
-    found, _ = decoder(ConsumerProtocolSubscription, version_of(data))(data, _INT16.size)
-    return found
+    return decode(ConsumerProtocolSubscription, version_of(data), data, _INT16.size)
 
 
 def read_assignment(data: bytes) -> ConsumerProtocolAssignment:
     """Raises DecodeError."""
-    found, _ = decoder(ConsumerProtocolAssignment, version_of(data))(data, _INT16.size)
-    return found
+    return decode(ConsumerProtocolAssignment, version_of(data), data, _INT16.size)
 
 
 def version_of(data: bytes) -> int:
