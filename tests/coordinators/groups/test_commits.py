@@ -244,7 +244,7 @@ def test_many_partitions_are_committed_and_fetched_in_steps() -> None:
     wanted = FetchOffsets(group_id="g", topics=None)
     (topic,) = groups.ask(counted(lambda machine, ticket, now: fetch(wanted, machine, ticket, now)))
     assert [found.offset for found in topic.partitions] == list(range(1000))
-    assert len(pauses) == 10
+    assert len(pauses) == 11
 
 
 # Transactions
