@@ -10,6 +10,7 @@ from trio_kafka.replication.append import append
 from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
 from trio_kafka.replication.read import Isolation, read_cold
 from trio_kafka.replication.sessions import Session
+from trio_kafka.steps import whole
 from trio_kafka.testing.simulation import simulated_world
 
 
@@ -77,6 +78,18 @@ async def test_nothing_waits_for_the_first_byte(world) -> None:
     size = broker.produce(0)
 
     assert sizes(fetch.try_complete(False))[0] == size
+
+
+async def test_what_a_session_has_not_taken_in_yet_is_read_in_steps(world) -> None:
+    broker = Broker(world, 3)
+    size = broker.produce(1)
+    broker.session = Session(attach=broker.watched.setdefault, detach=broker.watched.pop)
+    broker.session.rest = {key: want() for key in broker.partitions}
+    fetch = broker.fetch(full=True)
+
+    assert fetch.is_wide
+    assert sizes(whole(fetch.look_in_steps())) == {0: 0, 1: size, 2: 0}
+    assert not fetch.is_wide
 
 
 async def test_the_minimum_is_summed_over_partitions(world) -> None:
