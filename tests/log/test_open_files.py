@@ -90,7 +90,7 @@ async def test_the_least_recently_used_file_is_closed(autojump_clock, world):
     (third,) = get(files, root, 2)
 
     assert [is_open(file) for file in (first, second, third)] == [True, False, True]
-    assert files.figures() == {"open": 2, "budget": 2, "evicted": 1}
+    assert files.figures().items() >= {"open": 2, "budget": 2, "evicted": 1}.items()
 
 
 async def test_an_open_file_is_not_opened_again(autojump_clock, world):

@@ -64,6 +64,7 @@ class RealFile:
         self._recent: RecentBytes | None = None
         self._reserved = False
         self.size = os.fstat(fd).st_size if size is None else size
+        volume.descriptors.files += 1
         self.append: Callable[[Sequence[Buffer]], int] = self._append
         self.try_read: Callable[[int, bytearray | memoryview], int] = self._try_read
         if volume.blocking:
@@ -177,7 +178,7 @@ class RealFile:
         if lease in self._leases:
             del self._leases[lease]
             if self._fd == -1 and not self._leases:
-                os.close(lease.key)
+                self._close(lease.key)
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
@@ -187,7 +188,11 @@ class RealFile:
             with suppress(OSError):  # recovery cuts what stays
                 os.ftruncate(fd, self.size)
         if fd != -1 and not self._leases:
-            os.close(fd)
+            self._close(fd)
+
+    def _close(self, fd: int) -> None:
+        self._volume.descriptors.files -= 1
+        os.close(fd)
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:
         lease = self.lease(self.size)
