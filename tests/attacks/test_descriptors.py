@@ -126,7 +126,7 @@ def test_a_flood_of_connections_stops_nothing(tmp_path: Path, size: Size) -> Non
         host, port = attacked.broker.address
         create(attacked.broker, partitions)
         with (
-            asking(Endpoint(host, port), 30.0, unknown="no such API") as ask,
+            asking(Endpoint(host, port), 900.0, unknown="no such API") as ask,
             flood((host, port), limit),
         ):
             time.sleep(size(1, 65))  # the periodic jobs have their turn; real time is the subject
@@ -145,7 +145,7 @@ def test_a_flood_of_connections_stops_nothing(tmp_path: Path, size: Size) -> Non
 
     with attacked_broker(tmp_path, command=with_descriptors(limit)) as attacked:
         host, port = attacked.broker.address
-        with asking(Endpoint(host, port), 30.0, unknown="no such API") as ask:
+        with asking(Endpoint(host, port), 900.0, unknown="no such API") as ask:
             assert produce(ask, t, partitions - 1) == 0
             assert produce(ask, n9, 4) == 0
         assert not OFFLINE.search(attacked.log)

@@ -64,7 +64,6 @@ class RealFile:
         self._recent: RecentBytes | None = None
         self._reserved = False
         self.size = os.fstat(fd).st_size if size is None else size
-        volume.descriptors.files += 1
         self.append: Callable[[Sequence[Buffer]], int] = self._append
         self.try_read: Callable[[int, bytearray | memoryview], int] = self._try_read
         if volume.blocking:
@@ -73,6 +72,7 @@ class RealFile:
             recent = self._recent = RecentBytes(volume.writes)
             self.try_read = partial(self._try_recent, recent)
             self.append = partial(self._append_noted, recent)
+        volume.descriptors.files += 1
 
     def _append(self, buffers: Sequence[Buffer]) -> int:
         position = self.size
