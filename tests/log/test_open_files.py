@@ -618,6 +618,16 @@ async def test_segments_that_have_grown_lately_go_last(autojump_clock, world):
     assert [file_of(log) is None for log in logs] == [False, True, True]
 
 
+async def test_a_segment_that_has_not_grown_since_it_was_opened_goes_first(autojump_clock, world):
+    logs = logs_of(world, files := OpenFiles(), 2)
+    append(logs[0], batch())
+    await sync(logs[0])
+
+    assert files.close_idle(1) == 1
+
+    assert [file_of(log) is None for log in logs] == [False, True]
+
+
 async def test_without_room_an_append_is_refused_and_can_be_repeated(autojump_clock, world):
     files = OpenFiles()
     logs = logs_of(world, files, 2)
@@ -712,3 +722,34 @@ async def test_files_of_a_load_can_be_closed(autojump_clock, world):
         assert files.close_idle(1) == 1
         assert offsets(await read_all(again)) == [0]
         again.abandon()
+
+
+async def test_a_cut_keeps_its_file_open(autojump_clock, world):
+    (log,) = logs_of(world, files := OpenFiles(), 1, segment_bytes=4 * SIZE)
+    for _ in range(100):
+        append(log, batch())
+    await sync(log)
+    kept = log.segments.at(log.segments.floor(4))
+    pressed = 0
+
+    async def press(task_status) -> None:
+        """Sync and close the file as often as possible, and let no file be opened again."""
+        nonlocal pressed
+        task_status.started()
+        while log.end_offset != 5:
+            await trio.sleep(0.0001)
+            if log.busy and not kept.sealed:
+                refuse(world, ".log")
+                await kept.sync_file()
+                files.close_idle(10)
+                pressed += 1
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(press)
+        await truncate_to(log, 5)
+    allow(world)
+
+    assert pressed
+    assert log.failed is None
+    append(log, batch())
+    assert offsets(await read_all(log)) == [0, 1, 2, 3, 4, 5]
