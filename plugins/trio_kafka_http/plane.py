@@ -67,6 +67,7 @@ class HttpPlane:
         self._changed = trio.Event()
         self._loading = trio.Lock()
         self._engine: Engine | None = None
+        self._exhausted = 0
 
     async def run(
         self, endpoints: Sequence[Endpoint], *, task_status: trio.TaskStatus[list[Endpoint]]
@@ -125,7 +126,9 @@ class HttpPlane:
                     continue  # it left before it was accepted
                 if error.errno not in _EXHAUSTED:
                     raise
-                self._logger.error("no descriptor left for new connections", error=error)  # noqa: TRY400
+                if not self._exhausted:
+                    self._logger.error("no descriptor left for new connections", error=error)  # noqa: TRY400
+                self._exhausted += 1
                 await trio.sleep(_EXHAUSTED_S)
                 continue
             full = self._ordinary >= self._settings.max_connections
@@ -215,6 +218,7 @@ class HttpPlane:
             "accepted": self._accepted.value,
             "refused": self._refused.value,
             "broken": self._broken.value,
+            "exhausted": self._exhausted,
             **self._tally.figures(),
         }
 

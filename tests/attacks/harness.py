@@ -109,12 +109,15 @@ def attacked_broker(
     longest_stall_s: float = 0.1,
     most_resident_bytes: int = 400 * MIB,
     exit_status: int = 0,
+    stop_timeout_s: float = 30.0,
 ) -> Iterator[Attacked]:
     """A broker process for one attack. AssertionError if the attack was felt beyond the bounds.
 
     settings: NAME=VALUE. command: see `with_descriptors`.
     """
-    with broker_process(directory, *settings, command=command) as broker:
+    with broker_process(
+        directory, *settings, command=command, stop_timeout_s=stop_timeout_s
+    ) as broker:
         attacked = Attacked(broker, Bystander(processor_clock(broker.process.pid)))
         with watched(attacked):
             yield attacked
@@ -130,7 +133,7 @@ def attacked_broker(
         assert stalls.longest_stall_s <= longest_stall_s
         assert peak <= most_resident_bytes, f"{peak / MIB:.0f} MiB"
         assert broker.process.poll() is None, attacked.log[-4000:]
-        assert broker.stop() == exit_status
+        assert broker.stop(stop_timeout_s) == exit_status
 
 
 @contextmanager

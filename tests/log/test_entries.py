@@ -140,9 +140,11 @@ async def test_an_index_that_is_in_memory_has_no_open_file(autojump_clock, world
         entries.append(2 * number, number)
     entries.write()
     again = EntryFile(root, "a.index", PAIR, sealed=True, files=files)
+    opened = world.descriptors.files
     await run_cold(again.grow())
     assert files.figures()["open"] == 0
 
     again.write()
 
     assert files.figures()["open"] == 0
+    assert world.descriptors.files == opened + 1

@@ -44,10 +44,9 @@ def serve(
             with stop.starting:
                 async with running_broker(
                     config,
-                    RealWorld(clock),
+                    RealWorld(clock, descriptors=limit),
                     format_if_empty=format_if_empty,
                     open_files=budget_of(limit),
-                    descriptors=limit,
                     left_behind=partial(end_process, STOPPED),
                 ) as broker:
                     stop.serving = True

@@ -7,6 +7,7 @@ from typing import Final
 import trio
 
 from trio_kafka.broker.broker import Broker
+from trio_kafka.broker.descriptors import check_descriptors
 from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.shutdown import stop_broker
 from trio_kafka.broker.site import Site
@@ -35,7 +36,6 @@ async def running_broker(
     plugins: Sequence[Plugin] | None = None,
     stop_s: float = STOP_S,
     open_files: int = SMALLEST,
-    descriptors: int | None = None,
     left_behind: Callable[[], object] | None = None,
 ) -> AsyncIterator[Broker]:
     """A broker that has started. It stops in order, also when the block raises or a part fails.
@@ -45,12 +45,12 @@ async def running_broker(
 
     apis, plugins: its own; None: those that are installed. stop_s: the deadline of the stop.
     open_files: how many files of sealed segments are open at most.
-    descriptors: limit of the process; None: unknown, and not checked at the start.
     left_behind: called when all has stopped but plugins that do not end; without it, or when it
     returns, their end is waited for.
     Raises StartError, KafkaError, and what ends a broker: LogDirError, InvariantError, or whatever
     a part fails with.
     """
+    check_descriptors(world.descriptors)
     node = Node(f"broker-{config.node_id}", "broker")
     # What plugins add is this broker's alone.
     registry = _installed() if apis is None else apis.copy()
@@ -67,7 +67,6 @@ async def running_broker(
                 plugins=plugins,
                 format_if_empty=format_if_empty,
                 open_files=open_files,
-                descriptors=descriptors,
             )
             # Given back when no task is left: one that still ran would open its files again.
             held.callback(start.abandon)

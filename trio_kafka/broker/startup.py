@@ -8,7 +8,6 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.connections import make_limits, start_limits
-from trio_kafka.broker.descriptors import check_descriptors
 from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.groups import start_groups
 from trio_kafka.broker.jobs import add_jobs
@@ -68,7 +67,6 @@ class Start:
     apis: Registry
     format_if_empty: bool
     open_files: int
-    descriptors: int | None = None
     plugins: Sequence[Plugin] | None = None
     _logs: LogManager | None = field(default=None, init=False)
     _storage: Storage | None = field(default=None, init=False)
@@ -195,7 +193,6 @@ class Start:
         self, logs: LogManager, metadata: Metadata, effective: EffectiveConfig
     ) -> None:
         """With the settings of the first image."""
-        await check_descriptors(self.descriptors, logs)
         image, of_topic = metadata.cache.image, settings_of_topic(effective)
         try:
             await load_logs(

@@ -44,7 +44,7 @@ def append_in_pieces(
     log.busy = True
     try:
         segment = log.segment_for(records, headers, now_ms)
-        start = segment.file.append_in_pieces(records, timed)
+        start = segment.append_in_pieces(records, timed)
     except OSError as error:
         log.fail(error)
     finally:

@@ -37,7 +37,7 @@ async def append_slow(
         log.busy = True
         try:
             segment = await _segment_for(log, records, headers, now_ms)
-            start = await segment.file.append_slow((records,))
+            start = await segment.append_slow(records)
         finally:
             log.busy = False
         ended = elapsed()

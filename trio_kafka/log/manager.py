@@ -50,7 +50,7 @@ class LogManager:
     ) -> None:
         self.world = world
         self.threads = threads
-        self.files = OpenFiles(open_files)
+        self.files = OpenFiles(open_files, world.descriptors)
         self.directories: list[LogDirectory] = []
         self.offline_paths: dict[str, LogDirError] = {}
         self.removal = Removal(world)
@@ -277,7 +277,9 @@ class LogManager:
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
         """Sync the logs that ask for it, a few at a time, until cancelled."""
-        await self._syncing.run(task_status=task_status)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self.files.run, name="open-files")
+            await self._syncing.run(task_status=task_status)
 
     async def close(self, broker_epoch: int = -1) -> None:
         """In order: sync all, checkpoints, markers of a clean stop, locks."""

@@ -399,7 +399,7 @@ class _Loader:
             self._tell_damage(segment, end, after, kept=keep)
             if not keep:
                 segment.hold()
-                segment.file.truncate(end)
+                segment.truncate(end)
                 return False
             if after is None:
                 break
@@ -485,6 +485,8 @@ class _Loader:
                 segment.seal()
             await segment.sync()
         await sync_names(self.directory)
+        if active not in self.rebuilt and self.known.clean:
+            active.trust()
         for segment in self.rebuilt:
             if segment is not active:
                 segment.close()

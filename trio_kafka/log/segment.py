@@ -1,12 +1,14 @@
 """One segment: a file of batches, its indexes, and what is known of its end.
 
-The active segment grows. A sealed one does not: once its files are durable they are the budget's
-(`open_files`), which opens and closes them. Positions of the last batches written are kept in
+The active segment grows; it gives up its file when it is idle and descriptors are scarce. A sealed
+one does not grow: once its files are durable they are the budget's (`open_files`), which opens and
+closes them. Positions of the last batches written are kept in
 memory: whoever reads at the end of the log looks nothing up.
 """
 
+import errno
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -39,11 +41,14 @@ class Segment:
     """
 
     __slots__ = (
+        "_cuts",
+        "_durable",
         "_file",
         "_index_rebuilt",
         "_name",
         "_recent",
         "_reported",
+        "_seen",
         "_since_index",
         "_size",
         "base_offset",
@@ -78,10 +83,17 @@ class Segment:
         self.created_ms = created_ms
         self._file: File | None = None  # active or not durable yet; else it is in `files`
         self._size = file.size if file else 0
+        # Of a growing segment: below it the file is durable, if it was not cut since. No length is
+        # negative: then nothing is known.
+        self._durable = 0 if file is not None and not sealed and not file.size else -1
+        self._cuts = 0
+        self._seen = -1
         if file is not None and sealed:
             files.keep(self, file)
         else:
             self._file = file
+            if file is not None:
+                files.grows(self)
         self.offsets = OffsetIndex(directory, base_offset, sealed=sealed, files=files)
         self.times = TimeIndex(directory, base_offset, sealed=sealed, files=files)
         self.transactions = TransactionIndex(directory, base_offset, sealed=sealed, files=files)
@@ -137,18 +149,89 @@ class Segment:
 
     @property
     def file(self) -> File:
-        """The file of batches, opened if it must be.
+        """The file of batches, opened if it must be. OSError, KafkaError as `OpenFiles.open`.
 
-        A sealed segment's is to be asked for again after a wait: the budget may have closed it.
+        To be asked for again after a wait: the budget may have closed it.
         """
-        if self._file is None:
+        if self._file is not None:
+            return self._file
+        if self.sealed:
             return self.files.get(self, self.directory, self._name)
-        return self._file
+        return self._open_again()
+
+    def _open_again(self) -> File:
+        """The file of a growing segment that gave it up: as long as it was, or not used."""
+        file = self.files.open(self.directory, self._name)
+        try:
+            if file.size > self._size:  # space that was reserved
+                file.truncate(self._size)
+            if file.size < self._size:
+                found = f"{self._name}: {file.size} bytes, want {self._size}"
+                raise OSError(errno.EIO, f"another program has cut the file, {found}")
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+        self.files.grows(self)
+        return file
+
+    def used(self) -> bool:
+        """See `open_files.Growing`."""
+        seen, self._seen = self._seen, self.size
+        return seen != self._seen
+
+    def give_up(self) -> bool:
+        """See `open_files.Growing`."""
+        file = self._file
+        if file is None or self.sealed or file.leased or self._durable != file.size:
+            return False
+        self._size = file.size
+        self._file = None
+        file.close()
+        return True
+
+    async def sync_file(self) -> None:
+        """Make the batches durable, and know how many are. OSError."""
+        file, cuts = self.file, self._cuts
+        size = file.size
+        try:
+            await file.sync()
+        except OSError:
+            self._doubt()
+            raise
+        if cuts == self._cuts and file is self._file:
+            self._durable = size
+
+    def _doubt(self) -> None:
+        """What is durable of the file is not known until the next sync."""
+        self._durable = -1
+        self._cuts += 1
+
+    def truncate(self, size: int) -> None:
+        """Cut the file. OSError."""
+        self._doubt()
+        self.file.truncate(size)
+
+    async def append_slow(self, records: Buffer) -> int:
+        """As `File.append_slow`: `append` is told where."""
+        return await self.file.append_slow((records,))
+
+    def append_in_pieces(self, records: Buffer, between: Callable[[], None]) -> int:
+        """As `File.append_in_pieces`: `append` is told where."""
+        file = self.file
+        self._doubt()  # others open files in between: this one is not closed for them
+        return file.append_in_pieces(records, between)
 
     def hold(self) -> None:
         """Keep the file out of the budget until it is durable: it will be written. Leases stay."""
+        self._doubt()
         if self._file is None:
             self._file = self.files.take(self) or self.files.open(self.directory, self._name)
+            self.files.grows(self)
+
+    def trust(self) -> None:
+        """All of the file is durable, as an earlier life has synced it."""
+        self._durable = self.size
 
     @property
     def size(self) -> int:
@@ -494,13 +577,15 @@ class Segment:
         self.times.entries.seal()
         self._recent.clear()
         self.sealed = True
+        self.files.grows_no_more(self)
 
     async def sync(self) -> None:
         """Make the batches and the indexes written before durable. OSError.
 
         The files of a sealed segment are the budget's then.
         """
-        await self.file.sync()
+        if self._file is not None or self.sealed or self._durable != self._size:
+            await self.sync_file()
         await self.offsets.entries.sync()
         await self.times.entries.sync()
         await self.transactions.sync()
@@ -510,6 +595,7 @@ class Segment:
     def _settle(self) -> None:
         if self._file is not None:
             self._size = self._file.size
+            self.files.grows_no_more(self)
             self.files.keep(self, self._file)
             self._file = None
         self.offsets.entries.settle()
@@ -525,6 +611,8 @@ class Segment:
             self._size = self._file.size
             self._file.close()
             self._file = None
+        self._doubt()
+        self.files.grows_no_more(self)
         self.files.close(self)
         self.offsets.entries.close()
         self.times.entries.close()

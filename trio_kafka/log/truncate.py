@@ -54,6 +54,15 @@ async def _truncate(log: Log, offset: int) -> None:
         await run_cold(last.grow_again())
     if last is not None and (inside := await run_cold(last.find(offset))) is not None:
         offset = min(offset, inside.base_offset)  # the batch goes as a whole: claim nothing of it
+    # The file stays open, so that nothing is cut half for want of a descriptor.
+    lease = (last or log.segments.first).file.lease(0)
+    try:
+        await _cut(log, offset)
+    finally:
+        lease.release()
+
+
+async def _cut(log: Log, offset: int) -> None:
     log.recovery_point = min(log.recovery_point, offset)
     log.flush_end = min(log.flush_end, offset)
     log.high_watermark = min(log.high_watermark, offset)
@@ -68,7 +77,7 @@ async def _truncate(log: Log, offset: int) -> None:
     end = min(offset, spot.base_offset) if spot else offset
     position = spot.position if spot else active.size
     while active.size > position:
-        active.file.truncate(max(position, active.size - BYTES_A_TURN))
+        active.truncate(max(position, active.size - BYTES_A_TURN))
         await trio.lowlevel.checkpoint()
     await run_cold(active.cut(end))
     log.end_offset = end
@@ -82,7 +91,7 @@ async def _truncate(log: Log, offset: int) -> None:
     except KafkaError as error:  # a log that is half cut is of no use
         raise OSError(str(error)) from error
     await write_epochs(log)
-    await active.file.sync()
+    await active.sync_file()
     await sync_names(log.directory)
 
 

@@ -5,6 +5,7 @@ from random import Random
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import Clock, Directory, Network
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class World(Protocol):
     def clock(self) -> Clock: ...
     @property
     def network(self) -> Network: ...
+    @property
+    def descriptors(self) -> Descriptors: ...
     @property
     def random(self) -> Random: ...
     @property

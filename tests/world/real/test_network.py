@@ -10,6 +10,7 @@ import pytest
 import trio
 
 from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import Network
 from trio_kafka.world.real.network import RealNetwork
 
@@ -132,6 +133,41 @@ async def test_accept_passes_on_that_there_are_no_descriptors_left_and_the_conne
         near = await listener.accept()
     for thing in (near, far, listener):
         thing.close()
+
+
+async def test_connections_beyond_their_share_wait_until_one_is_closed():
+    descriptors = Descriptors(256)
+    network = RealNetwork(SkippingClock(), descriptors)
+    listener = await network.listen("127.0.0.1", 0)
+    descriptors.sockets = descriptors.shared - descriptors.least_files - 3
+    far = [await network.connect("127.0.0.1", listener.address.port) for _ in range(2)]
+    assert descriptors.sockets == descriptors.shared - descriptors.least_files - 1
+
+    with pytest.raises(OSError, match="reserved") as caught:  # the listener is the last
+        await listener.accept()
+    far.pop().close()
+    near = await listener.accept()
+
+    assert caught.value.errno == errno.EMFILE
+    for thing in (near, *far, listener):
+        thing.close()
+    assert descriptors.others == 0
+    assert descriptors.sockets == descriptors.shared - descriptors.least_files - 3
+
+
+async def test_sockets_and_selectors_are_counted_until_they_are_closed():
+    descriptors = Descriptors()
+    network = RealNetwork(SkippingClock(), descriptors)
+    listener, selector = await network.listen("127.0.0.1", 0), network.selector()
+    far = await network.connect("127.0.0.1", listener.address.port)
+    near = await listener.accept()
+    assert (descriptors.sockets, descriptors.others) == (2, 3)
+
+    for thing in (near, far, listener, selector):
+        thing.close()
+        thing.close()
+
+    assert (descriptors.sockets, descriptors.others) == (0, 0)
 
 
 @pytest.mark.parametrize(("largest", "scaled"), [(0, False), (1 << 20, True)])

@@ -126,3 +126,44 @@ async def test_the_threads_of_a_directory_are_those_of_what_is_in_it(root):
 
     assert limiter.total_tokens == 3
     assert await inside.names_slow() == []
+
+
+async def test_files_and_locks_are_counted_until_their_last_lease_ends(tmp_path):
+    volume = Volume(SkippingClock(), 1)
+    root, descriptors = RealDirectory(volume, str(tmp_path)), volume.descriptors
+    unlock, file, slow = root.lock(".lock"), root.create("a"), await root.create_slow("b")
+    lease = file.lease(0)
+    assert (descriptors.files, descriptors.others) == (2, 1)
+
+    for _ in range(2):
+        file.close()
+        slow.close()
+        unlock()
+    assert (descriptors.files, descriptors.others) == (1, 0)
+    lease.release()
+
+    assert descriptors.files == 0
+
+
+async def test_a_sync_of_many_files_holds_a_few_of_them_open(root, monkeypatch):
+    open_now, most = [], []
+    create, sync = storage._create_whole, storage._sync_files
+
+    def count_open(*arguments):
+        open_now.append(1)
+        most.append(len(open_now))
+        return create(*arguments)
+
+    def count_closed(descriptors):
+        sync(descriptors)
+        open_now.clear()
+
+    monkeypatch.setattr(storage, "_create_whole", count_open)
+    monkeypatch.setattr(storage, "_sync_files", count_closed)
+    inside = [(root.directory(f"t-{n}", create=True), f"{n}".encode()) for n in range(50)]
+
+    await root.sync_together("name", inside)
+
+    assert max(most) == 16
+    assert len(most) == 50
+    assert all(directory.names() == ["name"] for directory, _ in inside)

@@ -78,3 +78,42 @@ def test_a_cold_file_shows_that_reads_can_refuse_and_other_errors_come_through(m
     assert answer(BlockingIOError(errno.EAGAIN, "cold"))
     with pytest.raises(OSError, match="disk"):
         answer(OSError(errno.EIO, "disk"))
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+async def test_idle_files_are_closed_for_a_call_that_found_no_descriptor(number):
+    volume = Volume(SkippingClock(), 1)
+    left, closed = [], []
+
+    def call():
+        if not left:
+            raise OSError(number, "none")
+        return left.pop()
+
+    def close_idle(count):
+        closed.append(count)
+        left.append(len(closed))
+        return 1
+
+    volume.descriptors.close_idle = close_idle
+
+    assert volume.opened(call) == 1
+    assert await volume.opened_slow(call) == 2
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO])
+async def test_the_error_is_the_callers_where_nothing_was_closed_or_nothing_helps(number):
+    volume, calls = Volume(SkippingClock(), 1), []
+
+    def call():
+        calls.append(1)
+        raise OSError(number, "error")
+
+    if number == errno.EIO:
+        volume.descriptors.close_idle = calls.append
+
+    for attempt in (volume.opened, volume.opened_slow):
+        with pytest.raises(OSError, match="error"):
+            await attempt(call)
+
+    assert len(calls) == 2

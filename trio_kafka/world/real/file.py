@@ -72,6 +72,7 @@ class RealFile:
             recent = self._recent = RecentBytes(volume.writes)
             self.try_read = partial(self._try_recent, recent)
             self.append = partial(self._append_noted, recent)
+        volume.descriptors.files += 1
 
     def _append(self, buffers: Sequence[Buffer]) -> int:
         position = self.size
@@ -177,7 +178,7 @@ class RealFile:
         if lease in self._leases:
             del self._leases[lease]
             if self._fd == -1 and not self._leases:
-                os.close(lease.key)
+                self._close(lease.key)
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
@@ -187,7 +188,11 @@ class RealFile:
             with suppress(OSError):  # recovery cuts what stays
                 os.ftruncate(fd, self.size)
         if fd != -1 and not self._leases:
-            os.close(fd)
+            self._close(fd)
+
+    def _close(self, fd: int) -> None:
+        self._volume.descriptors.files -= 1
+        os.close(fd)
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:
         lease = self.lease(self.size)

@@ -10,6 +10,7 @@ import trio
 
 from trio_kafka.model import Endpoint
 from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.selector import RealSelector
 from trio_kafka.world.real.socket import RealSocket, endpoint
@@ -20,14 +21,22 @@ _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - all interf
 class RealListener:
     """See `protocols.Listener`. Takes `sock` over; it must listen.
 
-    receive_buffer: of accepted sockets, where it is not the listener's own.
+    receive_buffer: of accepted sockets, where it is not the listener's own. descriptors: counts
+    them; without room `accept` raises OSError(EMFILE), and peers wait in the kernel's queue.
     """
 
-    def __init__(self, sock: socket.socket, receive_buffer: int | None = None) -> None:
+    def __init__(
+        self,
+        sock: socket.socket,
+        descriptors: Descriptors,
+        receive_buffer: int | None = None,
+    ) -> None:
         self._sock = sock
+        self._descriptors = descriptors
         self._receive_buffer = receive_buffer
         self.key = sock.fileno()
         self.address = endpoint(sock.getsockname())
+        descriptors.others += 1
 
     async def accept(self) -> RealSocket:
         while True:
@@ -38,10 +47,11 @@ class RealListener:
                 return self.accept_nowait()
 
     def accept_nowait(self) -> RealSocket:
+        self._descriptors.check_socket()
         sock, address = self._sock.accept()
         try:
             _set_buffers(sock, None, self._receive_buffer)
-            return RealSocket(sock, endpoint(address))
+            return RealSocket(sock, endpoint(address), self._descriptors)
         except BaseException:
             sock.close()
             raise
@@ -50,13 +60,17 @@ class RealListener:
         if self._sock.fileno() != -1:
             trio.lowlevel.notify_closing(self._sock)
             self._sock.close()
+            self._descriptors.others -= 1
 
 
 class RealNetwork:
     """See `protocols.Network`."""
 
-    def __init__(self, clock: MachineClock | SkippingClock) -> None:
+    def __init__(
+        self, clock: MachineClock | SkippingClock, descriptors: Descriptors | None = None
+    ) -> None:
         self._clock = clock
+        self._descriptors = descriptors or Descriptors()
 
     async def host_name(self) -> str:
         with self._clock.working():
@@ -67,7 +81,7 @@ class RealNetwork:
         return list(dict.fromkeys(address[0] for _, address in found))
 
     def selector(self) -> RealSelector:
-        return RealSelector()
+        return RealSelector(self._descriptors)
 
     async def listen(
         self,
@@ -100,7 +114,8 @@ class RealNetwork:
             _set_buffers(sock, send_buffer, own)
             sock.bind(address)
             sock.listen(backlog)
-            return RealListener(sock, None if own == receive_buffer else receive_buffer)
+            buffer = None if own == receive_buffer else receive_buffer
+            return RealListener(sock, self._descriptors, buffer)
         except BaseException:
             sock.close()
             raise
@@ -120,7 +135,7 @@ class RealNetwork:
                 sock.setblocking(False)
                 _set_buffers(sock, send_buffer, receive_buffer)
                 await _connect(sock, address)
-                return RealSocket(sock, Endpoint(host, port))
+                return RealSocket(sock, Endpoint(host, port), self._descriptors)
             except OSError:
                 sock.close()
                 if number == len(addresses):

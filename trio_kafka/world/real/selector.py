@@ -10,6 +10,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import PEER_DONE, READ, WRITE, Socket
 
 _EDGES: Final = READ | WRITE | PEER_DONE | select.EPOLLET
@@ -19,11 +20,19 @@ _BELL: Final = READ | select.EPOLLET
 class RealSelector:
     """See `protocols.Selector`."""
 
-    def __init__(self) -> None:
+    def __init__(self, descriptors: Descriptors | None = None) -> None:
+        """Raise OSError(EMFILE) without two descriptors."""
+        self._descriptors = descriptors = descriptors or Descriptors()
+        descriptors.check_others(2)
         self._epoll = select.epoll()
         self.poll = self._epoll.poll
-        self.bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        try:
+            self.bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        except OSError:
+            self._epoll.close()
+            raise
         self._epoll.register(self.bell, _BELL)
+        descriptors.others += 2
 
     def ring(self) -> None:
         os.eventfd_write(self.bell, 1)
@@ -44,3 +53,4 @@ class RealSelector:
             trio.lowlevel.notify_closing(self._epoll.fileno())
             self._epoll.close()
             os.close(self.bell)
+            self._descriptors.others -= 2

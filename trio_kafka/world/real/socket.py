@@ -8,6 +8,7 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.model import Endpoint
+from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import Buffer, Lease, RangeCutError
 
 _MORE: Final = socket.MSG_MORE
@@ -26,9 +27,9 @@ def endpoint(address: Any) -> Endpoint:
 class RealSocket:
     """See `protocols.Socket`. Takes `sock` over; it must be connected."""
 
-    __slots__ = ("_send", "_sock", "key", "local", "peer", "receive_into", "send")
+    __slots__ = ("_descriptors", "_send", "_sock", "key", "local", "peer", "receive_into", "send")
 
-    def __init__(self, sock: socket.socket, peer: Endpoint) -> None:
+    def __init__(self, sock: socket.socket, peer: Endpoint, descriptors: Descriptors) -> None:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -38,6 +39,8 @@ class RealSocket:
         self.local = endpoint(sock.getsockname())
         self.receive_into = sock.recv_into
         self.send = self._send = sock.send
+        self._descriptors = descriptors
+        descriptors.sockets += 1
 
     def send_more(self, data: Buffer) -> int:
         return self._send(data, _MORE)
@@ -66,6 +69,7 @@ class RealSocket:
             self.key = -1
             trio.lowlevel.notify_closing(self._sock)
             self._sock.close()
+            self._descriptors.sockets -= 1
 
     def abort(self) -> None:
         if self._sock.fileno() != -1:

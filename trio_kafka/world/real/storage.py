@@ -15,6 +15,7 @@ from trio_kafka.world.real.volume import Volume
 _FILE: Final = os.O_RDWR | os.O_CLOEXEC
 _NEW: Final = _FILE | os.O_CREAT | os.O_EXCL
 _MODE: Final = 0o644
+_TOGETHER: Final = 16  # files that one sync of many holds open
 
 
 class RealDirectory:
@@ -23,7 +24,7 @@ class RealDirectory:
     def __init__(self, volume: Volume, path: str, *, made: bool = False) -> None:
         """made: just now, so it is a directory."""
         if not made and not os.path.isdir(path):
-            os.listdir(path)  # says why, by the system's error
+            volume.opened(os.listdir, path)  # says why, by the system's error
         self.path = path
         self._volume = volume
 
@@ -31,16 +32,16 @@ class RealDirectory:
         return f"{self.path}/{check_name(name)}"
 
     def names(self) -> list[str]:
-        return sorted(os.listdir(self.path))
+        return sorted(self._volume.opened(os.listdir, self.path))
 
     def exists(self, name: str) -> bool:
         return os.path.lexists(self._at(name))
 
     def create(self, name: str) -> RealFile:
-        return self._take(os.open(self._at(name), _NEW, _MODE), 0)
+        return self._take(self._volume.opened(os.open, self._at(name), _NEW, _MODE), 0)
 
     def open(self, name: str) -> RealFile:
-        return self._take(os.open(self._at(name), _FILE))
+        return self._take(self._volume.opened(os.open, self._at(name), _FILE))
 
     def _take(self, fd: int, size: int | None = None) -> RealFile:
         try:
@@ -57,17 +58,19 @@ class RealDirectory:
         return RealDirectory(self._volume, path, made=create and _make(path))
 
     def lock(self, name: str) -> Callable[[], None]:
-        fd = os.open(self._at(name), _FILE | os.O_CREAT, _MODE)
+        fd = self._volume.opened(os.open, self._at(name), _FILE | os.O_CREAT, _MODE)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BaseException:
             os.close(fd)
             raise
-        held = [fd]
+        held, descriptors = [fd], self._volume.descriptors
+        descriptors.others += 1
 
         def unlock() -> None:
             while held:
                 os.close(held.pop())
+                descriptors.others -= 1
 
         return unlock
 
@@ -79,26 +82,28 @@ class RealDirectory:
         return found.f_bavail * found.f_frsize
 
     async def names_slow(self) -> list[str]:
-        return sorted(await self._volume.run(os.listdir, self.path))
+        return sorted(await self._volume.opened_slow(os.listdir, self.path))
 
     async def create_slow(
         self, name: str, content: Buffer = b"", *, replace: bool = False
     ) -> RealFile:
         flags = _FILE | os.O_CREAT | os.O_TRUNC if replace else _NEW
         with trio.CancelScope(shield=True):  # nobody else would close the descriptor
-            fd = await self._volume.run(_create_whole, self._at(name), flags, content)
+            fd = await self._volume.opened_slow(_create_whole, self._at(name), flags, content)
         return self._take(fd, len(content))
 
     async def unlink(self, name: str) -> None:
         await self._volume.run(_remove, self._at(name))
 
     async def sync(self) -> None:
-        await self._volume.run_shielded(sync_directory, self.path)
+        with trio.CancelScope(shield=True):
+            await self._volume.opened_slow(sync_directory, self.path)
 
     async def sync_together(self, name: str, inside: Sequence[tuple[Directory, bytes]]) -> None:
         check_name(name)
         paths = [(directory.path, content) for directory, content in inside]
-        await self._volume.run_shielded(_sync_together, self.path, name, paths)
+        with trio.CancelScope(shield=True):
+            await self._volume.opened_slow(_sync_together, self.path, name, paths)
 
 
 def _make(path: str) -> bool:
@@ -149,18 +154,27 @@ def _sync_together(path: str, name: str, inside: Sequence[tuple[str, bytes]]) ->
                 there = first.setdefault(content, at)
                 if there == at or not _link(there, at):
                     descriptors.append(_create_anew(at, content))
-        for descriptor in descriptors:
-            # Begins to write, and waits for nothing: blocks are found for all before the first
-            # sync, whose journal has them all. Without it each sync writes a journal of its own.
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        for descriptor in descriptors:
-            os.fdatasync(descriptor)
+                    if len(descriptors) == _TOGETHER:
+                        _sync_files(descriptors)
+        _sync_files(descriptors)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
     for directory, _ in inside:
         sync_directory(directory)
     sync_directory(path)
+
+
+def _sync_files(descriptors: list[int]) -> None:
+    """Sync these files and close them."""
+    for descriptor in descriptors:
+        # Begins to write, and waits for nothing: blocks are found for all before the first
+        # sync, whose journal has them all. Without it each sync writes a journal of its own.
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    for descriptor in descriptors:
+        os.fdatasync(descriptor)
+    while descriptors:
+        os.close(descriptors.pop())
 
 
 def _link(there: str, at: str) -> bool:

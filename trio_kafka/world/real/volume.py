@@ -7,15 +7,17 @@ import errno
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import trio
 
 from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.descriptors import Descriptors, is_exhausted
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.recent import Writes
 
 T = TypeVar("T")
+_CLOSED: Final = 8  # more than the one that is needed: others need descriptors too
 
 
 class Volume:
@@ -28,11 +30,13 @@ class Volume:
         *,
         nowait: bool | None = None,
         blocking: bool = False,
+        descriptors: Descriptors | None = None,
     ) -> None:
         self.clock = clock
         self.limiter = trio.CapacityLimiter(threads)
         self.blocking = blocking
         self.writes = Writes()
+        self.descriptors = descriptors or Descriptors()
         self._nowait = nowait
 
     def can_refuse(self, fd: int) -> bool:
@@ -40,6 +44,24 @@ class Volume:
         if self._nowait is None:
             self._nowait = _takes_nowait(fd)
         return self._nowait
+
+    def opened(self, call: Callable[..., T], *args: Any) -> T:
+        """The result of `call`, which needs a descriptor: idle files are closed if none is left."""
+        try:
+            return call(*args)
+        except OSError as error:
+            if not is_exhausted(error) or not self.descriptors.close_idle(_CLOSED):
+                raise
+        return call(*args)
+
+    async def opened_slow(self, call: Callable[..., T], *args: Any) -> T:
+        """As `opened`, in a thread."""
+        try:
+            return await self.run(call, *args)
+        except OSError as error:
+            if not is_exhausted(error) or not self.descriptors.close_idle(_CLOSED):
+                raise
+        return await self.run(call, *args)
 
     async def run(self, call: Callable[..., T], *args: Any) -> T:
         """In a thread; cancelled until it has begun, then never abandoned."""

@@ -10,6 +10,7 @@ import trio
 
 from trio_kafka.steps import whole
 from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.real.beside import yielding
 from trio_kafka.world.real.clock import MachineClock
@@ -26,13 +27,20 @@ class RealWorld:
     """See `world.World`. clock: the one that was given to `trio.run`, if it is ours.
 
     Without one, wall time and stamps are the machine's and nothing advances them.
+    descriptors: the limit of the process, None: none but the system's; see `Descriptors`.
     """
 
     simulated = False
 
-    def __init__(self, clock: MachineClock | SkippingClock | None = None) -> None:
+    def __init__(
+        self,
+        clock: MachineClock | SkippingClock | None = None,
+        *,
+        descriptors: int | None = None,
+    ) -> None:
         self.clock = clock or MachineClock()
-        self.network = RealNetwork(self.clock)
+        self.descriptors = Descriptors(descriptors)
+        self.network = RealNetwork(self.clock, self.descriptors)
         self.random = random.Random()
         self.random_bytes = os.urandom
 
@@ -45,7 +53,8 @@ class RealWorld:
     def directory(self, path: str, *, create: bool = False, threads: int = 4) -> RealDirectory:
         if create:
             make_directories(path)
-        return RealDirectory(Volume(self.clock, threads), path)
+        volume = Volume(self.clock, threads, descriptors=self.descriptors)
+        return RealDirectory(volume, path)
 
     async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
         with self.clock.working(), trio.CancelScope(shield=True):

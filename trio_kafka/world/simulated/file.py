@@ -52,6 +52,7 @@ class SimulatedFile:
         self._broken: OSError | None = None
         self._closed = False
         self._recent = None if world.universe.nowait else RecentBytes(writes)
+        world.descriptors.files += 1
 
     @property
     def node(self) -> FileNode:
@@ -165,6 +166,8 @@ class SimulatedFile:
     def close(self) -> None:
         if self._world.alive and not self._closed:
             self._node.reserved = 0
+        if not self._closed:
+            self._world.descriptors.files -= 1
         self._closed = True
 
     async def pause(self) -> None:
@@ -194,17 +197,25 @@ class SimulatedFile:
     async def append_slow(self, buffers: Sequence[Buffer]) -> int:
         self._check()
         data = b"".join(buffers)
-        with trio.CancelScope(shield=True):
-            await self._world.pause(1e-4, 5e-3)
-            self._check()
-            await self._world.call_in_thread("append", self._path, data)
+        lease = self.lease(0)
+        try:
+            with trio.CancelScope(shield=True):
+                await self._world.pause(1e-4, 5e-3)
+                self._check()
+                await self._world.call_in_thread("append", self._path, data)
+        finally:
+            lease.release()
         return self._append(data)
 
     async def sync(self) -> None:
         changes = self._node.changes
         self._call_sync()
-        with trio.CancelScope(shield=True):
-            await self._world.pause(1e-3, 3e-2)
+        lease = self.lease(0)
+        try:
+            with trio.CancelScope(shield=True):
+                await self._world.pause(1e-3, 3e-2)
+        finally:
+            lease.release()
         self._node.sync(changes)
 
     def _call_sync(self) -> None:

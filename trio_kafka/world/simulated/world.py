@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import trio
 
 from trio_kafka.world.clock import EPOCH
+from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.names import check_name
 from trio_kafka.world.recent import Writes
@@ -51,6 +52,7 @@ class SimulatedWorld:
         self.dark = False
         self.capacity: int | None = None
         self.clock = SimulatedClock()
+        self.descriptors = Descriptors()
         self.network = SimulatedNetwork(self)
         self.random = universe.chance(f"{name}/{life}")
         self.random_bytes = self.random.randbytes

@@ -1,0 +1,96 @@
+import errno
+
+import pytest
+
+from trio_kafka.world.descriptors import RESERVE, SMALLEST, Descriptors
+
+LIMIT = 256
+
+
+@pytest.fixture
+def descriptors() -> Descriptors:
+    return Descriptors(LIMIT)
+
+
+def test_without_a_limit_nothing_is_refused() -> None:
+    descriptors = Descriptors()
+    descriptors.files = descriptors.sockets = descriptors.others = 1 << 30
+
+    descriptors.check_socket()
+    descriptors.check_others(2)
+
+    assert descriptors.room > 0
+    assert descriptors.refused == 0
+
+
+@pytest.mark.parametrize(("limit", "shared"), [(SMALLEST, 32), (100, 50), (128, 64), (2000, 1936)])
+def test_the_reserve_is_half_of_few_descriptors_and_fixed_of_many(limit: int, shared: int) -> None:
+    assert Descriptors(limit).shared == shared
+
+
+def test_connections_leave_the_reserve_and_the_least_share_of_files(
+    descriptors: Descriptors,
+) -> None:
+    most = LIMIT - RESERVE - descriptors.least_files
+    descriptors.sockets = most - 1
+    descriptors.check_socket()
+    descriptors.sockets = most
+
+    with pytest.raises(OSError, match="reserved") as caught:
+        descriptors.check_socket()
+
+    assert caught.value.errno == errno.EMFILE
+    assert descriptors.refused == 1
+
+
+def test_idle_files_are_closed_for_connections_but_for_their_share(
+    descriptors: Descriptors,
+) -> None:
+    def close(count: int) -> int:
+        descriptors.files -= count
+        return count
+
+    descriptors.close_idle = close
+    descriptors.files = descriptors.shared
+
+    while True:
+        try:
+            descriptors.check_socket()
+        except OSError:
+            break
+        descriptors.sockets += 1
+
+    assert descriptors.files == descriptors.least_files
+    assert descriptors.sockets == descriptors.shared - descriptors.least_files
+
+
+def test_files_in_use_are_not_waited_for(descriptors: Descriptors) -> None:
+    descriptors.files = descriptors.shared
+
+    with pytest.raises(OSError, match="reserved"):
+        descriptors.check_socket()
+
+
+def test_selectors_take_half_at_most(descriptors: Descriptors) -> None:
+    descriptors.others = descriptors.shared // 2 - 2
+    descriptors.check_others(2)
+    descriptors.others += 1
+
+    with pytest.raises(OSError, match="reserved"):
+        descriptors.check_others(2)
+
+
+def test_a_selector_has_idle_files_closed(descriptors: Descriptors) -> None:
+    asked: list[int] = []
+
+    def close(count: int) -> int:
+        asked.append(count)
+        descriptors.files -= count
+        return count
+
+    descriptors.close_idle = close
+    descriptors.files = descriptors.shared - 1
+
+    descriptors.check_others(2)
+
+    assert asked == [1]
