@@ -123,7 +123,11 @@ def test_a_flood_of_connections_stops_nothing(tmp_path: Path, size: Size) -> Non
         "metadata.log.max.record.bytes.between.snapshots=1000",
     ]
     with attacked_broker(
-        tmp_path, *settings, command=with_descriptors(limit), stop_timeout_s=300.0
+        tmp_path,
+        *settings,
+        command=with_descriptors(limit),
+        stop_timeout_s=300.0,
+        longest_stall_s=0.2,  # 1,800 partitions are made in one request
     ) as attacked:
         host, port = attacked.broker.address
         create(attacked.broker, partitions)

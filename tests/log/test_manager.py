@@ -232,6 +232,27 @@ async def test_open_files_of_all_logs_are_one_budget(autojump_clock, world):
     assert node.figures()["open"] == 0
 
 
+async def test_all_logs_share_the_descriptors_of_the_process(autojump_clock, world):
+    await format_directory(world, "/data")
+    world.descriptors.limit = 64
+    world.descriptors.others = world.descriptors.shared - 20
+    manager = await started(world)
+    logs = [manager.create(TopicPartition("t", n), TOPIC_ID, SMALL) for n in range(40)]
+    assert world.descriptors.files <= 20
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(manager.run)
+        for log in logs:
+            append(log, batch(2))
+            await trio.sleep(0.1)  # for the task that syncs some, as nothing else does
+        assert world.descriptors.files <= 20
+        nursery.cancel_scope.cancel()
+
+    assert [log.end_offset for log in logs] == [2] * 40
+    assert manager.files.given_up > 20
+    await manager.close()
+
+
 async def test_a_creation_without_a_descriptor_leaves_the_directory_online(autojump_clock, world):
     await format_directory(world, "/data")
     manager = await started(world)
