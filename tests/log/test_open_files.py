@@ -667,6 +667,23 @@ async def test_unsynced_segments_are_synced_and_closed_while_there_is_no_room(
         await sync(log)
 
 
+async def test_a_broker_that_stops_may_use_the_reserve(autojump_clock, world):
+    files = scarce(world, 10)
+    (log,) = logs_of(world, files, 1)
+    append(log, batch())
+    await sync(log)
+    assert files.close_idle(1) == 1
+    scarce(world, 0).close_all()
+    world.descriptors.files = world.descriptors.least_files
+
+    with pytest.raises(KafkaError, match="reserved"):
+        append(log, batch())
+    files.may_use_reserve = True
+    append(log, batch())
+
+    assert log.end_offset == 2
+
+
 async def test_a_sync_of_a_closed_segment_opens_nothing(autojump_clock, world):
     (log,) = logs_of(world, files := OpenFiles(), 1)
     append(log, batch())

@@ -284,6 +284,7 @@ class LogManager:
     async def close(self, broker_epoch: int = -1) -> None:
         """In order: sync all, checkpoints, markers of a clean stop, locks."""
         await trio.lowlevel.checkpoint()
+        self.files.may_use_reserve = True  # a log that is not closed costs a recovery
         for directory in self.directories:
             await directory.close(broker_epoch)
         self.files.close_all()

@@ -58,12 +58,22 @@ def budget_of(descriptors: int) -> int:
 class OpenFiles:
     """budget: how many of sealed segments; evicted: how many were closed for others so far."""
 
-    __slots__ = ("_bell", "_descriptors", "_files", "_growing", "budget", "evicted", "given_up")
+    __slots__ = (
+        "_bell",
+        "_descriptors",
+        "_files",
+        "_growing",
+        "budget",
+        "evicted",
+        "given_up",
+        "may_use_reserve",
+    )
 
     def __init__(self, budget: int = SMALLEST, descriptors: Descriptors | None = None) -> None:
         self.budget = budget
         self.evicted = 0
         self.given_up = 0
+        self.may_use_reserve = False  # when the broker stops: nothing else needs it then
         self._descriptors = descriptors or Descriptors()
         self._descriptors.close_idle = self.close_idle
         self._growing: OrderedDict[Growing, None] = OrderedDict()  # the last used is last, nearly
@@ -238,7 +248,7 @@ class OpenFiles:
     def _make_room(self, name: str) -> None:
         """Close idle files where one more would use the reserve. KafkaError as `open`."""
         descriptors = self._descriptors
-        if descriptors.limit is None:
+        if descriptors.limit is None or self.may_use_reserve:
             return
         room = descriptors.room
         if room < _AHEAD:
