@@ -227,6 +227,7 @@ class Lives:
         to = self.chance.randrange(max(0, log.end_offset - 5), log.end_offset + 1)
         self.synced = min(self.synced, max(0, to - LARGEST + 1))
         await truncate_to(log, to)
+        assert not log.segments.active.sealed
         del self.epochs[log.end_offset :]
         self.synced = min(self.synced, log.end_offset)
 

@@ -277,3 +277,19 @@ async def test_a_cut_inside_of_a_batch_claims_nothing_of_that_batch(autojump_clo
 
     assert claimed == [3]
     assert log.end_offset == log.recovery_point == 3
+
+
+async def test_a_segment_grows_again_when_the_one_behind_it_goes_with_its_first_batch(
+    autojump_clock, filled_log
+):
+    log = filled_log
+    await sync(log)
+    last = log.segments.active.base_offset
+
+    await truncate_to(log, last + 1)
+    assert log.end_offset == last
+    assert not log.segments.active.sealed
+    append(log, batch())
+    await sync(log)
+
+    assert offsets(await read_all(log)) == list(range(last + 1))

@@ -49,13 +49,16 @@ async def truncate_to(log: Log, offset: int) -> None:
 
 async def _truncate(log: Log, offset: int) -> None:
     last = log.segments.at(log.segments.floor(offset - 1))
-    if last is not None and last.sealed:
-        # Its files are opened first: where no descriptor is left, nothing has changed.
-        await run_cold(last.grow_again())
     if last is not None and (inside := await run_cold(last.find(offset))) is not None:
         offset = min(offset, inside.base_offset)  # the batch goes as a whole: claim nothing of it
+        # With the first batch of a segment the segment goes, and the one before it grows again.
+        last = log.segments.at(log.segments.floor(offset - 1))
+    last = last or log.segments.first
+    if last.sealed:
+        # Its files are opened first: where no descriptor is left, nothing has changed.
+        await run_cold(last.grow_again())
     # The file stays open, so that nothing is cut half for want of a descriptor.
-    lease = (last or log.segments.first).file.lease(0)
+    lease = last.file.lease(0)
     try:
         await _cut(log, offset)
     finally:
