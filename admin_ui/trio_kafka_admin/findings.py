@@ -211,8 +211,8 @@ def lagging_group(place: Place) -> str | None:
         change = f"as {place.seconds:.0f} s ago"
     else:
         return None
-    who = "" if members else ", and has no members"
-    return f"group {place.now.name} lags by {lag:,.0f} records, {change}{who}"
+    empty = "" if members else ", and has no members"
+    return f"group {place.now.name} lags by {lag:,.0f} records, {change}{empty}"
 
 
 _COUNTED: Final = {

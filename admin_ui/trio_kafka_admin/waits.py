@@ -1,4 +1,4 @@
-"""What the overview knows beside the tree: requests that have waited long, and groups that lag.
+"""Long waits and group lag: figures of the overview that the tree does not hold.
 
 Each is a node of the look like any other, of a kind of its own, below the node that it belongs to.
 Both are read in steps.

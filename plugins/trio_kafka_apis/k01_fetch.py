@@ -179,10 +179,10 @@ def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> Fet
 def _respond_in_steps(
     answer: FetchAnswer, isolation: Isolation, context: Context
 ) -> Steps[FetchResponse]:
-    """As `_respond`; gives up the bytes where it does not come to its end."""
+    """Make the answer in steps. Release its file ranges if the steps fail or are closed."""
     try:
         return (yield from _responding(answer, isolation, context))
-    except BaseException:
+    except BaseException:  # GeneratorExit too: the client may leave between two steps
         answer.release()
         raise
 

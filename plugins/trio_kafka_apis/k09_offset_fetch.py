@@ -81,7 +81,7 @@ def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
 
 
 def _through(steps: Steps[Any]) -> Steps[Any]:
-    """The same steps, and those that they return."""
+    """Take steps to their end, then the steps that they return, if they return any."""
     answer = yield from steps
     return (yield from answer) if isinstance(answer, GeneratorType) else answer
 

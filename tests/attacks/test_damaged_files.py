@@ -1,4 +1,4 @@
-"""Files that somebody cuts, flips or leaves in the data directory of a broker process.
+"""Files that are cut, flipped or left in the data directory of a broker process.
 
 A consumer's other topics must not starve, and each start either serves or says why not.
 """
