@@ -1,4 +1,4 @@
-"""Clients that reload a plugin again and again: afterwards every API answers, and no request hangs."""
+"""Clients that reload a plugin in a loop: afterwards every API answers, and no request hangs."""
 
 import struct
 import threading
