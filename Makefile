@@ -12,7 +12,10 @@ PIP := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/plugins/*/pyproject.toml))
-EXTRAS := --extra http --extra workers
+EXTRAS := --extra http --extra workers --extra columnar
+# `make test SPARK=no`: without pyspark, which is large, and without the tests that need it.
+SPARK ?= yes
+SUITE := $(if $(filter no,$(SPARK)),test,spark)
 ARGS ?=
 # Without kept bytecode every start compiles all it imports: 0.6 s of CPU.
 unexport PYTHONDONTWRITEBYTECODE
@@ -25,11 +28,18 @@ help:
 run: .venv/run.stamp
 	$(BIN)/trio-kafka start --embedded
 
-test: .venv/test.stamp
-	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
+# Those of Spark share one session, in a process of their own.
+test: .venv/$(SUITE).stamp
+	status=0; \
+	$(BIN)/pytest -n 2 --dist worksteal $(ARGS) || status=1; \
+	test $(SUITE) = test || $(BIN)/pytest -m spark tests/trio_kafka_spark $(ARGS) || status=1; \
+	exit $$status
 
-test-long: .venv/test.stamp
-	$(BIN)/pytest --sizes long $(ARGS)
+test-long: .venv/$(SUITE).stamp
+	status=0; \
+	$(BIN)/pytest --sizes long $(ARGS) || status=1; \
+	test $(SUITE) = test || $(BIN)/pytest --sizes long -m spark tests/trio_kafka_spark $(ARGS) || status=1; \
+	exit $$status
 
 bench: .venv/test.stamp
 	tests/benchmarks/apache_kafka/fetch.sh broker
@@ -65,7 +75,8 @@ lock: $(UV)
 	$(COMPILE) pyproject.toml --extra http -o requirements/run.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --group test -o requirements/test.txt \
 		-c requirements/uv.txt -c requirements/build.txt -c requirements/run.txt
-	$(COMPILE) pyproject.toml $(EXTRAS) --group dev -o requirements/dev.txt -c requirements/test.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) --extra spark --group test -o requirements/spark.txt -c requirements/test.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) --extra spark --group dev -o requirements/dev.txt -c requirements/spark.txt
 
 # What was installed stands in a stamp: a target that needs more adds to .venv, and none takes anything away.
 .venv/%.stamp: requirements/%.txt requirements/build.txt pyproject.toml $(UV)

@@ -1,0 +1,1 @@
+"""Registers `format("trio-kafka")`: Spark imports packages named `pyspark_*` by itself."""

@@ -1,0 +1,1 @@
+"""Registers `format("trio-kafka-log")`: Spark imports packages named `pyspark_*` by itself."""
