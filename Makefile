@@ -2,6 +2,7 @@
 #   make run          a broker to try, on embedded defaults
 #   make test         the short suite; `make test-long` runs the same tests at larger sizes
 #   make lint types layers news     what a change must pass beside the tests
+#   make jars         Spark's own Kafka connector, for the tests that compare it with ours (needs Maven)
 #   make bench        this broker beside Apache Kafka (needs Java 17 and Maven)
 #   make lock         write requirements/*.txt anew; `make lock UPGRADE=--upgrade` takes newer versions
 
@@ -20,7 +21,7 @@ ARGS ?=
 # Without kept bytecode every start compiles all it imports: 0.6 s of CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-long bench lint format types layers news wheel lock clean
+.PHONY: help run test test-long bench jars lint format types layers news wheel lock clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -44,6 +45,9 @@ test-long: .venv/$(SUITE).stamp
 bench: .venv/test.stamp
 	tests/benchmarks/apache_kafka/fetch.sh broker
 	$(BIN)/python -m tests.benchmarks $(ARGS)
+
+jars:
+	tests/trio_kafka_spark/jars/fetch.sh
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check

@@ -95,7 +95,7 @@ def test_a_registry_is_asked(tmp_path: Path) -> None:
         settings = [
             "plugin.schema_guard.topics=numbers-*",
             f"plugin.schema_guard.registry={address}",
-            "plugin.schema_guard.registry.deadline.ms=20000",  # the host may stand still for a while
+            "plugin.schema_guard.registry.deadline.ms=20000",  # the host may be slow
         ]
         with serving(GUARD, tmp_path, *settings) as broker:
             create(broker.bootstrap, "numbers-1")

