@@ -105,4 +105,4 @@ def test_a_registry_is_asked(tmp_path: Path) -> None:
         None,
         KafkaError.INVALID_RECORD,
         KafkaError.INVALID_RECORD,
-    ]
+    ], broker.log.read_text()
