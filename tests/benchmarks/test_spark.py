@@ -1,0 +1,43 @@
+"""The comparison with Spark's own connector, without Spark."""
+
+import pytest
+
+from tests.benchmarks.spark import ROWS, Cost, Row, best, judged, scaled
+
+ROW = Row(name="r", group="read", records=10, size=1, most_cpu=0.8, most_wall=1.5)
+
+
+def costs(ours: Cost, official: Cost) -> dict[str, Cost]:
+    return {"kafka": official, "trio-kafka": ours}
+
+
+def test_the_best_of_each_figure_is_kept() -> None:
+    assert best([Cost(1.0, 5.0, 0.2), Cost(2.0, 4.0, 0.1)]) == Cost(1.0, 4.0, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("ours", "held"),
+    [
+        (Cost(1.5, 0.8, 9.0), True),
+        (Cost(1.6, 0.8, 0.0), False),
+        (Cost(1.5, 0.9, 0.0), False),
+    ],
+)
+def test_a_bound_is_a_multiple_of_the_connector(ours: Cost, held: bool) -> None:
+    lines, found = judged(ROW, costs(ours, Cost(1.0, 1.0, 1.0)))
+
+    assert found is held
+    assert ("MISSED" in lines[-1]) is not held
+
+
+def test_a_row_without_a_bound_is_a_figure() -> None:
+    row = Row(name="r", group="read", records=1, size=1)
+
+    _, found = judged(row, costs(Cost(9.0, 9.0, 9.0), Cost(1.0, 1.0, 1.0)))
+
+    assert found
+
+
+def test_records_are_scaled() -> None:
+    assert scaled(ROW, 0.5).records == 5
+    assert [row.records for row in ROWS if row.group == "stream"] == [2_000_000, 0]
