@@ -26,7 +26,7 @@ from trio_kafka.records.columnar.locate import locate_records
 from trio_kafka.records.columnar.schema import COLUMNS, arrow_schema
 from trio_kafka.records.columnar.varints import Longs
 from trio_kafka.records.columnar.walk import END, as_bytes, gather_headers, walk
-from trio_kafka.records.columnar.windows import Window, fill_windows
+from trio_kafka.records.columnar.windows import Source, Window
 from trio_kafka.records.header import corrupt, read_header
 from trio_kafka.world.protocols import Buffer
 
@@ -104,15 +104,14 @@ class _Decoder:
             if lie is not None:
                 error = lie
                 wanted[walked.positions.index(lie.position) :] = False
-        windows = fill_windows(
-            self.data,
-            walked.positions,
-            headers,
-            wanted,
+        source = Source(
+            data=self.data,
+            positions=walked.positions,
+            headers=headers,
             check_crcs=check_crcs,
             limit=self.limit,
         )
-        for window in windows:
+        for window in source.windows(wanted):
             yield from self.decode_window(window, headers, walked.positions)
         if error is not None:
             raise error
