@@ -2,9 +2,10 @@
 
 It does no I/O: `ask` gives bytes to send, `received` takes bytes that came, `next` gives answers.
 So it serves a task, a blocking socket or a test alike. A caller that reads large answers straight
-into a buffer of their size uses `size_of` and `answer_in` instead: nothing is copied then. Which versions a server has is asked by
-ApiVersions; `common_version` chooses. Source: Kafka's request headers 1 and 2, response headers 0
-and 1 (KIP-482); KIP-511 for an answer to ApiVersions in version 0.
+into a buffer of their size uses `size_of` and `answer_in` instead: nothing is copied then. Which
+versions a server has is asked by ApiVersions; `common_version` chooses. Source: Kafka's request
+headers 1 and 2, response headers 0 and 1 (KIP-482); KIP-511 for an answer to ApiVersions in
+version 0.
 """
 
 import struct
@@ -91,7 +92,7 @@ class ClientSide:
         return None if frame is None else self.answer_in(frame)
 
     def size_of(self, head: Buffer) -> int:
-        """Bytes of the answer that follows `head`, the four bytes before it. Raises ProtocolError."""
+        """Bytes of the answer behind `head`, which is four bytes. Raises ProtocolError."""
         (size,) = _SIZE.unpack_from(head)
         if not _HEAD <= size <= self._largest:
             raise ProtocolError(f"answer of {size} bytes: want {_HEAD} to {self._largest}")
