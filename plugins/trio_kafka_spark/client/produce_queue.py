@@ -4,8 +4,7 @@ A partition's batches have ascending sequences. The first is sent alone: a broke
 the producer yet would accept a later one before it. Then up to five are in flight. After a failure
 nothing new is sent to that partition until all in flight are answered, then they are sent again in
 order. The broker remembers a producer's last five batches of a partition, so one that was appended before
-its answer was lost is not appended twice. Without idempotence one batch of a partition is in
-flight, which keeps the order; a lost answer then means that its records are written twice.
+its answer was lost is not appended twice.
 Source: KIP-98; TransactionManager and RecordAccumulator of Apache Kafka 4.4.0.
 """
 
@@ -20,23 +19,8 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import TopicPartition
 
-NO_SEQUENCE: Final = -1
 MOST_IN_FLIGHT: Final = 5  # batches of a producer that a broker remembers for a partition
 _SEQUENCES: Final = 1 << 31
-_WAS_APPENDED: Final = ErrorCode.DUPLICATE_SEQUENCE_NUMBER
-
-
-class DeliveryError(Exception):
-    """A batch that cannot be written: its partition, the broker's error code, and why."""
-
-    def __init__(self, where: TopicPartition, code: ErrorCode, reason: str) -> None:
-        super().__init__(where, code, reason)
-        self.where = where
-        self.code = code
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.code.name}: {self.reason}"
 
 
 @define(kw_only=True, order=False, eq=False)
@@ -60,7 +44,6 @@ class Queue:
     """Batches of one partition."""
 
     where: TopicPartition
-    idempotent: bool = True
     most_in_flight: int = MOST_IN_FLIGHT
     waiting: deque[Batch] = field(factory=deque)
     in_flight: deque[Batch] = field(factory=deque)
@@ -73,12 +56,11 @@ class Queue:
 
     def add(self, data: bytes, count: int, expires_s: float) -> Batch:
         """Append a batch, which was encoded with `next_sequence`."""
-        sequence = self.next_sequence if self.idempotent else NO_SEQUENCE
         batch = Batch(
             where=self.where,
             data=data,
             count=count,
-            sequence=sequence,
+            sequence=self.next_sequence,
             number=self.next_number,
             expires_s=expires_s,
         )
@@ -91,7 +73,7 @@ class Queue:
         """True if the first waiting batch can be sent now."""
         if not self.waiting or now_s < self.retry_at_s:
             return False
-        pipelined = self.idempotent and self.is_known and not self.recovering
+        pipelined = self.is_known and not self.recovering
         most = self.most_in_flight if pipelined else 1
         return len(self.in_flight) < most
 
@@ -118,6 +100,10 @@ class Queue:
         self.recovering = True
         self.retry_at_s = max(self.retry_at_s, at_s)
 
+    def delay(self, at_s: float) -> None:
+        """Send nothing to this partition before `at_s`."""
+        self.retry_at_s = max(self.retry_at_s, at_s)
+
     def split(self, batch: Batch, parts: Iterable[tuple[bytes, int]]) -> None:
         """Replace a batch that was too large by smaller ones of the same records, in order."""
         self.in_flight.remove(batch)
@@ -134,13 +120,12 @@ class Queue:
             )
             insort(self.waiting, part)
             step += count  # as many numbers as records: the parts may be split again
-            if self.idempotent:
-                sequence = (sequence + count) % _SEQUENCES
+            sequence = (sequence + count) % _SEQUENCES
         self.recovering = True
 
     def answer(self, batch: Batch, code: ErrorCode, offset: int, retry_at_s: float) -> bool:
         """Take the leader's answer to a batch; False: it failed for good, or has to be split."""
-        if code is ErrorCode.NONE or (code is _WAS_APPENDED and self.idempotent):
+        if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self.written(batch, offset)
             return True
         if code.retriable or self._follows_a_failure(batch, code):
@@ -158,14 +143,13 @@ class Queue:
 class Queues:
     """The queues of all partitions, and the bytes that they hold."""
 
-    idempotent: bool = True
     most_in_flight: int = MOST_IN_FLIGHT
     queues: dict[TopicPartition, Queue] = field(factory=dict)
 
     def __getitem__(self, where: TopicPartition) -> Queue:
         queue = self.queues.get(where)
         if queue is None:
-            queue = self.queues[where] = Queue(where, self.idempotent, self.most_in_flight)
+            queue = self.queues[where] = Queue(where, self.most_in_flight)
         return queue
 
     def __iter__(self) -> Iterator[Queue]:

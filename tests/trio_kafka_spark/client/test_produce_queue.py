@@ -5,7 +5,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trio_kafka_spark.client.produce_queue import MOST_IN_FLIGHT, Batch, DeliveryError, Queue, Queues
+from trio_kafka_spark.client.produce_queue import MOST_IN_FLIGHT, Batch, Queue, Queues
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_state import ProducerState
@@ -46,8 +46,8 @@ class Leader:
         return ErrorCode.NONE, offset
 
 
-def queue_with(*counts: int, idempotent: bool = True, known: bool = True) -> Queue:
-    queue = Queue(WHERE, idempotent, next_sequence=START, is_known=known)
+def queue_with(*counts: int, known: bool = True) -> Queue:
+    queue = Queue(WHERE, next_sequence=START, is_known=known)
     for count in counts:
         queue.add(b"x" * count, count, NEVER)
     return queue
@@ -175,15 +175,6 @@ def test_a_batch_that_the_broker_has_already_is_written() -> None:
     assert queue.last_offset == -1
 
 
-def test_without_idempotence_one_batch_is_in_flight_and_has_no_sequence() -> None:
-    queue = queue_with(1, 1, idempotent=False)
-    first = queue.send()
-
-    assert first.sequence == -1
-    assert not queue.may_send(0.0)
-    assert not queue.answer(first, ErrorCode.DUPLICATE_SEQUENCE_NUMBER, -1, 0.0)
-
-
 def test_a_request_has_one_batch_of_each_partition_up_to_its_size() -> None:
     queues = Queues()
     for partition in range(4):
@@ -209,9 +200,3 @@ def test_a_batch_that_was_not_written_in_time_is_found() -> None:
     assert queues.expired(9.9) is None
     assert queues.expired(10.0) is late
     assert queues.next_retry_s(99.0) == 0.0
-
-
-def test_the_error_names_partition_code_and_reason() -> None:
-    error = DeliveryError(WHERE, ErrorCode.MESSAGE_TOO_LARGE, "why")
-
-    assert str(error) == "t-0: MESSAGE_TOO_LARGE: why"
