@@ -51,16 +51,19 @@ class Encoding:
             base_sequence=sequence,
         )
 
-    def halves(self, where: TopicPartition, data: bytes, sequence: int) -> list[EncodedBatch]:
-        """Return the records of a batch as two batches, with the same sequences."""
-        (records,) = decode(
+    def halves(
+        self, where: TopicPartition, data: bytes, count: int, sequence: int
+    ) -> list[EncodedBatch]:
+        """Return the `count` records of a batch as two batches, with the same sequences."""
+        decoded = decode(
             data,
             topic=where.topic,
             partition=where.partition,
             columns=_ENCODED,
             check_crcs=False,
-            rows=_WHOLE,
+            rows=count,
         )
+        records = pa.concat_batches(list(decoded))
         middle = records.num_rows // 2
         parts: list[EncodedBatch] = []
         for half in (records.slice(0, middle), records.slice(middle)):

@@ -256,7 +256,9 @@ class Producer:
             if code is not ErrorCode.NONE:
                 self._trouble = _told(row)
         elif code in _TOO_LARGE and batch.count > 1:
-            halves = self._known_encoding().halves(batch.where, batch.data, batch.sequence)
+            halves = self._known_encoding().halves(
+                batch.where, batch.data, batch.count, batch.sequence
+            )
             queue.split(batch, ((half.data, half.count) for half in halves))
         elif code in _TOO_LARGE:
             raise SourceError(
