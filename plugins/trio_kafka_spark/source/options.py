@@ -15,7 +15,6 @@ from typing import Final
 import attrs
 
 from trio_kafka.attributes import frozen
-from trio_kafka.model import TopicPartition
 from trio_kafka_spark.client.errors import OptionError, SourceError
 from trio_kafka_spark.client.settings import ClientSettings
 from trio_kafka_spark.source.offsets import (
@@ -24,13 +23,12 @@ from trio_kafka_spark.source.offsets import (
     Offsets,
     listed,
     parse_offsets,
-    parse_partitions,
     parse_timestamps,
 )
+from trio_kafka_spark.source.topics import TOPIC_OPTIONS, Topics, parse_topics
 
 log: Final = logging.getLogger(__name__)
 
-TOPIC_OPTIONS: Final = ("subscribe", "subscribePattern", "assign")
 OPTIONS: Final = (
     *TOPIC_OPTIONS,
     "startingOffsets",
@@ -96,15 +94,6 @@ class Position:
 
 
 @frozen(kw_only=True)
-class Topics:
-    """Which partitions are read: one of three ways."""
-
-    names: tuple[str, ...] = ()
-    pattern: str | None = None
-    partitions: tuple[TopicPartition, ...] = ()
-
-
-@frozen(kw_only=True)
 class ReadOptions:
     """One read. Settings of the client are not shown: some are passwords."""
 
@@ -154,7 +143,7 @@ def parse(given: Mapping[str, str], mode: Mode) -> ReadOptions:
         raise OptionError(_BOOTSTRAP, "missing; expected host:port of at least one broker")
     options.whole("kafkaConsumer.pollTimeoutMs")
     return ReadOptions(
-        topics=_topics(options),
+        topics=parse_topics(options.text),
         start=start,
         end=end,
         latest_if_no_match=options.choice("startingOffsetsByTimestampStrategy", "error", "latest")
@@ -235,33 +224,6 @@ class _Given:
     def warn_unused(self, name: str, why: str) -> None:
         if self.text(name) is not None:
             log.warning("option %s is ignored: %s", name, why)
-
-
-def _topics(options: _Given) -> Topics:
-    named = [name for name in TOPIC_OPTIONS if options.text(name) is not None]
-    if len(named) != 1:
-        found = "none" if not named else " and ".join(named)
-        raise OptionError(
-            "subscribe", f"found {found}; expected exactly one of {', '.join(TOPIC_OPTIONS)}"
-        )
-    (name,) = named
-    value = options.text(name) or ""
-    if name == "subscribe":
-        topics = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
-        if not topics:
-            raise OptionError(name, f"found {value!r}; expected topics, separated by commas")
-        return Topics(names=topics)
-    if name == "subscribePattern":
-        if not value.strip():
-            raise OptionError(name, "found nothing; expected a regular expression")
-        return Topics(pattern=value.strip())
-    try:
-        partitions = parse_partitions(value)
-    except ValueError as error:
-        raise OptionError(name, str(error)) from None
-    if not partitions:
-        raise OptionError(name, f"found {value!r}, which names no partition")
-    return Topics(partitions=tuple(partitions))
 
 
 def _position(options: _Given, side: str, default: At) -> Position:

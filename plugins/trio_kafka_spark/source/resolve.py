@@ -36,24 +36,19 @@ class Resolver:
     def assigned(self, *, all_named: bool) -> set[TopicPartition]:
         """Return the partitions that the options choose, as they are now.
 
-        all_named: raise UnknownTopicError if a topic of `subscribe` or `assign` does not exist;
-            else it is left out, as one that was deleted.
+        all_named: raise UnknownTopicError where a topic of `subscribe` or `assign` does not exist.
+            False: leave it out, as one that was deleted.
         """
         topics = self.options.topics
-        if topics.pattern is not None:
-            found = self.cluster.topics_matching(topics.pattern)
-        else:
-            named = topics.names or tuple(sorted({tp.topic for tp in topics.partitions}))
-            found = self.cluster.topics(named)
-            unknown = [name for name in named if name not in found]
-            if unknown and all_named:
-                raise UnknownTopicError(
-                    unknown[0],
-                    f"topic {unknown[0]} does not exist; create it, or correct option "
-                    f"{'subscribe' if topics.names else 'assign'}",
-                )
-        every = {TopicPartition(name, each) for name, ids in found.items() for each in ids}
-        return every.intersection(topics.partitions) if topics.partitions else every
+        found = self.cluster.topics(topics.named or None)
+        unknown = [name for name in topics.named if name not in found]
+        if unknown and all_named:
+            option = "subscribe" if topics.names else "assign"
+            raise UnknownTopicError(
+                unknown[0],
+                f"topic {unknown[0]} does not exist; create it, or correct option {option}",
+            )
+        return topics.chosen(found)
 
     def position(self, position: Position, *, starting: bool) -> Offsets:
         """Return the offset at which each assigned partition starts or ends; -2 and -1 may remain.
