@@ -58,9 +58,7 @@ def limited(
 
     A partition with anything to read advances by at least one offset, so the sum may be larger.
     """
-    sizes = {
-        tp: end - start[tp] for tp, end in latest.items() if tp in start and end > start[tp]
-    }
+    sizes = {tp: end - start[tp] for tp, end in latest.items() if tp in start and end > start[tp]}
     total = sum(sizes.values())
     if total < 1:
         return dict(latest)

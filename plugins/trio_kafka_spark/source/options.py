@@ -263,8 +263,7 @@ def _check_batch(start: Position, end: Position) -> None:
         if first > end.numbers[tp] >= 0:
             raise SourceError(
                 "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET",
-                f"the starting {kind} {first} of {tp} is above its ending {kind} "
-                f"{end.numbers[tp]}",
+                f"the starting {kind} {first} of {tp} is above its ending {kind} {end.numbers[tp]}",
             )
 
 

@@ -56,9 +56,7 @@ def split(
     return [
         part
         for one in found
-        for part in _cut(
-            one, 1 if one.partition in whole else _share(one.size, left, wanted)
-        )
+        for part in _cut(one, 1 if one.partition in whole else _share(one.size, left, wanted))
     ]
 
 

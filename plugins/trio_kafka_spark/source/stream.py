@@ -74,9 +74,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if isinstance(limit, ReadAllAvailable):
             return as_json(self._latest)
         earliest = resolver.earliest(self._latest.keys() - begin.keys())
-        return as_json(
-            self._limits.end(begin, self._latest, earliest, ending=self._available_now)
-        )
+        return as_json(self._limits.end(begin, self._latest, earliest, ending=self._available_now))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         """Return the end of all partitions when they were last looked at, for progress reports."""

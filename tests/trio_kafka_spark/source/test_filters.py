@@ -79,9 +79,7 @@ def test_a_list_of_offsets_cuts_the_range_and_is_checked_again() -> None:
         (GreaterThan(TOPIC, "b"), ["cd-0", "cd-1"]),
     ],
 )
-def test_filters_on_topic_and_partition_choose_partitions(
-    one: Filter, admitted: list[str]
-) -> None:
+def test_filters_on_topic_and_partition_choose_partitions(one: Filter, admitted: list[str]) -> None:
     bounds = Bounds()
 
     assert bounds.push([one]) == []
