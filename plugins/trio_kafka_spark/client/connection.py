@@ -240,7 +240,9 @@ class Connection:
     def _broken(self, doing: str, error: Exception) -> BrokerConnectionError:
         if isinstance(error, BrokerConnectionError):
             return error
-        return BrokerConnectionError(f"broker {self.endpoint}: {doing}: {str(error) or type(error).__name__}")
+        return BrokerConnectionError(
+            f"broker {self.endpoint}: {doing}: {str(error) or type(error).__name__}"
+        )
 
 
 def _largest(settings: ClientSettings) -> int:

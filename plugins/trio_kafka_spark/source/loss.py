@@ -1,4 +1,4 @@
-"""Data loss: an error with the connector's condition, or a warning where failOnDataLoss is false."""
+"""Data loss: an error with the connector's condition, or a warning with failOnDataLoss=false."""
 
 import logging
 from typing import Final

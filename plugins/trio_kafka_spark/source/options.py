@@ -227,7 +227,7 @@ class _Given:
 
 
 def _position(options: _Given, side: str, default: At) -> Position:
-    """Return the start or the end: a timestamp comes before timestamps, and those before offsets."""
+    """Return the start or the end: one timestamp wins over several, and those over offsets."""
     timestamp = options.text(f"{side}Timestamp")
     if timestamp is not None:
         return Position(at=At.TIMESTAMP, timestamp=options.whole(f"{side}Timestamp") or 0)

@@ -83,9 +83,9 @@ def _since(resolver: Resolver, bounds: Bounds, open_ended: Iterable[TopicPartiti
 def plan_stream(
     resolver: Resolver, loss: LossPolicy, start: Offsets, end: Offsets
 ) -> list[OffsetRange]:
-    """Return the tasks of a micro-batch; partitions that are new begin with their earliest record.
+    """Return the tasks of a micro-batch; new partitions begin with their earliest record.
 
-    Reports data loss for partitions that are gone, that went back, or that lost their first records.
+    Reports data loss for partitions that are gone, went back, or lost their first records.
     """
     new = end.keys() - start.keys()
     initial = resolver.earliest(new)

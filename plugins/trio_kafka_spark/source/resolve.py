@@ -1,4 +1,4 @@
-"""From positions that options give to offsets that the cluster has: assigned, earliest, latest, times.
+"""From positions that options give to offsets that the cluster has, of the assigned partitions.
 
 Each question is asked again after a failure, as fetchOffset.numRetries and .retryIntervalMs say:
 topics may be created or deleted at the same time.

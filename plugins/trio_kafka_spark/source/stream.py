@@ -115,7 +115,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @staticmethod
     def _check_target(resolver: Resolver, target: Offsets, end: Offsets) -> None:
-        """Raise SourceError unless the batch ends within the target, and the target still exists."""
+        """Raise SourceError unless the batch ends within the target, which still exists."""
         if end.keys() != target.keys():
             raise SourceError(
                 "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED",

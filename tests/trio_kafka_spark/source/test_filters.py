@@ -115,7 +115,7 @@ def test_columns_that_are_never_null_need_no_check() -> None:
         Not(LessThan(OFFSET, 5)),
         In(OFFSET, ()),
         In(TOPIC, ("a", None)),
-        EqualTo(TIMESTAMP, datetime(2026, 1, 1)),
+        EqualTo(TIMESTAMP, NOON.replace(tzinfo=None)),
         LessThan(TIMESTAMP, NOON),
         Not(GreaterThan(TIMESTAMP, NOON)),
     ],
