@@ -107,7 +107,7 @@ def offsets(value: str) -> Offsets:
     found: dict[TopicPartition, int] = {}
     for topic, partitions in _object(value, _OFFSETS_FORM).items():
         if not isinstance(partitions, dict):
-            raise ValueError(f"{topic!r} has {partitions!r}: want {_OFFSETS_FORM}")
+            raise ValueError(f"{topic!r} has {partitions!r}: want {_OFFSETS_FORM}")  # noqa: TRY004
         for number, offset in partitions.items():
             if not number.isdecimal() or type(offset) is not int or offset < EARLIEST:
                 raise ValueError(f"{topic!r} has {number!r}: {offset!r}, want {_OFFSETS_FORM}")
@@ -133,7 +133,7 @@ def _object(value: str, form: str) -> dict[str, Any]:
     except ValueError:
         parsed = None
     if not isinstance(parsed, dict):
-        raise ValueError(f"{value!r}: want {form}")
+        raise ValueError(f"{value!r}: want {form}")  # noqa: TRY004 - text that is not that JSON
     return parsed
 
 

@@ -78,7 +78,7 @@ def plan_pieces(options: LogOptions) -> list[tuple[Piece, ...]]:
     for one in plan_ranges(options):
         mine = list(partition_pieces(one.partition, one.start, one.stop, options.split_bytes))
         if options.fail_on_data_loss:
-            _check_end(options, one, mine)
+            _check_end(one, mine)
         if options.read_committed and options.view == "records":
             mine = _committed(one, mine, options)
         pieces += mine
@@ -128,7 +128,7 @@ def _offset(given: Offsets, at: TopicPartition, default: int) -> int:
     return given if isinstance(given, int) else given.get(at, default)
 
 
-def _check_end(options: LogOptions, wanted: Range, pieces: Sequence[Piece]) -> None:
+def _check_end(wanted: Range, pieces: Sequence[Piece]) -> None:
     end = pieces[-1].stop if pieces else wanted.start
     if wanted.start < wanted.stop != _ALL and end < wanted.stop:
         raise SourceError(

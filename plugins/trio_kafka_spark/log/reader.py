@@ -35,7 +35,7 @@ class LogSource(DataSource):
     def reader(self, schema: StructType) -> "LogReader":
         return LogReader(self.options, schema)
 
-    def streamReader(self, schema: StructType) -> NoReturn:  # noqa: N802 - Spark's name
+    def streamReader(self, schema: StructType) -> NoReturn:  # noqa: ARG002, N802
         raise OptionError(
             "format", f"{FORMAT} is for batch reads: stream topics with format trio-kafka"
         )

@@ -1,21 +1,24 @@
 """Windows of record batches to Arrow rows: the records view and the errors view.
 
-A batch that is damaged behind a CRC that matches (one that was written so) is found by decoding
-the batches of its window one by one.
+The CRC of a batch is compared when its window is read. Records that cannot be decoded behind a CRC
+that matches were written so: their batch is skipped, or refused, by itself.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import pyarrow as pa
 
-from trio_kafka.errors import KafkaError
-from trio_kafka.records.columnar import decode
-from trio_kafka.records.header import iterate_headers
+from trio_kafka.records.columnar import CorruptBatchError, decode
+from trio_kafka.records.header import read_header
 from trio_kafka_spark.log.options import LogOptions
 from trio_kafka_spark.log.plan import on_bad_of
 from trio_kafka_spark.log.schemas import ERRORS
 from trio_kafka_spark.log.splits import Piece
 from trio_kafka_spark.log.windows import BadBytes, OnBad, Window, read_windows
+
+_PLACE: Final = re.compile(r"[;,]?(?: of| in| from)?(?: the)? batch at(?: position)? \d+")
 
 
 def read_records(
@@ -42,45 +45,34 @@ def read_records(
 
 
 def _decoded(window: Window, columns: Sequence[str], on_bad: OnBad) -> Iterator[pa.RecordBatch]:
-    done = 0
-    try:
-        for batch in _decode(window, window.data, columns, window.least, window.next_offset):
-            done += batch.num_rows
-            yield batch
-    except KafkaError:
-        yield from _one_by_one(window, columns, on_bad, done)
-
-
-def _one_by_one(
-    window: Window, columns: Sequence[str], on_bad: OnBad, done: int
-) -> Iterator[pa.RecordBatch]:
-    """Decode each batch by itself. done: rows of the window that were yielded already."""
-    view = memoryview(window.data)
-    for position, header in iterate_headers(view):
-        data = view[position : position + header.size]
+    view, begin, first = memoryview(window.data), 0, window.least
+    while begin < len(view):
         try:
-            for batch in _decode(window, data, columns, header.base_offset, header.next_offset):
-                if done < batch.num_rows:
-                    yield batch.slice(done)
-                done = max(0, done - batch.num_rows)
-        except KafkaError as error:
+            yield from _decode(window, view[begin:], columns, first)
+        except CorruptBatchError as error:
+            # The CRC matches, or the window would not have it: its header can be trusted.
+            position = begin + error.position
+            header = read_header(view, position)
             on_bad(
                 BadBytes(
                     at=window.piece.at,
                     path=window.piece.path,
                     position=window.position + position,
                     size=header.size,
-                    reason=str(error),
+                    reason=_reason(error),
                 )
             )
+            begin, first = position + header.size, header.next_offset
+        else:
+            return
 
 
 def _decode(
-    window: Window, data: bytes | memoryview, columns: Sequence[str], first: int, end: int
+    window: Window, data: memoryview, columns: Sequence[str], first: int
 ) -> Iterator[pa.RecordBatch]:
-    """Decode batches with offsets [first, end) of a window."""
+    """Decode the batches of a window from offset `first` on."""
     piece = window.piece
-    aborted = [(one[0], one[1]) for one in piece.aborted if one[1] < end and one[2] >= first]
+    aborted = [one[:2] for one in piece.aborted if one[1] < window.next_offset and one[2] >= first]
     return decode(
         data,
         topic=piece.at.topic,
@@ -93,13 +85,16 @@ def _decode(
     )
 
 
+def _reason(error: CorruptBatchError) -> str:
+    """Return what is wrong, without the position in the window, which means nothing to users."""
+    return _PLACE.sub("", error.message or error.code.name)
+
+
 def read_errors(pieces: Iterable[Piece], options: LogOptions) -> Iterator[pa.RecordBatch]:
     """Yield a row for each place that mode=permissive skips: topic, partition, file, position."""
     for piece in pieces:
         found: list[BadBytes] = []
-        for _ in read_records(
-            [piece], ["offset", "key", "value", "headers"], options, found.append
-        ):
+        for _ in read_records([piece], ("offset",), options, found.append):
             pass
         if found:
             rows = {

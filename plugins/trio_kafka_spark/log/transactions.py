@@ -1,7 +1,7 @@
 """Aborted and open transactions of a partition, for readers with isolation=read_committed.
 
 Everything comes from the batches: their producer ids and the markers between them. `.txnindex`
-files are not needed, which a running broker may not have written yet. Costs a walk over all headers.
+files are not read: a running broker may not have written them yet. Costs a walk over all headers.
 Source: KIP-98: a marker ends the producer's transaction in the partition.
 """
 

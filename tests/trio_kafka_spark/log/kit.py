@@ -1,5 +1,6 @@
 """Log directories on real disks: made of batches of our own encoder, or written by Apache Kafka."""
 
+import pickle
 import struct
 import tarfile
 from collections.abc import Sequence
@@ -83,3 +84,23 @@ def sample(root: Path, archive: str) -> Path:
     with tarfile.open(SAMPLES / f"{archive}.tar.gz") as tar:
         tar.extractall(root, filter="data")
     return root
+
+
+def rows(root: Path, columns: Sequence[str] | None = None, **options) -> list[dict]:
+    """The rows of a view, in order, read as Spark reads them: each object pickled on its way."""
+    from trio_kafka_spark.log.reader import LogReader
+
+    if options.get("view", "records") == "records" and not {"subscribePattern", "assign"} & set(
+        options
+    ):
+        options.setdefault("subscribe", TOPIC)
+    reader = LogReader({"path": str(root), **options})
+    if columns is not None:
+        reader.columns = tuple(columns)
+    reader = pickle.loads(pickle.dumps(reader))
+    found = []
+    for one in pickle.loads(pickle.dumps(reader.partitions())):
+        for made in reader.read(one):
+            assert tuple(made.schema.names) == reader.columns
+            found += made.to_pylist()
+    return found

@@ -90,7 +90,7 @@ def test_partitions_of_several_log_directories_are_one_set(tmp_path):
 
 
 def test_a_path_that_is_no_directory_is_named(tmp_path):
-    with pytest.raises(LogDirectoryError, match="cannot list .*nowhere"):
+    with pytest.raises(LogDirectoryError, match=r"cannot list .*nowhere"):
         find_partitions([str(tmp_path / "nowhere")])
 
 

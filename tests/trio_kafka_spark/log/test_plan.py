@@ -96,7 +96,7 @@ def test_damage_is_met_when_transactions_are_looked_for(tmp_path):
     path = log(tmp_path, segments=1) / "00000000000000000000.log"
     flip(path, positions(path)[1] + 16)
 
-    with pytest.raises(CorruptLogError, match="position .* set mode to permissive"):
+    with pytest.raises(CorruptLogError, match=r"position .* set mode to permissive"):
         spans(tmp_path, isolation="read_committed")
     assert spans(tmp_path, isolation="read_committed", mode="permissive") == {"t-0": (0, 40)}
 

@@ -1,6 +1,7 @@
 """Aborted and open transactions, compared with what Apache Kafka noted."""
 
 import struct
+
 import pytest
 
 from tests.trio_kafka_spark.log.kit import batch, flip, partition, positions, sample, segment
