@@ -9,6 +9,7 @@ from subprocess import PIPE, STDOUT
 from typing import Final
 
 import trio
+from trio.lowlevel import FdStream
 
 from trio_kafka.world.real import warden
 
@@ -19,12 +20,13 @@ class RealChild:
     """See `protocols.Child`. `pid` is the warden's, and the process group of the command."""
 
     def __init__(self, process: trio.Process) -> None:
-        if process.stdin is None or process.stdout is None:
-            raise ValueError(f"{process!r} has no pipes")
+        lifeline, output = process.stdin, process.stdout
+        if not isinstance(lifeline, FdStream) or not isinstance(output, FdStream):
+            raise TypeError(f"{process!r} has no pipes")
         self.pid = process.pid
         self._process = process
-        self._lifeline = process.stdin
-        self._output = process.stdout
+        self._lifeline = lifeline
+        self._output = output
         self._is_cut = False
 
     async def receive(self) -> bytes:

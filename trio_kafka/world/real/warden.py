@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, NoReturn
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -23,7 +23,7 @@ CANNOT_RUN: Final = 127
 _HANDLED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-def main(command: Sequence[str]) -> NoReturn:
+def main(command: list[str]) -> NoReturn:
     """Run the command to its end, or to the end of the pipe."""
     _control(_PR_SET_CHILD_SUBREAPER, 1)
     for number in _HANDLED:
@@ -45,7 +45,7 @@ def main(command: Sequence[str]) -> NoReturn:
     _end(os.waitstatus_to_exitcode(status))
 
 
-def _execute(command: Sequence[str], warden: int) -> NoReturn:
+def _execute(command: list[str], warden: int) -> NoReturn:
     """Become the command, in the child. The kernel kills it if the warden itself is killed."""
     try:
         _control(_PR_SET_PDEATHSIG, signal.SIGKILL)
