@@ -131,7 +131,8 @@ def test_a_plan_stays_true_while_the_log_grows_rolls_and_is_deleted(own_broker):
             for offset in made.column(4).to_pylist()
         ]
         writing.result()
-    AdminClient({"bootstrap.servers": own_broker.bootstrap}).delete_topics(["t"])["t"].result(30)
+    admin = AdminClient({"bootstrap.servers": own_broker.bootstrap})
+    admin.delete_topics(["t"])["t"].result(30)
     after = [made for one in planned for made in reader.read(one)]
 
     assert found == list(range(400))
