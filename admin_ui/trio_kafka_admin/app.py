@@ -3,19 +3,18 @@
 `<path>` and `<path>/<page>` are pages, `<path>/api/<page>` is what the page shows, as JSON.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
 from typing import Any, Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.hosting.mounts import Receive, Scope, Send
+from trio_kafka.hosting.pages import AdminPage
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka_admin.asker import Asker
-from trio_kafka_admin.discovery import all_pages
 from trio_kafka_admin.layout import foot, head
-from trio_kafka_admin.markup import NOTHING
-from trio_kafka_admin.page import Data, Page, Place
+from trio_kafka_admin.page import Data, Place
 from trio_kafka_admin.plugin import AdminSettings
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.responses import (
@@ -25,6 +24,7 @@ from trio_kafka_admin.responses import (
     send_refusal,
     send_static,
 )
+from trio_kafka_admin.shelf import Shelf
 from trio_kafka_admin.static_files import StaticFile, read_static_files
 from trio_kafka_builtin.answers import HttpError, InHand, send_json
 
@@ -35,8 +35,8 @@ _STATUS: Final = {
 
 
 def prepare() -> Callable[[PluginContext[AdminSettings]], "AdminApp"]:
-    """What makes an app. It imports pages and reads files: for a thread."""
-    return partial(AdminApp, pages=all_pages(), static=read_static_files())
+    """What makes an app. It reads files: for a thread."""
+    return partial(AdminApp, static=read_static_files())
 
 
 class AdminApp:
@@ -45,13 +45,11 @@ class AdminApp:
     def __init__(
         self,
         context: PluginContext[AdminSettings],
-        pages: Sequence[Page],
         static: Mapping[str, StaticFile],
     ) -> None:
         self._settings = context.settings
         self._asker = Asker(context)
-        self._pages = pages
-        self._by_name = {page.name: page for page in pages}
+        self._shelf = Shelf(context.pages, context.world.run_in_thread, context.name)
         self._static = static
         self._in_hand = InHand(context.settings.max_requests)
         context.node.add("admin-requests", "channel", self._in_hand.figures)
@@ -83,43 +81,48 @@ class AdminApp:
             raise HttpError(405, "the admin UI only looks: GET and HEAD")
         names = scope["path"].removeprefix(place.root).strip("/").split("/")
         match names:
-            case [""]:
-                await self._show(self._pages[0], scope, send, place)
-            case ["api"]:
-                await self._send_data(scope, send, self._index(place))
-            case ["api", name] if name in self._by_name:
-                data = await self._by_name[name].read(self._asker, Query(scope["query_string"]))
-                await self._send_data(scope, send, data)
             case ["static", name] if name in self._static:
                 await send_static(scope, send, self._static[name])
-            case [name] if name in self._by_name:
-                await self._show(self._by_name[name], scope, send, place)
+            case ["api"]:
+                await self._send_data(scope, send, await self._index(place))
+            case ["api", name] if found := await self._shelf.find(name):
+                query = Query(scope["query_string"])
+                await self._send_data(
+                    scope, send, await self._shelf.read(found, self._asker, query)
+                )
+            case [name] if found := await self._shelf.find(name or await self._first()):
+                await self._show(found, scope, send, place)
             case _:
                 raise HttpError(404, "nothing is here")
 
-    def _index(self, place: Place) -> dict[str, Any]:
+    async def _first(self) -> str:
+        """What the app shows at its root."""
+        return (await self._shelf.listed())[0].name
+
+    async def _index(self, place: Place) -> dict[str, Any]:
         """What there is to ask for."""
         pages = [
             {"title": page.title, "about": page.about, "path": place.address(f"api/{page.name}")}
-            for page in self._pages
+            for page in await self._shelf.listed()
         ]
         return {"pages": pages}
 
     async def _send_data(self, scope: Scope, send: Send, data: Data) -> None:
         await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
 
-    async def _show(self, page: Page, scope: Scope, send: Send, place: Place) -> None:
+    async def _show(self, one: AdminPage, scope: Scope, send: Send, place: Place) -> None:
         query = Query(scope["query_string"])
-        data = await page.read(self._asker, query)
+        data = await self._shelf.read(one, self._asker, query)
+        pieces = await self._shelf.show(one, data, place)
         begun = head(
-            page,
-            self._pages,
+            one.page,
+            await self._shelf.listed(),
             place,
             query=scope["query_string"].decode(),
             refresh_ms=self._settings.refresh_ms,
-            asked=page.ask(query, place) if page.ask is not None else NOTHING,
+            asked=self._shelf.ask(one, query, place),
         )
-        await send_page(scope, send, begun, chain(page.show(data, place), [foot()]))
+        await send_page(scope, send, begun, chain(pieces, [foot()]))
 
     def _place(self, scope: Scope) -> Place:
         return Place(scope.get("root_path", "") or self._settings.path)

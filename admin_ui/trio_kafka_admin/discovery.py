@@ -1,15 +1,27 @@
-"""Which pages there are: those of the modules in `pages`."""
+"""Which pages come with the admin UI: those of the modules in `pages`. Nothing is imported here."""
 
 import importlib
 import pkgutil
+from typing import TYPE_CHECKING
 
-from trio_kafka_admin import pages
-from trio_kafka_admin.page import Page
+if TYPE_CHECKING:
+    from trio_kafka_admin.page import Page
+
+_PAGES = f"{__package__}.pages"  # a generation of a plugin has a private name
 
 
-def all_pages() -> tuple[Page, ...]:
+def page_names() -> list[str]:
+    """The names of the modules; a page has the name of its module."""
+    folder = f"{__file__.rpartition('/')[0]}/pages"
+    return [one.name for one in pkgutil.iter_modules([folder])]
+
+
+def load_page(name: str) -> "Page":
+    """Import a page. It reads files: for a thread."""
+    page: Page = importlib.import_module(f"{_PAGES}.{name}").PAGE
+    return page
+
+
+def all_pages() -> "tuple[Page, ...]":
     """In their order; the first is what the app shows at its root."""
-    # By the name that the package has here: a generation of a plugin has a private one.
-    names = [one.name for one in pkgutil.iter_modules(pages.__path__, f"{pages.__name__}.")]
-    found: list[Page] = [importlib.import_module(name).PAGE for name in names]
-    return tuple(sorted(found, key=lambda page: page.order))
+    return tuple(sorted(map(load_page, page_names()), key=lambda page: page.order))

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
@@ -10,6 +11,7 @@ from attrs import frozen
 from trio_kafka.config.setting import int32
 from trio_kafka.hosting.mounts import App, Receive, Scope, Send
 from trio_kafka.plugin import PluginContext, plugin, string
+from trio_kafka_admin.discovery import load_page, page_names
 
 if TYPE_CHECKING:
     from trio_kafka_admin.app import AdminApp
@@ -31,11 +33,14 @@ class AdminSettings:
     )
 
 
-@plugin("admin", settings=AdminSettings, order=150)
+# Before plugins without an order: its pages have their names first.
+@plugin("admin", settings=AdminSettings, order=90)
 @asynccontextmanager
 async def admin(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
     """Shows the tree, queues, requests, connections and plugins: pages for people, and JSON."""
     context.mount(context.settings.path, _when_asked(context))
+    for name in page_names():
+        context.add_admin_page(name, partial(load_page, name))
     yield
 
 

@@ -108,8 +108,11 @@ class Front:
             if peer.probes_only:
                 peer.refuse()
                 raise RefusedError(503, "too many connections")
-            self._authorize(headers)
-            mount = self._find(scope["path"], headers)
+            path = scope["path"]
+            mount = self._mounts.find(path) if len(path) <= _LONGEST_PATH else None
+            if mount is None or not mount.checks_tokens:
+                self._authorize(headers)
+            mount = self._check(path, headers, mount)
         except RefusedError as refused:
             await exchange.refuse(refused.status, refused.message, refused.headers)
         except ClientGoneError:
@@ -140,10 +143,9 @@ class Front:
         if given is None or not hmac.compare_digest(given, self._token):
             raise RefusedError(401, _NEEDED, CHALLENGES)
 
-    def _find(self, path: str, headers: Mapping[bytes, bytes]) -> Mount:
+    def _check(self, path: str, headers: Mapping[bytes, bytes], mount: Mount | None) -> Mount:
         if len(path) > _LONGEST_PATH:
             raise RefusedError(414, f"the path is longer than {_LONGEST_PATH}")
-        mount = self._mounts.find(path)
         if mount is None:
             raise RefusedError(404, "nothing is here")
         length = headers.get(b"content-length", b"0")
@@ -183,12 +185,13 @@ class Front:
             limit.cancel()
 
         headers = scope["headers"]
-        if self._token:
+        has_token = bool(self._token) and not mount.checks_tokens
+        if has_token:
             headers = [one for one in headers if one[0] != b"authorization"]
         extension = {
             "request_id": exchange.request_id,
             "unlimited": unlimited,
-            "authorized": bool(self._token),
+            "authorized": has_token,
         }
         return {
             **scope,

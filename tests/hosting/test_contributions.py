@@ -57,6 +57,7 @@ class Nothing:
 
 def everything(context: Any) -> None:
     context.mount("/given", app)
+    context.add_admin_page("given", object)
     context.add_metrics_reporter(context)
     context.add_group_assignor(Nothing())
     context.before(EchoRequest, lambda request, _: None)
@@ -69,6 +70,7 @@ def counts(served: ServedBroker) -> dict[str, int]:
     parts, site = served.broker.parts, served.broker.plugins.site
     return {
         "mounts": len(list(site.mounts)),
+        "pages": len(list(site.pages)),
         "reporters": len(list(site.reporters)),
         "interceptors": len(parts.interceptors),
         "topics": len(parts.controller.policies.topics),
@@ -89,6 +91,7 @@ async def test_everything_goes_with_its_plugin(autojump_clock: MockClock) -> Non
 
     assert there == {
         "mounts": 1,
+        "pages": 1,
         "reporters": 1,
         "interceptors": 2,
         "topics": 1,
@@ -97,6 +100,7 @@ async def test_everything_goes_with_its_plugin(autojump_clock: MockClock) -> Non
     }
     assert names == [
         "mount:/given",
+        "page:given",
         "before:EchoRequest",
         "after:*",
         "create-topic-policy",

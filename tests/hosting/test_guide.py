@@ -69,6 +69,7 @@ def test_every_part_of_a_declaration_is_told_of() -> None:
         "start",
         "counter",
         "add_group_assignor",
+        "add_admin_page",
     ],
 )
 def test_every_call_that_it_names_is_there(name: str) -> None:

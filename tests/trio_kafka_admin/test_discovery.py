@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.project.tree import ROOT
-from trio_kafka_admin.discovery import all_pages
+from trio_kafka_admin.discovery import all_pages, page_names
 
 PAGES = ROOT / "admin_ui" / "trio_kafka_admin" / "pages"
 
@@ -11,7 +11,7 @@ PAGES = ROOT / "admin_ui" / "trio_kafka_admin" / "pages"
 def test_every_module_of_pages_is_a_page_of_its_name() -> None:
     modules = {Path(path).stem for path in PAGES.glob("*.py")} - {"__init__"}
 
-    assert {page.name for page in all_pages()} == modules
+    assert {page.name for page in all_pages()} == modules == set(page_names())
 
 
 def test_pages_stand_in_their_order() -> None:

@@ -24,7 +24,8 @@ def test_a_start_imports_none_of_its_pages() -> None:
         [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
     )
 
-    assert done.stdout.split() == ["trio_kafka_admin", "trio_kafka_admin.plugin"]
+    loaded = ["trio_kafka_admin", "trio_kafka_admin.discovery", "trio_kafka_admin.plugin"]
+    assert done.stdout.split() == loaded
 
 
 async def test_first_requests_at_once_make_one_app(autojump_clock: MockClock) -> None:

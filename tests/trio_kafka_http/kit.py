@@ -63,15 +63,17 @@ class Fronted:
         await self.front.serve(scope, receive, send, self.caller)
 
 
-def mounts_of(apps: Mapping[str, App]) -> Mounts:
+def mounts_of(apps: Mapping[str, App], checking: Mapping[str, App]) -> Mounts:
     mounts = Mounts()
     mounts.swap((), [Mount(path, app, "test") for path, app in apps.items()])
+    mounts.swap((), [Mount(path, app, "test", True) for path, app in checking.items()])
     return mounts
 
 
 def front_of(
     apps: Mapping[str, App] | None = None,
     *,
+    checking: Mapping[str, App] | None = None,
     unready: Sequence[str] = (),
     deadline_s: float = DEADLINE_S,
     caller: Caller | None = None,
@@ -83,7 +85,7 @@ def front_of(
     front = Front(
         settings=HttpSettings(**settings),
         deadline_s=deadline_s,
-        mounts=mounts_of(apps or {}),
+        mounts=mounts_of(apps or {}, checking or {}),
         unready=lambda: unready,
         random_bytes=lambda size: next(numbers).to_bytes(size, "big"),
         tally=tally,

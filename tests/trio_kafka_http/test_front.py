@@ -88,6 +88,27 @@ async def test_a_token_is_asked_for_where_one_is_set() -> None:
         assert (await ask(front, "GET", "/nowhere", headers=right)).status == 404
 
 
+async def test_an_app_that_checks_tokens_gets_every_request_with_its_credentials() -> None:
+    seen = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append((dict(scope["headers"]).get(b"authorization"), scope["extensions"]))
+        await hello(scope, receive, send)
+
+    front = front_of(APPS, checking={"/own": app}, token="s3cret")
+
+    own = {"authorization": "Bearer own"}
+    assert (await ask(front, "GET", "/own/x", headers=own)).status == 200
+    assert (await ask(front, "GET", "/own")).status == 200
+    assert [given for given, _ in seen] == [b"Bearer own", None]
+    assert [one["trio_kafka"]["authorized"] for _, one in seen] == [False, False]
+    foreign = {**own, "origin": "http://evil.example"}
+    assert (await ask(front, "POST", "/own", headers=foreign)).status == 403
+    assert (await ask(front, "GET", "/own" + "/x" * 2000)).status == 401
+    assert (await ask(front, "GET", "/owner")).status == 401
+    assert (await ask(front, "GET", "/hello", headers=own)).status == 401
+
+
 async def test_who_has_no_token_is_told_both_ways_to_give_it() -> None:
     told: list[tuple[bytes, bytes]] = []
     front = front_of(APPS, token="s3cret")

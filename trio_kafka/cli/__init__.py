@@ -1,5 +1,6 @@
 """The command `trio-kafka`: one file per command, imported when it runs.
 
+Plugins add commands of their own: `trio_kafka.cli.contributed` finds what is not in COMMANDS.
 Nothing is imported here but what finds the command, so that `start` pays only for what it needs.
 A command's file has `declare`, which tells a parser its arguments, and the function that gets them
 by name and returns an exit status; the function's docstring is the command's help.
@@ -12,7 +13,10 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+if TYPE_CHECKING:
+    from trio_kafka.cli.contributed import Contributed
 
 __all__ = ["main"]
 
@@ -39,6 +43,7 @@ _GROUPS: Final = {
 }
 
 _PROGRAM: Final = "trio-kafka"
+REFUSED: Final = 2  # as argparse ends for what is no command
 _UNREAD: Final = 128 + 13  # SIGPIPE, as shells have it
 # As in `gc.set_threshold`. What imports make stays: to look at it again with each generation is a
 # tenth of a start. The youngest are looked at, as each class of attrs leaves one that is garbage.
@@ -77,18 +82,74 @@ def _found(given: Sequence[str]) -> tuple[Callable[..., int], Mapping[str, Any]]
         if name in COMMANDS:
             module, _, function = COMMANDS[name][0].partition(":")
             file = import_module(module)
-            run: Callable[..., int] = getattr(file, function)
-            parser = _parser(f"{_PROGRAM} {name}", run.__doc__)
-            file.declare(parser)
-            # Files and options may stand in any order.
-            return run, vars(parser.parse_intermixed_args(given[words:]))
+            return _parsed(name, file, getattr(file, function), given[words:])
+    if given and given[0] not in _own_words() and not given[0].startswith("-"):
+        found = _contributed(given)
+        if found is not None:
+            return found
     listing = _listing()
     listing.parse_args(given or ["--help"])
     return listing.error("want a command first")
 
 
+def _contributed(
+    given: Sequence[str],
+) -> tuple[Callable[..., int], Mapping[str, Any]] | None:
+    """A plugin's command. Raises SystemExit."""
+    from trio_kafka.cli.contributed import (  # noqa: PLC0415 - not for a command that is ours
+        CommandError,
+        find_contributed,
+        load_command,
+        missing,
+    )
+
+    group = find_contributed(given[0], _own_words())
+    if group is None:
+        return None
+    if group.error:
+        _refuse(group.word, f"{group.error} ({group.source})")
+    found = group.find(given)
+    if found is None:
+        return None
+    name, place = found
+    try:
+        file, run = load_command(group, name, place)
+    except CommandError as error:
+        _refuse(name, str(error))
+
+    def run_it(**values: Any) -> int:
+        try:
+            return run(**values)
+        except ModuleNotFoundError as error:
+            print(f"{_PROGRAM} {name}: {missing(group, error)}", file=sys.stderr)
+            return REFUSED
+
+    _, values = _parsed(name, file, run, given[len(name.split()) :])
+    return run_it, values
+
+
+def _refuse(name: str, reason: str) -> NoReturn:
+    print(f"{_PROGRAM} {name}: {reason}", file=sys.stderr)
+    raise SystemExit(REFUSED)
+
+
+def _parsed(
+    name: str, file: Any, run: Callable[..., int], rest: Sequence[str]
+) -> tuple[Callable[..., int], Mapping[str, Any]]:
+    parser = _parser(f"{_PROGRAM} {name}", run.__doc__)
+    file.declare(parser)
+    # Files and options may stand in any order.
+    return run, vars(parser.parse_intermixed_args(rest))
+
+
+def _own_words() -> set[str]:
+    return {name.partition(" ")[0] for name in COMMANDS}
+
+
 def _listing() -> ArgumentParser:
     """Knows the commands' names, and prints them."""
+    from trio_kafka.cli.contributed import contributed  # noqa: PLC0415 - not for a command
+
     top = _parser(_PROGRAM, "A Kafka broker as one tree of structured concurrency.")
     top.add_argument("--version", action="store_true", help="print the version and exit")
     named = {"": top.add_subparsers(required=True, metavar="COMMAND")}
@@ -99,7 +160,31 @@ def _listing() -> ArgumentParser:
             inner = named[""].add_parser(group, help=about, description=about)
             named[group] = inner.add_subparsers(required=True, metavar="COMMAND")
         named[group].add_parser(command, help=line)
+    refused = []
+    for one in contributed(_own_words()):
+        if one.error:
+            refused.append(f"{one.word}: {one.error} ({one.source})")
+        elif one.commands:
+            _list_contributed(one, named[""])
+    if refused:
+        top.epilog = f"commands that cannot be used: {'; '.join(refused)}"
     return top
+
+
+def _list_contributed(group: "Contributed", listing: Any) -> None:
+    if "" in group.commands:
+        listing.add_parser(group.word, help=_plain(group.commands[""][1]))
+        return
+    about = _plain(group.about)
+    inner = listing.add_parser(group.word, help=about, description=about)
+    below = inner.add_subparsers(required=True, metavar="COMMAND")
+    for command, (_, line) in group.commands.items():
+        below.add_parser(command, help=_plain(line))
+
+
+def _plain(line: str) -> str:
+    """A line of a plugin's: argparse would format its percent signs."""
+    return line.replace("%", "%%")
 
 
 def _parser(name: str, description: str | None) -> ArgumentParser:

@@ -11,6 +11,7 @@ from trio_kafka.controller.policies import ConfigPolicy, TopicPolicy
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
 from trio_kafka.hosting.contributions import Contributions, Wanted
 from trio_kafka.hosting.mounts import App, Mounts
+from trio_kafka.hosting.pages import AdminPages
 from trio_kafka.hosting.site import Reporters
 from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.log import Logger
@@ -95,6 +96,11 @@ class PluginContext(_Of[S]):
     def mounts(self) -> Mounts:
         """The apps of all plugins, for a plane that serves them."""
         return self._site.mounts
+
+    @property
+    def pages(self) -> AdminPages:
+        """The admin UI's pages of all plugins, for the plugin that shows them."""
+        return self._site.pages
 
     @property
     def deadline_s(self) -> float:
@@ -186,9 +192,22 @@ class PluginContext(_Of[S]):
 
     # --- everything else
 
-    def mount(self, path: str, app: App) -> None:
-        """An ASGI app for planes that speak HTTP: at `path` and below. Raises MountError."""
-        self._contributions.mount(path, app)
+    def mount(self, path: str, app: App, *, checks_tokens: bool = False) -> None:
+        """An ASGI app for planes that speak HTTP: at `path` and below. Raises MountError.
+
+        checks_tokens: the app answers 401 itself to a client without a token that it knows. The
+            plane lets clients without its own token through to it, with their Authorization header.
+        """
+        self._contributions.mount(path, app, checks_tokens=checks_tokens)
+
+    def add_admin_page(self, name: str, load: Callable[[], Any]) -> None:
+        """A page of the admin UI: `/admin/<name>`, and `/admin/api/<name>` as JSON. Raises
+        PageError for a name that another plugin has.
+
+        load: returns a `trio_kafka_admin.page.Page` of that name; called once, in a thread, when a
+            browser first asks, so that a start imports no page.
+        """
+        self._contributions.show(name, load)
 
     def add_create_topic_policy(self, policy: TopicPolicy) -> None:
         """Look at topics before they are created: `policy(wanted, principal)` raises

@@ -23,6 +23,7 @@ from trio_kafka.hosting.guard import (
     refusing,
 )
 from trio_kafka.hosting.mounts import App, Mount, check_path
+from trio_kafka.hosting.pages import AdminPage, check_page_name
 from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.requests.api import Api
@@ -55,6 +56,7 @@ class Contributions:
     closed: bool = field(default=False, kw_only=True)
     apis: dict[int, Api] = field(factory=dict, init=False)
     mounts: list[Mount] = field(factory=list, init=False)
+    pages: list[AdminPage] = field(factory=list, init=False)
     wanted: list[Wanted] = field(factory=list, init=False)
     reporters: list[GuardedReporter] = field(factory=list, init=False)
     assignors: list[GuardedAssignor] = field(factory=list, init=False)
@@ -70,13 +72,21 @@ class Contributions:
             self.site.parts.apis.swap((), (guarded,))
         self.apis[api.key] = guarded
 
-    def mount(self, path: str, app: App) -> None:
+    def mount(self, path: str, app: App, *, checks_tokens: bool = False) -> None:
         """Raises MountError."""
         check_path(path)
-        mount = Mount(path, guard_app(app, self.owner, path), self.owner.name)
+        mount = Mount(path, guard_app(app, self.owner, path), self.owner.name, checks_tokens)
         if self.live:
             self.site.mounts.swap((), (mount,))
         self.mounts.append(mount)
+
+    def show(self, name: str, load: Callable[[], Any]) -> None:
+        """Add a page of the admin UI. Raises PageError."""
+        check_page_name(name)
+        page = AdminPage(name, load, self.owner)
+        if self.live:
+            self.site.pages.swap((), (page,))
+        self.pages.append(page)
 
     def intercept(self, wanted: Wanted) -> None:
         if self.live:
@@ -112,10 +122,10 @@ class Contributions:
     def go_live(self, instead: "Contributions | None" = None) -> None:
         """Give all of it, `instead` of what another generation gave: no request finds neither.
 
-        Raises DuplicateApiError, MountError, or ValueError for the name of an assignor, and has
-        then changed nothing.
+        Raises DuplicateApiError, MountError, PageError, or ValueError for the name of an assignor,
+        and has then changed nothing.
         """
-        apis, mounts = self.site.parts.apis, self.site.mounts
+        apis, mounts, pages = self.site.parts.apis, self.site.mounts, self.site.pages
         leaving = instead if instead is not None and instead.live else None
         old = leaving or Contributions(self.owner, self.site)
         with ExitStack() as undo:
@@ -123,6 +133,8 @@ class Contributions:
             undo.callback(apis.swap, self.apis, old.apis.values())
             mounts.swap(old.mounts, self.mounts)
             undo.callback(mounts.swap, self.mounts, old.mounts)
+            pages.swap(old.pages, self.pages)
+            undo.callback(pages.swap, self.pages, old.pages)
             self._swap_assignors(old.assignors, self.assignors)
             undo.callback(self._swap_assignors, self.assignors, old.assignors)
             self._register_all()
@@ -145,11 +157,13 @@ class Contributions:
         left = [refusing(api, reason) for api in self.apis.values()] if reason else []
         self.site.parts.apis.swap(self.apis, left)
         self.site.mounts.swap(self.mounts, ())
+        self.site.pages.swap(self.pages, ())
         self._swap_assignors(self.assignors, ())
         self.forget_the_rest()
         refused = {one.request: one for one in self.wanted} if reason and self.closed else {}
         checked = {what for what, _ in self.policies} if reason and self.closed else set()
-        self.mounts, self.wanted, self.reporters, self.assignors = [], [], [], []
+        self.mounts, self.pages = [], []
+        self.wanted, self.reporters, self.assignors = [], [], []
         self.policies = [(what, refuser(reason)) for what in checked]
         self._enact()
         for one in refused.values():
@@ -179,6 +193,7 @@ class Contributions:
         return [
             *(f"api:{api.name}({api.key})" for api in self.apis.values()),
             *(f"mount:{mount.path}" for mount in self.mounts),
+            *(f"page:{page.name}" for page in self.pages),
             *(f"{one.kind}:{getattr(one.request, '__name__', '*')}" for one in self.wanted),
             *(f"{what}-policy" for what, _ in self.policies),
             *(f"reporter:{reporter.name}" for reporter in self.reporters),

@@ -24,11 +24,15 @@ class MountError(Exception):
 
 @frozen(eq=False)
 class Mount:
-    """An app that serves `path` and what is below it; `owner` is the name of its plugin."""
+    """An app that serves `path` and what is below it; `owner` is the name of its plugin.
+
+    checks_tokens: the app checks credentials itself: a plane asks for none of its own.
+    """
 
     path: str
     app: App
     owner: str
+    checks_tokens: bool = False
 
 
 @define(eq=False)

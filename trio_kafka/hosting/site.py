@@ -7,6 +7,7 @@ from attrs import Factory, field
 from trio_kafka.attributes import define
 from trio_kafka.config.load import Layer
 from trio_kafka.hosting.mounts import Mounts
+from trio_kafka.hosting.pages import AdminPages
 from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
@@ -35,7 +36,7 @@ class Reporters:
 class HostSite:
     """given: the settings as they were written down. fail: ends the broker in order.
 
-    parts: what handlers reach. mounts, reporters: what only plugins have to do with.
+    parts: what handlers reach. mounts, pages, reporters: what only plugins have to do with.
     """
 
     parts: Parts
@@ -45,4 +46,5 @@ class HostSite:
     counters: Counters = field(factory=Counters)
     fail: Callable[[Exception], None]
     mounts: Mounts = field(factory=Mounts)
+    pages: AdminPages = field(factory=AdminPages)
     reporters: Reporters = field(factory=Reporters)

@@ -192,6 +192,38 @@ class Network(Protocol):
         """Each address of the name in turn; the last one's error comes through."""
 
 
+class Child(Protocol):
+    """A program that runs as a process of its own, with all processes that it starts.
+
+    None of them outlives this process, not even after `kill -9` of it: their output, standard and
+    error, is one stream of at most 64 KiB that waits to be received.
+    """
+
+    @property
+    def pid(self) -> int: ...
+    async def receive(self) -> bytes:
+        """Return what it has written since, b"" at the end: then all its processes have ended or
+        closed their output. One reader.
+        """
+
+    async def wait(self) -> int:
+        """Return its exit status; negative: the signal that ended it. Its processes are gone then.
+
+        127: it could not be run; its output says why.
+        """
+
+    def terminate(self) -> None:
+        """Send SIGTERM to all processes of its group. Idempotent, also after its end."""
+
+    def kill(self) -> None:
+        """End all its processes at once, also those that have left its group. Idempotent; a second
+        call kills by force what a first one has not ended.
+        """
+
+    def close(self) -> None:
+        """Kill it and receive no more. Idempotent."""
+
+
 class Lease(Protocol):
     """Keeps a file's bytes readable and its descriptor open until released."""
 

@@ -1,12 +1,12 @@
 """The only door to the machine: clock, network, disk, chance, threads and processes."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from random import Random
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from trio_kafka.world.descriptors import Descriptors
-from trio_kafka.world.protocols import Clock, Directory, Network
+from trio_kafka.world.protocols import Child, Clock, Directory, Network
 
 if TYPE_CHECKING:
     import trio
@@ -100,4 +100,13 @@ class World(Protocol):
 
         The job is a generator that yields at least once a millisecond; `try_read` may block in it.
         It reads sealed files and writes new ones under names of this start; its caller renames.
+        """
+
+    async def start_child(
+        self, command: Sequence[str], *, environment: Mapping[str, str], directory: str
+    ) -> Child:
+        """Start a program; the caller kills it. OSError: no process could be made.
+
+        environment: added to that of this process. directory: where the program runs.
+        Simulated: the test's function for the first word of the command.
         """

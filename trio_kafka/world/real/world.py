@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from trio_kafka.steps import whole
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.memory import discard, new_buffer
+from trio_kafka.world.protocols import Child
 from trio_kafka.world.real.beside import yielding
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.network import RealNetwork
@@ -83,6 +84,13 @@ class RealWorld:
                 partial(_run_job, job, path, *args), kill_on_cancel=True
             )
         return done
+
+    async def start_child(
+        self, command: Sequence[str], *, environment: Mapping[str, str], directory: str
+    ) -> Child:
+        from trio_kafka.world.real.child import start_child  # noqa: PLC0415 - few start any
+
+        return await start_child(command, environment=environment, directory=directory)
 
 
 def _yield_and_call(call: Callable[..., T], *args: Any) -> T:

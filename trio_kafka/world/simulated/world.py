@@ -1,7 +1,7 @@
 """One life of one simulated machine."""
 
 import heapq
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import trio
@@ -11,6 +11,7 @@ from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.names import check_name
 from trio_kafka.world.recent import Writes
+from trio_kafka.world.simulated.child import Program, SimulatedChild, start_child
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
 from trio_kafka.world.simulated.network import SimulatedNetwork
 from trio_kafka.world.simulated.storage import SimulatedDirectory, find_directory
@@ -39,6 +40,7 @@ class SimulatedWorld:
     """See `world.World`. After `crash` each call raises Crashed.
 
     dark: it is off, and packets get no answer. capacity: bytes of the disk, None: enough.
+    programs: what `start_child` runs, by the first word of a command.
     """
 
     simulated = True
@@ -57,6 +59,9 @@ class SimulatedWorld:
         self.random = universe.chance(f"{name}/{life}")
         self.random_bytes = self.random.randbytes
         self.sockets: dict[MemorySocket, None] = {}
+        self.programs: dict[str, Program] = {}
+        self.children: dict[SimulatedChild, None] = {}
+        self.started = 0
         self.locks: dict[str, object] = {}
         self._free_keys: list[int] = []
         self._next_key = 3
@@ -117,6 +122,8 @@ class SimulatedWorld:
         self.network.crash()
         for socket in list(self.sockets):
             socket.die(silent=power)
+        for child in self.children:
+            child.process.die(-9)
         if power:
             self.disk.lose_power(self.universe.disk_chance, kept)
 
@@ -171,3 +178,10 @@ class SimulatedWorld:
             except StopIteration as stop:
                 result: T = stop.value
                 return result
+
+    async def start_child(
+        self, command: Sequence[str], *, environment: Mapping[str, str], directory: str
+    ) -> SimulatedChild:
+        self.call("start_child", command[0])
+        await self.pause(1e-4, 1e-3)
+        return start_child(self, command, environment, directory)

@@ -1,0 +1,1 @@
+"""The commands `trio-kafka spark` and `trio-kafka pipeline`; modules are imported when they run."""

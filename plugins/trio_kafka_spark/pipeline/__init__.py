@@ -1,0 +1,1 @@
+"""Declarative pipelines: a template, and a run of one by `spark-pipelines`."""

@@ -1,0 +1,172 @@
+"""Pages that other plugins contribute."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_admin.kit import admin_ui
+from trio_kafka.hosting.declared import Plugin
+from trio_kafka.hosting.life import State
+from trio_kafka.plugin import ErrorCode, KafkaError, PluginContext, plugin
+from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.markup import Html, tag, text
+from trio_kafka_admin.page import Data, Page, Place
+from trio_kafka_admin.query import Query
+from trio_kafka_builtin.answers import HttpError
+
+Give = Callable[[PluginContext[Any]], None]
+
+
+async def read(asker: Asker, query: Query) -> Data:
+    await asker.plugins()
+    return {"said": query.text("say", "nothing"), "limit": query.limit(asker.max_rows)}
+
+
+def show(data: Data, place: Place) -> Iterator[Html]:
+    yield tag("p", text(data["said"]), id="said")
+    yield tag("p", place.link("to the tree", "tree"))
+
+
+def page(**parts: Any) -> Page:
+    made = {"title": "Words", "order": 25, "about": "Says what it is asked to.", **parts}
+    return Page(**{"name": "words", "read": read, "show": show, **made})
+
+
+def giver(give: Give, name: str = "giver", **named: Any) -> Plugin:
+    @plugin(name, **named)
+    @asynccontextmanager
+    async def made(context: PluginContext[Any]) -> AsyncIterator[None]:
+        give(context)
+        yield
+
+    return made
+
+
+def words(**parts: Any) -> Plugin:
+    return giver(lambda context: context.add_admin_page("words", lambda: page(**parts)))
+
+
+async def test_a_contributed_page_is_one_of_the_pages(autojump_clock: MockClock) -> None:
+    async with admin_ui(words()) as ui:
+        shown = await ui.page("/admin/words?say=<b>")
+        assert shown.one("p", id="said").text == "<b>"
+        assert shown.one("h1").text == "Words"
+        assert await ui.json("/admin/api/words?limit=7") == {"said": "nothing", "limit": 7}
+        listed = [one["path"] for one in (await ui.json("/admin/api"))["pages"]]
+        assert listed[1:4] == ["/admin/api/tree", "/admin/api/words", "/admin/api/queues"]
+        links = [one.text for one in (await ui.page("/admin/queues")).one("nav").all("a")]
+        assert links[:4] == ["Overview", "Tree", "Words", "Queues"]
+        assert (await ui.page("/admin")).one("h1").text == "Overview"
+        assert (await ui.json("/admin/api/words?limit=x", 400))["message"].startswith("limit=x")
+
+
+async def test_a_page_comes_and_goes_with_its_plugin(autojump_clock: MockClock) -> None:
+    contexts = list[PluginContext[Any]]()
+    async with admin_ui(giver(contexts.append)) as ui:
+        await ui.page("/admin/words", 404)
+        contexts[0].add_admin_page("words", page)
+        await ui.page("/admin/words")
+        ui.served.broker.plugins.find("giver").current.fail("enough")
+        await trio.sleep(1)
+        await ui.page("/admin/words", 404)
+        assert "words" not in str(await ui.json("/admin/api"))
+
+
+@pytest.mark.parametrize("order", [50, 200])
+async def test_a_name_that_is_taken_is_refused_with_the_culprit(
+    autojump_clock: MockClock, order: int
+) -> None:
+    taker = giver(lambda context: context.add_admin_page("tree", page), order=order)
+    async with admin_ui(taker) as ui:
+        plugins = ui.served.broker.plugins
+        later, first = ("giver", "admin") if order > 90 else ("admin", "giver")
+        assert plugins.find(later).state is State.FAILED
+        assert f"plugin {first} has a page tree already" in plugins.find(later).error
+
+
+async def fail(asker: Asker, query: Query) -> Data:
+    raise ZeroDivisionError
+
+
+async def answer(asker: Asker, query: Query) -> Data:
+    raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, "no such word")
+
+
+async def refuse(asker: Asker, query: Query) -> Data:
+    raise HttpError(400, "not so")
+
+
+def fail_late(data: Data, place: Place) -> Iterator[Html]:
+    yield Html("<p>")
+    raise ZeroDivisionError
+
+
+def fail_asking(query: Query, place: Place) -> Html:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("parts", "status", "failures"),
+    [
+        ({"read": fail}, 500, 1),
+        ({"show": fail_late}, 500, 1),
+        ({"ask": fail_asking}, 500, 1),
+        ({"read": answer}, 404, 0),
+        ({"read": refuse}, 400, 0),
+    ],
+)
+async def test_a_page_that_fails_is_its_plugins_failure_alone(
+    autojump_clock: MockClock, parts: dict[str, Any], status: int, failures: int
+) -> None:
+    async with admin_ui(words(**parts)) as ui:
+        await ui.page("/admin/words", status)
+        await ui.page("/admin/tree")
+        plugins = ui.served.broker.plugins
+        assert plugins.find("giver").current.failures == failures
+        assert plugins.find("admin").current.failures == 0
+
+
+@pytest.mark.parametrize(
+    ("load", "why"),
+    [
+        (lambda: 1 / 0, "ZeroDivisionError"),
+        (lambda: None, "want a Page with name: str"),
+        (lambda: page(name="other"), "want 'words'"),
+        (lambda: page(order="1"), "want a Page with order: int"),
+    ],
+)
+async def test_a_page_that_cannot_be_loaded_is_told_and_the_others_are_shown(
+    autojump_clock: MockClock, load: Callable[[], Any], why: str
+) -> None:
+    loads = []
+
+    def counted() -> Any:
+        loads.append(1)
+        return load()
+
+    async with admin_ui(giver(lambda one: one.add_admin_page("words", counted))) as ui:
+        for _ in range(2):
+            told = await ui.json("/admin/api/words", 500)
+            assert "page words of plugin giver: it cannot be loaded" in told["message"]
+            assert why in told["message"]
+        assert (await ui.page("/admin/tree")).all("a", aria_current="page")[0].text == "Tree"
+        assert loads == [1]
+        assert ui.served.broker.plugins.find("giver").current.failures == 1
+
+
+async def test_a_page_is_loaded_when_a_browser_first_asks(autojump_clock: MockClock) -> None:
+    loads = []
+
+    def load() -> Page:
+        loads.append(1)
+        return page()
+
+    async with admin_ui(giver(lambda one: one.add_admin_page("words", load))) as ui:
+        assert loads == []
+        for _ in range(3):
+            await ui.page("/admin/queues")
+        assert loads == [1]

@@ -1,0 +1,134 @@
+"""Child processes of a simulated machine: programs are async functions of a test."""
+
+import signal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from trio_kafka.world.world import Crashed
+
+if TYPE_CHECKING:
+    from trio_kafka.world.simulated.world import SimulatedWorld
+
+CANNOT_RUN: Final = 127
+_PIPE: Final = 1 << 16  # bytes that a pipe holds; more waits for its reader
+
+
+class SimulatedProcess:
+    """A program's view of its own process.
+
+    catches_terminate: SIGTERM sets `terminated` and does nothing else. output: what the pipe holds.
+    """
+
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], directory: str
+    ) -> None:
+        self.command = tuple(command)
+        self.environment = dict(environment)
+        self.directory = directory
+        self.catches_terminate = False
+        self.terminated = trio.Event()
+        self.output = bytearray()
+        self.output_changed = trio.Event()
+        self.scope = trio.CancelScope()
+        self.status: int | None = None
+        self.ended = trio.Event()
+
+    async def write(self, data: bytes) -> None:
+        """Write to the standard output; wait while the pipe is full."""
+        await trio.lowlevel.checkpoint()
+        while len(self.output) >= _PIPE:
+            await self.wait_change()
+        self.output += data
+        self.tell()
+
+    async def wait_change(self) -> None:
+        """Wait until the pipe has more, or less, or has ended."""
+        await self.output_changed.wait()
+
+    def tell(self) -> None:
+        changed, self.output_changed = self.output_changed, trio.Event()
+        changed.set()
+
+    def die(self, status: int) -> None:
+        """End it with this status, unless it has ended."""
+        if self.status is None:
+            self.status = status
+            self.scope.cancel()
+
+
+Program = Callable[[SimulatedProcess], Awaitable[int]]
+
+
+class SimulatedChild:
+    """See `protocols.Child`."""
+
+    def __init__(self, world: "SimulatedWorld", process: SimulatedProcess, pid: int) -> None:
+        self.pid = pid
+        self.process = process
+        self._world = world
+
+    async def receive(self) -> bytes:
+        await trio.lowlevel.checkpoint()
+        process = self.process
+        while not process.output and not process.ended.is_set():
+            await process.wait_change()
+        self._world.check()
+        received = bytes(process.output[:_PIPE])
+        del process.output[:_PIPE]
+        process.tell()
+        return received
+
+    async def wait(self) -> int:
+        await self.process.ended.wait()
+        self._world.check()
+        return self.process.status or 0
+
+    def terminate(self) -> None:
+        self._world.check()
+        if self.process.catches_terminate:
+            self.process.terminated.set()
+        else:
+            self.process.die(-signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._world.check()
+        self.process.die(-signal.SIGKILL)
+
+    def close(self) -> None:
+        self.kill()
+
+    async def run(self, program: Program | None) -> None:
+        """Run the program to its end: a task of the run's own."""
+        process = self.process
+        with process.scope:
+            if program is None:
+                text = f"cannot run {process.command[0]}: No such file or directory\n"
+                await process.write(text.encode())
+                process.status = CANNOT_RUN
+            else:
+                status = await program(process)
+                process.status = status if process.status is None else process.status
+        self._world.children.pop(self, None)
+        process.ended.set()
+        process.tell()
+
+
+def start_child(
+    world: "SimulatedWorld", command: Sequence[str], environment: Mapping[str, str], directory: str
+) -> SimulatedChild:
+    """See `World.start_child`."""
+    process = SimulatedProcess(command, environment, directory)
+    world.started += 1
+    child = SimulatedChild(world, process, world.started)
+    world.children[child] = None
+    trio.lowlevel.spawn_system_task(_run_safely, child, world.programs.get(command[0]))
+    return child
+
+
+async def _run_safely(child: SimulatedChild, program: Program | None) -> None:
+    try:
+        await child.run(program)
+    except Crashed:  # it used its machine, which is off
+        child.process.ended.set()
