@@ -24,7 +24,7 @@ from attrs import evolve, frozen
 from confluent_kafka import Producer
 
 from tests.benchmarks.brokers import Broker, started, unwind_on_sigterm
-from tests.benchmarks.server import Server
+from tests.benchmarks.server import cpu_with_children_s
 from tests.benchmarks.topics import client_settings, temporary_topic
 
 JARS: Final = Path(__file__).parents[1] / "trio_kafka_spark" / "jars" / "fetch.sh"
@@ -95,18 +95,19 @@ ROWS: Final = (
 
 @frozen
 class Bench:
-    """A session and a broker."""
+    """A session and a broker. jvm: the process of the driver; workers are below it."""
 
     spark: Any
-    jvm: Server
+    jvm: int
     broker: Broker
 
     def cost(self, action: Callable[[], object]) -> Cost:
-        spark_s, broker_s = self.jvm.cpu_s(), self.broker.server.cpu_s()
+        spark_s, broker_s = cpu_with_children_s(self.jvm), self.broker.server.cpu_s()
         began = time.perf_counter()
         action()
         wall_s = time.perf_counter() - began
-        return Cost(wall_s, self.jvm.cpu_s() - spark_s, self.broker.server.cpu_s() - broker_s)
+        spark_s = cpu_with_children_s(self.jvm) - spark_s
+        return Cost(wall_s, spark_s, self.broker.server.cpu_s() - broker_s)
 
     def in_turn(self, kinds: Iterable[str], action: Callable[[str], object]) -> dict[str, Cost]:
         """The best of each figure of RUNS runs, after some that warm up."""
@@ -245,7 +246,7 @@ def benching(directory: Path) -> Iterator[Bench]:
         spark = session("benchmark", settings=settings)
         try:
             spark.sparkContext.setLogLevel("ERROR")
-            yield Bench(spark, Server(spark.sparkContext._gateway.proc.pid), broker)
+            yield Bench(spark, spark.sparkContext._gateway.proc.pid, broker)
         finally:
             spark.stop()
 

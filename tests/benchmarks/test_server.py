@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.server import Server, listening_pid
+from tests.benchmarks.server import Server, cpu_with_children_s, listening_pid
 from trio_kafka.testing.processes import unused_port
 
 BUSY_CHILD = """
@@ -62,3 +62,12 @@ def test_descendants_count() -> None:
         assert server.rss() > 2 * 5_000_000
         assert server.cpu_s() > 0.01
         parent.communicate(b"\n")
+
+
+def test_what_has_ended_still_counts_with_its_parent() -> None:
+    burn = "import time; t = time.process_time() + 0.3\nwhile time.process_time() < t: pass"
+    before = cpu_with_children_s(os.getpid())
+
+    subprocess.run([sys.executable, "-c", burn], check=True)
+
+    assert cpu_with_children_s(os.getpid()) - before > 0.25
