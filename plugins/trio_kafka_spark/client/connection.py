@@ -120,7 +120,6 @@ class Connection:
             if found is None:
                 name = message_of(request).name
                 raise SourceError(
-                    PROTOCOL,
                     UNSUPPORTED,
                     f"broker {self.endpoint} serves no version of {name} that is known here",
                 )

@@ -27,6 +27,7 @@ from trio_kafka_spark.client.fetch import fetch
 from trio_kafka_spark.client.settings import ClientSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+TP = TopicPartition("plain", 0)
 SECURITY = "org.apache.kafka.common.security"
 PLAIN = f'{SECURITY}.plain.PlainLoginModule required username="alice" password="wonder,land";'
 SCRAM = f'{SECURITY}.scram.ScramLoginModule required username="b=o,b" password="b\\"uilder";'
@@ -150,7 +151,7 @@ def aborted_and_open(bootstrap: str, topic: str) -> Producer:
     return producer
 
 
-def read(options: dict[str, str], tp: TopicPartition = TopicPartition("plain", 0)) -> int:
+def read(options: dict[str, str], tp: TopicPartition = TP) -> int:
     """Records of a whole partition."""
     settings = ClientSettings.from_options(options)
     with Cluster(settings) as cluster:
@@ -168,10 +169,9 @@ def test_a_partition_is_read_in_plaintext(kafka: Kafka) -> None:
 
 
 def test_offsets_are_found_by_time(kafka: Kafka) -> None:
-    tp = TopicPartition("plain", 0)
     with Cluster(ClientSettings.from_options(kafka.options("PLAINTEXT"))) as cluster:
         times = (0, 1_700_000_000_500, 1_700_000_001_000)
-        assert [cluster.offsets({tp: time})[tp] for time in times] == [0, 500, -1]
+        assert [cluster.offsets({TP: time})[TP] for time in times] == [0, 500, -1]
 
 
 def test_a_client_certificate_comes_from_pem_text_or_a_file_of_either_kind(kafka: Kafka) -> None:
@@ -300,6 +300,6 @@ def test_an_offset_behind_the_end_is_out_of_range(kafka: Kafka) -> None:
     settings = ClientSettings.from_options(kafka.options("PLAINTEXT"))
 
     with pytest.raises(OffsetOutOfRangeError, match="0 to 1000") as caught:
-        list(fetch(settings, TopicPartition("plain", 0), 5000, 6000))
+        list(fetch(settings, TP, 5000, 6000))
 
     assert (caught.value.log_start, caught.value.high_watermark) == (0, 1000)
