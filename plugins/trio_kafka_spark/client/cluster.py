@@ -126,7 +126,7 @@ class Cluster:
             found = self._metadata.known(tp, self.settings.metadata_max_age_ms)
             if found is None:
                 self._ask_metadata([tp.topic], attempts, create=False)
-                found = self._metadata.known(tp, self.settings.metadata_max_age_ms)
+                found = self._metadata.known(tp)
             if found is not None and found.error == 0:
                 return found
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if found is None else found.error

@@ -289,7 +289,7 @@ class _Reader:
         records = data.records
         buffer = records if isinstance(records, memoryview) else memoryview(b"")
         end, next_offset = self._walk(buffer)
-        if not end:
+        if not end and next_offset < self.stop:
             if buffer.nbytes:
                 raise SourceError(
                     CORRUPT,

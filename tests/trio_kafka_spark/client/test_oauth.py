@@ -103,7 +103,7 @@ def test_a_file_may_hold_the_token(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="No such file"):
         bearer_token(Sasl(token_url=f"{path.as_uri()}.no"), login())
     with pytest.raises(OptionError, match="ftp: want https:"):
-        bearer_token(Sasl(token_url="ftp://x"), login())
+        bearer_token(Sasl(token_url="ftp://host"), login())
 
 
 def test_an_endpoint_is_asked_with_the_credentials_of_the_client() -> None:
