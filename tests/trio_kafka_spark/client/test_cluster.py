@@ -191,6 +191,20 @@ def test_a_connection_that_is_busy_is_left_alone() -> None:
         assert broker.connections == 2
 
 
+def test_a_session_that_ends_soon_is_replaced_unless_an_answer_is_awaited() -> None:
+    with (
+        scripted({FetchRequest: lambda _: fetch_answer()}) as broker,
+        Cluster(quick(broker.endpoint)) as cluster,
+    ):
+        first = cluster.leader(TP)
+        first._expires = 0.0
+        first.send(FetchRequest(max_wait_ms=0, min_bytes=0))
+        assert cluster.leader(TP) is first
+        first.receive()
+
+        assert cluster.leader(TP) is not first
+
+
 def test_a_connection_that_fails_makes_the_client_ask_for_the_leader_again() -> None:
     with scripted() as broker:
         elsewhere = broker.metadata()

@@ -109,7 +109,8 @@ def test_a_file_may_hold_the_token(tmp_path: Path) -> None:
 def test_an_endpoint_is_asked_with_the_credentials_of_the_client() -> None:
     with endpoint() as (url, asked):
         found = bearer_token(
-            Sasl(token_url=url), login(clientId="me", clientSecret="s3", scope="a", extension_x="y")
+            Sasl(token_url=url),
+            login(clientId="m/e", clientSecret="s 3", scope="a", extension_x="y"),
         )
         bearer_token(
             Sasl(
@@ -127,7 +128,7 @@ def test_an_endpoint_is_asked_with_the_credentials_of_the_client() -> None:
         (base64.b64decode((header or "").removeprefix("Basic ")), form) for header, form in asked
     ]
     assert decoded == [
-        (b"me:s3", b"grant_type=client_credentials&scope=a"),
+        (b"m/e:s 3", b"grant_type=client_credentials&scope=a"),
         (b"m%2Fe:s+3", b"grant_type=client_credentials&scope=b"),
     ]
 
