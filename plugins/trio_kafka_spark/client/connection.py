@@ -101,6 +101,11 @@ class Connection:
         """The broker ends the session soon: open another connection for the next request."""
         return time.monotonic() > self._expires
 
+    @property
+    def throttled(self) -> bool:
+        """The broker wants no request now: the next `send` waits first."""
+        return time.monotonic() < self._not_before
+
     def fileno(self) -> int:
         """Descriptor of the socket, for select."""
         return self._socket.fileno()

@@ -10,9 +10,13 @@ from tests.trio_kafka_spark.client.scripted import (
     offsets_answer,
     scripted,
 )
+from tests.trio_kafka_spark.client.test_connection import offsets_of
 from trio_kafka.model import Endpoint, TopicPartition
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest
-from trio_kafka.protocol.messages.k02_list_offsets import ListOffsetsRequest
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -221,14 +225,32 @@ def test_a_connection_that_fails_makes_the_client_ask_for_the_leader_again() -> 
 def test_any_request_goes_to_the_leader_or_to_any_broker() -> None:
     with scripted() as broker, Cluster(quick(broker.endpoint)) as cluster:
         assert cluster.ask_any(MetadataRequest(None)).topics
-        request = broker_request()
-        assert cluster.ask_leader(TP, request).topics[0].partitions[0].offset == 100
+        assert cluster.ask_leader(TP, offsets_of()).topics[0].partitions[0].offset == 100
 
 
-def broker_request() -> ListOffsetsRequest:
-    from tests.trio_kafka_spark.client.test_connection import offsets_of
+def test_a_leader_is_asked_until_the_partition_has_no_error() -> None:
+    def error_of(answer: ListOffsetsResponse) -> int:
+        return answer.topics[0].partitions[0].error_code
 
-    return offsets_of()
+    codes: list[Any] = [6, CLOSE, 75, 0, 29]
+
+    def answer(request: ListOffsetsRequest) -> Any:
+        code = codes.pop(0)
+        if code is CLOSE:
+            return CLOSE
+        found = offsets_answer(request)
+        found.topics[0].partitions[0].error_code = code
+        return found
+
+    with (
+        scripted({ListOffsetsRequest: answer}) as broker,
+        Cluster(quick(broker.endpoint)) as cluster,
+    ):
+        found = cluster.ask_leader(TP, offsets_of(), error_of=error_of)
+        assert (error_of(found), len(codes)) == (0, 1)
+        assert len(broker.requests(MetadataRequest)) == 4
+        with pytest.raises(SourceError, match=f"ListOffsets.* of t-0 at broker {broker.endpoint}"):
+            cluster.ask_leader(TP, offsets_of(), error_of=error_of)
 
 
 def test_an_error_of_the_whole_answer_is_retried_or_raised() -> None:

@@ -26,6 +26,12 @@ from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k01_fetch import AbortedTransaction, FetchRequest, FetchResponse
 from trio_kafka.protocol.messages.k02_list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka.protocol.messages.k49_alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from trio_kafka.records.batch import Record, encode_batch, read_records
 from trio_kafka.records.header import iterate_headers
 from trio_kafka.testing.processes import BrokerProcess, broker_process
@@ -497,6 +503,46 @@ def test_an_answer_without_the_partition_is_waited_out_while_the_broker_throttle
     with scripted() as broker:
         broker.handlers[FetchRequest] = lambda request: answers.pop(0) if answers else log(request)
         assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+
+
+def test_empty_answers_of_a_broker_that_throttles_are_no_gap() -> None:
+    answers = [fetch_answer() for _ in range(3)]
+    for one in answers:
+        one.throttle_time_ms = 1
+
+    with scripted() as broker:
+        broker.handlers[FetchRequest] = lambda request: answers.pop() if answers else log(request)
+        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+
+
+def test_records_of_a_throttled_answer_are_given_before_the_client_waits() -> None:
+    def answer(request: FetchRequest) -> FetchResponse:
+        found = log(request)
+        found.throttle_time_ms = 0x7FFFFFFF
+        return found
+
+    with scripted({FetchRequest: answer}) as broker:
+        reading = fetch(quick(broker.endpoint), TP, 0, STOP)
+
+        assert values([next(reading)]) == expected(0, 20)
+        reading.close()
+
+
+@pytest.mark.slow
+def test_a_quota_of_our_broker_slows_a_read_down_and_loses_nothing(
+    shared_broker: BrokerProcess,
+) -> None:
+    tp = seeded(shared_broker.bootstrap, "fetch-quota", 1150)
+    settings = quick(Endpoint(*shared_broker.address), client_id="throttled", fetch_bytes=200_000)
+    quota = [OpData("consumer_byte_rate", 100_000.0, False)]
+    entity = [EntityData("client-id", "throttled")]
+    with Cluster(settings) as cluster:
+        change = AlterClientQuotasRequest([EntryData(entity, quota)])
+        assert not cluster.ask_any(change).entries[0].error_code
+
+        found = list(fetch(settings, tp, 0, 1150, cluster=cluster))
+
+    assert stripped(values(found, 0, 1150)) == expected(0, 1150)
 
 
 def test_aborted_transactions_are_handed_on() -> None:
