@@ -1,6 +1,6 @@
 """Certificates and stores for tests, made on the spot."""
 
-import datetime
+import datetime as dt
 import ipaddress
 from pathlib import Path
 
@@ -64,15 +64,15 @@ def issued(by: Identity, name: str, *, names: tuple[str, ...] = ("127.0.0.1",)) 
 def _made(name: str, by: Identity | None, *, names: tuple[str, ...]) -> Identity:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject if by is None else by.certificate.subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=2))
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=2))
         .add_extension(x509.BasicConstraints(ca=by is None, path_length=None), critical=True)
     )
     if names:

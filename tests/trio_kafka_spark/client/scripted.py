@@ -70,6 +70,7 @@ class Scripted:
     at_most: Mapping[type[Any], int]
     topic_id: bytes
     asked: list[tuple[Any, int]] = Factory(list)
+    correlations: list[int] = Factory(list)
     connections: int = 0
 
     @property
@@ -152,7 +153,7 @@ def scripted(
             yield made
         finally:
             listener.shutdown(socket.SHUT_RDWR)
-            for one in list(open_ones):
+            for one in open_ones:
                 with suppress(OSError):
                     one.shutdown(socket.SHUT_RDWR)
             threads[0].join()
@@ -171,8 +172,10 @@ def _accept(
         except OSError:
             break
         made.connections += 1
+        if tls is not None:
+            accepted = tls.wrap_socket(accepted, server_side=True, do_handshake_on_connect=False)
         open_ones.append(accepted)
-        threads.append(threading.Thread(target=_serve, args=(accepted, made, tls)))
+        threads.append(threading.Thread(target=_serve, args=(accepted, made)))
         threads[-1].start()
     for one in open_ones:
         with suppress(OSError):
@@ -181,16 +184,31 @@ def _accept(
         thread.join()
 
 
-def _serve(accepted: socket.socket, made: Scripted, tls: ssl.SSLContext | None) -> None:
-    with suppress(OSError), accepted:
-        stream = accepted if tls is None else tls.wrap_socket(accepted, server_side=True)
-        with stream, stream.makefile("rb") as incoming:
+def _serve(stream: socket.socket, made: Scripted) -> None:
+    with suppress(OSError), stream:
+        if isinstance(stream, ssl.SSLSocket) and not _shaken(stream):
+            return
+        with stream.makefile("rb") as incoming:
             while head := incoming.read(4):
                 answer = _answer(incoming.read(struct.unpack(">i", head)[0]), made)
                 if answer is CLOSE:
                     return
                 if answer is not None:
                     stream.sendall(answer)
+
+
+def _shaken(stream: ssl.SSLSocket) -> bool:
+    """Whether the handshake went well. If not, the client has its alert before the end: a reset
+    would take that away.
+    """
+    try:
+        stream.do_handshake()
+    except ssl.SSLError:
+        socket.socket.shutdown(stream, socket.SHUT_WR)
+        while socket.socket.recv(stream, 1024):
+            pass
+        return False
+    return True
 
 
 def _answer(frame: bytes, made: Scripted) -> Any:
@@ -205,6 +223,7 @@ def _answer(frame: bytes, made: Scripted) -> Any:
         return small_answer(correlation, to_bytes(refused, 0), flexible=False)
     request, _ = decoder(cls, version)(frame, position)
     made.asked.append((request, version))
+    made.correlations.append(correlation)
     answer = made.answer(request)
     if answer is None or answer is CLOSE or isinstance(answer, bytes):
         return answer

@@ -1,8 +1,8 @@
 """The client against Apache Kafka 4.4: TLS, SASL, fetches, offsets, transactions."""
 
-import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,7 @@ from trio_kafka_spark.client.fetch import fetch
 from trio_kafka_spark.client.settings import ClientSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+TP = TopicPartition("plain", 0)
 SECURITY = "org.apache.kafka.common.security"
 PLAIN = f'{SECURITY}.plain.PlainLoginModule required username="alice" password="wonder,land";'
 SCRAM = f'{SECURITY}.scram.ScramLoginModule required username="b=o,b" password="b\\"uilder";'
@@ -61,6 +62,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
     directory = tmp_path_factory.mktemp("kafka")
+    stack = ExitStack()
     ca = authority()
     store = issued(ca, "broker").write_pem(directory / "broker.pem")
     trust = directory / "ca.pem"
@@ -105,10 +107,13 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
             for mechanism, module in modules.items()
         ),
     ]
-    os.environ.setdefault("KAFKA_HEAP_OPTS", "-Xms256m -Xmx512m")
-    with broker_process(
-        directory / "broker", *settings, command=command, start_timeout_s=120
-    ) as process:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KAFKA_HEAP_OPTS", "-Xms256m -Xmx512m")
+        broker = broker_process(
+            directory / "broker", *settings, command=command, start_timeout_s=120
+        )
+        process = stack.enter_context(broker)
+    with stack:
         _prepare(process.bootstrap)
         yield Kafka(
             process=process,
@@ -150,7 +155,7 @@ def aborted_and_open(bootstrap: str, topic: str) -> Producer:
     return producer
 
 
-def read(options: dict[str, str], tp: TopicPartition = TopicPartition("plain", 0)) -> int:
+def read(options: dict[str, str], tp: TopicPartition = TP) -> int:
     """Records of a whole partition."""
     settings = ClientSettings.from_options(options)
     with Cluster(settings) as cluster:
@@ -168,10 +173,9 @@ def test_a_partition_is_read_in_plaintext(kafka: Kafka) -> None:
 
 
 def test_offsets_are_found_by_time(kafka: Kafka) -> None:
-    tp = TopicPartition("plain", 0)
     with Cluster(ClientSettings.from_options(kafka.options("PLAINTEXT"))) as cluster:
         times = (0, 1_700_000_000_500, 1_700_000_001_000)
-        assert [cluster.offsets({tp: time})[tp] for time in times] == [0, 500, -1]
+        assert [cluster.offsets({TP: time})[TP] for time in times] == [0, 500, -1]
 
 
 def test_a_client_certificate_comes_from_pem_text_or_a_file_of_either_kind(kafka: Kafka) -> None:
@@ -300,6 +304,6 @@ def test_an_offset_behind_the_end_is_out_of_range(kafka: Kafka) -> None:
     settings = ClientSettings.from_options(kafka.options("PLAINTEXT"))
 
     with pytest.raises(OffsetOutOfRangeError, match="0 to 1000") as caught:
-        list(fetch(settings, TopicPartition("plain", 0), 5000, 6000))
+        list(fetch(settings, TP, 5000, 6000))
 
     assert (caught.value.log_start, caught.value.high_watermark) == (0, 1000)
