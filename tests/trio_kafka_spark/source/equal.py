@@ -23,6 +23,7 @@ QUICK: Final = {
     "fetchOffset.retryIntervalMs": "10",
 }
 Options = Mapping[str, str]
+Conditions = Mapping[str, Sequence[str]]
 
 
 @frozen(kw_only=True)
@@ -113,41 +114,51 @@ def as_offsets(numbers: Mapping[TopicPartition, int]) -> str:
     return json.dumps(written)
 
 
-def conditions_of(jars: Sequence[Path]) -> dict[str, re.Pattern[str]]:
-    """Each of the connector's error conditions, and the text by which it is known."""
+def conditions_of(jars: Sequence[Path]) -> Conditions:
+    """Each of the connector's error conditions, and the pieces of text by which it is known."""
     (jar,) = [each for each in jars if each.name.startswith("spark-sql-kafka")]
     with zipfile.ZipFile(jar) as archive:
         read = json.loads(archive.read(CONDITIONS_FILE))
     found = {}
     for name, condition in read.items():
         for kind, inner in condition.get("subClass", {}).items():
-            found[f"{name}.{kind}"] = _pattern(inner["message"])
+            found[f"{name}.{kind}"] = _pieces(inner["message"])
         if "subClass" not in condition:
-            found[name] = _pattern(condition["message"])
+            found[name] = _pieces(condition["message"])
     return found
 
 
-def _pattern(message: Sequence[str]) -> re.Pattern[str]:
-    parts = re.split(r"<\w+>|\s+", " ".join(message))
-    return re.compile(r".*?".join(re.escape(part) for part in parts if part), re.DOTALL)
+def _pieces(message: Sequence[str]) -> list[str]:
+    pieces = re.split(r"<\w+>", _one_line(" ".join(message)))
+    return [piece for piece in pieces if piece.strip()]
 
 
-def condition_of(
-    run: Callable[[], object], conditions: Mapping[str, re.Pattern[str]]
-) -> str | None:
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def condition_of(run: Callable[[], object], conditions: Conditions) -> str | None:
     """The connector's condition with which a query fails, in its words or in brackets."""
     try:
         run()
     except Exception as error:
-        told = _told(error)
+        told = _one_line(_told(error))
     else:
         return None
     named = [name for name in conditions if f"[{name}] " in told]
-    if named:
-        return max(named, key=len)
-    meant = [name for name, pattern in conditions.items() if pattern.search(told)]
-    assert meant, f"no condition of the connector: {told}"
-    return max(meant, key=len)
+    meant = [name for name, pieces in conditions.items() if _has_in_order(told, pieces)]
+    assert named or meant, f"no condition of the connector: {told}"
+    return max(named or meant, key=lambda name: sum(map(len, conditions[name])))
+
+
+def _has_in_order(text: str, pieces: Sequence[str]) -> bool:
+    at = 0
+    for piece in pieces:
+        at = text.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
 
 
 def _told(error: Exception) -> str:
