@@ -231,17 +231,15 @@ def found(
         raise
 
 
-@pytest.mark.parametrize("given", [{"minPartitions": "7"}, {"minPartitions": "2"}], ids=str)
 def test_tasks_of_a_batch_have_the_same_offsets(
     spark: "SparkSession",
     bootstrap: str,
     partitions: Callable[[str], list[TopicPartition]],
-    given: dict[str, str],
 ) -> None:
     topics = ",".join(sorted({tp.topic for tp in partitions("plain")}))
 
     theirs, ours = (
-        in_order(tasks(source.batch({"subscribe": topics, **given})).collect())
+        in_order(tasks(source.batch({"subscribe": topics, "minPartitions": "7"})).collect())
         for source in both(spark, bootstrap)
     )
 
@@ -441,16 +439,25 @@ PLANNED: Final = {
 }
 
 
+# Those whose rows are compared in the short form, too.
+SHORT: Final = (
+    "KAFKA_DATA_LOSS.PARTITIONS_DELETED",
+    "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
+)
+
+
 @pytest.mark.parametrize("condition", PLANNED)
 def test_streams_lose_data_with_the_same_condition_or_the_same_rows(
     spark: "SparkSession",
     bootstrap: str,
     partitions: Callable[[str], list[TopicPartition]],
     conditions: Conditions,
+    size: Callable[[int, int], int],
     tmp_path: Path,
     condition: str,
 ) -> None:
     """The checkpoint has a batch that was planned before the data were lost."""
+    with_rows = size(condition in SHORT, True)
     partitions("plain")
     given = {"subscribePattern": "^(eq-plain-a|trimmed|eq-gone)$"}
     if condition.endswith("PRESENT"):
@@ -463,11 +470,11 @@ def test_streams_lose_data_with_the_same_condition_or_the_same_rows(
         run = partial(run_nowhere, source, given, strict)
 
         assert condition_of(run, conditions) == condition
-        allowed = {**given, "failOnDataLoss": "false"}
-        left.append(stream_rows(source, allowed, lenient, available_now=True))
+        if with_rows:
+            allowed = {**given, "failOnDataLoss": "false"}
+            left.append(stream_rows(source, allowed, lenient, available_now=True))
 
-    theirs, ours = left
-    assert ours == theirs
+    assert left[:1] == left[1:]
 
 
 def run_nowhere(source: Source, given: Options, checkpoint: Path) -> None:
