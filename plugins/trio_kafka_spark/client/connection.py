@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 from trio_kafka.errors import ErrorCode, ProtocolError
 from trio_kafka.model import Endpoint
+from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.protocol.messages.k18_api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -23,9 +24,9 @@ from trio_kafka.protocol.messages.k18_api_versions import (
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.wire.client import LARGEST, ClientSide, common_version
 from trio_kafka_spark.client.errors import (
+    PROTOCOL,
     UNSUPPORTED,
     AuthenticationError,
-    OptionError,
     SourceError,
 )
 from trio_kafka_spark.client.sasl import authenticate
@@ -33,6 +34,7 @@ from trio_kafka_spark.client.settings import ClientSettings
 
 _HEAD: Final = 4
 _LATEST: Final = 4  # of ApiVersions: later ones name a cluster and a node, which we do not know
+_ENDED: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 _SOFTWARE: Final = ("trio-kafka-spark", "1")
 
 
@@ -63,8 +65,11 @@ class Connection:
             self._socket = self._secure(self._socket, tls)
             self._served = self._agree()
             if settings.security.uses_sasl:
-                lifetime_s = authenticate(self, settings.security.sasl)
+                lifetime_s = authenticate(self._ask_at_once, settings.security.sasl)
                 self._expires = time.monotonic() + lifetime_s
+        except AuthenticationError as error:
+            self.close()
+            raise AuthenticationError(f"broker {endpoint}: {error.message}") from error
         except (OSError, ProtocolError) as error:
             self.close()
             raise self._broken("opening", error) from error
@@ -95,6 +100,11 @@ class Connection:
     def expired(self) -> bool:
         """The broker ends the session soon: open another connection for the next request."""
         return time.monotonic() > self._expires
+
+    @property
+    def throttled(self) -> bool:
+        """The broker wants no request now: the next `send` waits first."""
+        return time.monotonic() < self._not_before
 
     def fileno(self) -> int:
         """Descriptor of the socket, for select."""
@@ -129,12 +139,20 @@ class Connection:
         if pause > 0:
             time.sleep(pause)
         self._deadline = time.monotonic() + self._settings.request_timeout_ms / 1000
-        self._write(request, version, answered=answered)
+        try:
+            self._write(request, version, answered=answered)
+        except EncodeError as error:
+            raise SourceError(
+                UNSUPPORTED, f"broker {self.endpoint} is too old for this request: {error}"
+            ) from error
+        except OSError as error:
+            raise self._broken(f"sending {message_of(type(request)).name}", error) from error
 
     def receive(self, timeout_ms: int | None = None) -> Any:
         """The answer to the oldest request in flight.
 
-        timeout_ms: from now; None: `request.timeout.ms`. Raises BrokerConnectionError.
+        timeout_ms: from now; None: `request.timeout.ms`. Raises BrokerConnectionError; SourceError
+        for bytes that are no answer.
         """
         timeout_ms = self._settings.request_timeout_ms if timeout_ms is None else timeout_ms
         self._deadline = time.monotonic() + timeout_ms / 1000
@@ -144,7 +162,8 @@ class Connection:
             raise self._broken("waiting for an answer", error) from error
         throttle_ms = getattr(answer, "throttle_time_ms", 0)
         if throttle_ms > 0:
-            self._not_before = time.monotonic() + throttle_ms / 1000
+            pause_ms = min(throttle_ms, self._settings.request_timeout_ms)
+            self._not_before = time.monotonic() + pause_ms / 1000
         return answer
 
     def ask(
@@ -167,7 +186,7 @@ class Connection:
         address = (self.endpoint.host, self.endpoint.port)
         try:
             made = socket.create_connection(address, self._left_s())
-        except OSError as error:
+        except (OSError, ValueError, OverflowError) as error:  # a name, or a port, that is none
             raise self._broken("connecting", error) from error
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -188,8 +207,8 @@ class Connection:
         except ssl.SSLCertVerificationError as error:
             plain.close()
             raise AuthenticationError(
-                f"certificate of broker {self.endpoint} is not accepted: {error.verify_message};"
-                " check kafka.ssl.truststore.*, or the names in the certificate"
+                f"its certificate is not accepted: {error.verify_message or error.reason}; check"
+                " kafka.ssl.truststore.*, or the names in the certificate"
             ) from error
 
     def _agree(self) -> list[ApiVersion]:
@@ -205,13 +224,15 @@ class Connection:
             raise ProtocolError(f"ApiVersions {version}: error code {answer.error_code}")
         return answer.api_keys
 
+    def _ask_at_once(self, request: object) -> Any:
+        """Ask while the connection is being opened, within the time for that."""
+        self._write(request, self.version_of(type(request)))
+        return self._read()
+
     def _write(self, request: object, version: int, *, answered: bool = True) -> None:
         data = self._client.ask(request, version, answered=answered)
-        try:
-            self._socket.settimeout(self._left_s())
-            self._socket.sendall(data)
-        except OSError as error:
-            raise self._broken(f"sending {message_of(type(request)).name}", error) from error
+        self._socket.settimeout(self._left_s())
+        self._socket.sendall(data)
 
     def _read(self) -> Any:
         head = bytearray(_HEAD)
@@ -237,17 +258,28 @@ class Connection:
             raise TimeoutError("timed out")
         return left
 
-    def _broken(self, doing: str, error: Exception) -> BrokerConnectionError:
+    def _broken(self, doing: str, error: Exception) -> Exception:
+        """The error to raise instead: one that a retry may mend, or one of TLS, which it cannot."""
         if isinstance(error, BrokerConnectionError):
             return error
-        return BrokerConnectionError(
-            f"broker {self.endpoint}: {doing}: {str(error) or type(error).__name__}"
-        )
+        if isinstance(error, ssl.SSLError) and not isinstance(error, _ENDED):
+            return AuthenticationError(
+                f"broker {self.endpoint}: TLS failed: {error.reason}; check the port,"
+                " kafka.security.protocol, and kafka.ssl.keystore.* where the broker asks for a"
+                " certificate"
+            )
+        said = str(error) or type(error).__name__
+        if isinstance(error, ProtocolError):
+            return SourceError(
+                PROTOCOL,
+                f"broker {self.endpoint}: {doing}: {said}; check the port and"
+                " kafka.security.protocol: what answers there does not speak Kafka's protocol",
+            )
+        if isinstance(error, ssl.SSLError):
+            said = "it ended the TLS handshake, or is no TLS listener: kafka.security.protocol"
+        return BrokerConnectionError(f"broker {self.endpoint}: {doing}: {said}")
 
 
 def _largest(settings: ClientSettings) -> int:
     """The largest answer that is read: some fetches, or a batch that is larger than one."""
     return max(LARGEST, settings.fetch_bytes + LARGEST)
-
-
-__all__ = ["BrokerConnectionError", "Connection", "OptionError"]

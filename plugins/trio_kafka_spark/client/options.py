@@ -600,9 +600,12 @@ def _sasl() -> Iterator[KafkaOption]:
         "sasl.oauthbearer.sub.claim.name",
         "sasl.oauthbearer.jwt.validator.class",
     )
-    yield from _ignored(
-        "Credentials are sent URL-encoded in the header, as RFC 6749 demands.",
+    yield from _honoured(
         "sasl.oauthbearer.header.urlencode",
+        "security.sasl.urlencode_header",
+        flag,
+        "false",
+        "URL-encode client id and secret before they are sent, as RFC 6749 demands.",
     )
     yield from _refused(
         "client assertions are not supported: use a client id and secret, or a token file",

@@ -78,6 +78,7 @@ class Sasl:
     client_id_oauth: str = ""
     client_secret: Secret | None = None
     scope: str = ""
+    urlencode_header: bool = False
     login_timeout_ms: int = 10_000
 
     def login(self) -> Login:
