@@ -68,8 +68,8 @@ def decode(
         data=as_bytes(buffer),
         schema=schema,
         constants={
-            "topic": pa.repeat(pa.scalar(topic, pa.string()), rows),
-            "partition": pa.repeat(pa.scalar(partition, pa.int32()), rows),
+            "topic": pa.repeat(pa.scalar(topic, pa.string()), 1),
+            "partition": pa.repeat(pa.scalar(partition, pa.int32()), 1),
         },
         start=start,
         stop=stop,
@@ -85,7 +85,7 @@ class _Decoder:
 
     data: memoryview
     schema: pa.Schema
-    constants: dict[str, pa.Array]  # columns of one value, `rows` long
+    constants: dict[str, pa.Array]  # columns of one value, as long as they were needed
     start: int
     stop: int
     rows: int
@@ -186,9 +186,24 @@ class _Decoder:
         for begin in range(0, total, self.rows):
             size = min(self.rows, total - begin)
             arrays = [
-                self.constants[name][:size]
+                self.repeat(name, size)
                 if name in self.constants
                 else columns[name].slice(begin, size)
                 for name in self.schema.names
             ]
-            yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            if arrays:
+                yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            else:
+                yield _rows_without_columns(size)
+
+    def repeat(self, name: str, size: int) -> pa.Array:
+        """A column of one value."""
+        column = self.constants[name]
+        if len(column) < size:
+            column = self.constants[name] = pa.repeat(column[0], size)
+        return column[:size]
+
+
+def _rows_without_columns(size: int) -> pa.RecordBatch:
+    rows = pa.Array.from_buffers(pa.struct([]), size, [None], children=[])
+    return pa.RecordBatch.from_struct_array(rows)
