@@ -16,6 +16,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT, read_records
 from trio_kafka.records.columnar.aborted import find_aborted
+from trio_kafka.records.columnar.arrays import as_arrow, one_text
 from trio_kafka.records.columnar.columns import make_columns
 from trio_kafka.records.columnar.errors import (
     CorruptBatchError,
@@ -68,8 +69,8 @@ def decode(
         data=as_bytes(buffer),
         schema=schema,
         constants={
-            "topic": pa.repeat(pa.scalar(topic, pa.string()), 1),
-            "partition": pa.repeat(pa.scalar(partition, pa.int32()), 1),
+            "topic": one_text(topic),
+            "partition": as_arrow(np.array([partition], np.int32), pa.int32()),
         },
         start=start,
         stop=stop,

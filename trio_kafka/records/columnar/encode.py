@@ -16,10 +16,10 @@ from trio_kafka.attributes import frozen
 from trio_kafka.records.batch import BatchBody, encode_batch
 from trio_kafka.records.columnar.inputs import Inputs, read_inputs
 from trio_kafka.records.columnar.pack import (
-    LARGE,
     join_rows,
     lengths_of,
     offsets_of,
+    one_binary,
     pack_varints,
     varint_sizes,
 )
@@ -32,7 +32,6 @@ _GROUP: Final = 4 << 20  # bytes that are joined at a time: they stay in the cac
 _LARGEST_BATCH: Final = (1 << 31) - (1 << 10)
 _SEQUENCES: Final = 1 << 31
 _SMALLEST_RECORD: Final = 7
-_NO_HEADERS: Final = pa.scalar(b"\0", LARGE)
 
 
 @frozen
@@ -65,9 +64,9 @@ def encode(
     Raises ValueError for columns of the wrong type, a header without a key, a level out of bounds,
     a record of 2 GiB.
     """
+    inputs = read_inputs(records, timestamp_ms)
     if not records.num_rows:
         return []
-    inputs = read_inputs(records, timestamp_ms)
     batches: list[EncodedBatch] = []
     sequence = base_sequence
     for body in _encode_bodies(inputs, batch_bytes):
@@ -177,7 +176,7 @@ def _encode_records(inputs: Inputs, firsts: Longs, base_times: Longs) -> pa.Arra
     middle_sizes = [varint_sizes(numbers) for numbers in middle]
     for one in head_sizes + middle_sizes:
         lengths += one
-    tail: list[Any] = [_NO_HEADERS]
+    tail: list[Any] = [one_binary(b"\0")]
     if inputs.header_counts is None or inputs.headers is None:
         lengths += 1
     else:

@@ -1,6 +1,7 @@
 """Write zig-zag integers for many rows at once, and lengths of Arrow's binary arrays."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -8,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from trio_kafka.records.columnar.arrays import nulls_of
 from trio_kafka.records.columnar.varints import Longs
 
 LARGE: Final = pa.large_binary()
 _BITS: Final = 7
 _LOW: Final = 0x7F
 _MORE: Final = 0x80
-_NOTHING: Final = pa.scalar(b"", LARGE)
 
 
 def varint_sizes(numbers: Longs) -> Longs:
@@ -67,6 +68,12 @@ def as_binary(offsets: Longs, data: pa.Buffer) -> pa.Array:
     return pa.Array.from_buffers(LARGE, len(offsets) - 1, [None, pa.py_buffer(offsets), data])
 
 
+@cache
+def one_binary(content: bytes) -> Any:
+    """A scalar for `join_rows`."""
+    return as_binary(np.array([0, len(content)]), pa.py_buffer(content))[0]
+
+
 def offsets_of(array: pa.Array) -> Longs:
     """Offsets of a large binary array that is not empty, into its data buffer."""
     _, offsets, _ = array.buffers()
@@ -77,12 +84,12 @@ def lengths_of(array: pa.Array) -> Longs:
     """Length of each element of a large binary array; -1 for null."""
     lengths = np.diff(offsets_of(array)) if len(array) else np.empty(0, np.int64)
     if array.null_count:
-        lengths[array.is_null().to_numpy(zero_copy_only=False)] = -1
+        lengths[nulls_of(array)] = -1
     return lengths
 
 
 def join_rows(pieces: Sequence[Any]) -> Any:
     """Concatenate large binary arrays and scalars row by row; null counts as empty."""
     return pc.binary_join_element_wise(
-        *pieces, _NOTHING, null_handling="replace", null_replacement=""
+        *pieces, one_binary(b""), null_handling="replace", null_replacement=""
     )
