@@ -5,7 +5,6 @@ headers, so each byte is copied once, in C++. What is left to do for each batch 
 checksum and its compression.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -28,7 +27,7 @@ from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP
 
 BATCH_BYTES: Final = 16 << 10  # Kafka's batch.size
-_GROUP: Final = 4 << 20  # bytes that are joined at a time: they stay in the cache
+_GROUP: Final = 1 << 20  # bytes that are joined at a time: they stay in the cache
 _LARGEST_BATCH: Final = (1 << 31) - (1 << 10)
 _SEQUENCES: Final = 1 << 31
 _SMALLEST_RECORD: Final = 7
@@ -129,12 +128,10 @@ def cut_batches(ends: Longs, batch_bytes: int) -> list[int]:
     ends: the size of all records up to each one. Each batch has a record, and as many more as stay
     within `batch_bytes`.
     """
-    places = ends.tolist()
     cuts, begun = [0], 0
-    while cuts[-1] < len(places):
-        first = cuts[-1]
-        cut = max(first + 1, bisect_right(places, begun + batch_bytes, lo=first))
-        begun = places[cut - 1]
+    while cuts[-1] < len(ends):
+        cut = max(cuts[-1] + 1, int(ends.searchsorted(begun + batch_bytes, side="right")))
+        begun = int(ends[cut - 1])
         cuts.append(cut)
     return cuts
 

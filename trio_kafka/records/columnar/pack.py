@@ -20,11 +20,15 @@ _MORE: Final = 0x80
 
 def varint_sizes(numbers: Longs) -> Longs:
     """Bytes of the zig-zag encoding of each number."""
-    zigzag = _zigzag(numbers)
     sizes = np.ones(len(numbers), np.int64)
-    most, bits = int(zigzag.max(initial=0)), _BITS
+    if not sizes.size:
+        return sizes
+    low, high = int(numbers.min()), int(numbers.max())
+    # The zig-zag form of a number, without its lowest bit.
+    halves = numbers if low >= 0 else numbers ^ (numbers >> 63)
+    most, bits = max(high, ~low), _BITS - 1
     while most >> bits:
-        sizes += zigzag >= np.uint64(1 << bits)
+        sizes += halves >= 1 << bits
         bits += _BITS
     return sizes
 
@@ -40,27 +44,25 @@ def pack_varints(columns: Sequence[Longs], sizes: Sequence[Longs]) -> pa.Array:
     at = offsets[:-1].copy()
     for numbers, size in zip(columns, sizes, strict=True):
         if numbers.any():
-            _write(packed, at, _zigzag(numbers), size)
+            _write(packed, at, numbers, size)
         at += size
     return as_binary(offsets, pa.py_buffer(packed))
 
 
-def _write(packed: NDArray[np.uint8], at: Longs, zigzag: NDArray[np.uint64], size: Longs) -> None:
+def _write(packed: NDArray[np.uint8], at: Longs, numbers: Longs, size: Longs) -> None:
     longest = int(size.max())
     if longest == 1:
-        packed[at] = zigzag.astype(np.uint8)
+        small = numbers.astype(np.int8)
+        packed[at] = ((small << 1) ^ (small >> 7)).view(np.uint8)
         return
+    zigzag = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
     more = (size > 1) * np.uint8(_MORE)
-    packed[at] = (zigzag & np.uint64(_LOW)).astype(np.uint8) | more
+    packed[at] = (zigzag.astype(np.uint8) & np.uint8(_LOW)) | more
     for place in range(1, longest):
         rows = np.flatnonzero(size > place)
-        byte = (zigzag[rows] >> np.uint64(_BITS * place) & np.uint64(_LOW)).astype(np.uint8)
+        byte = (zigzag[rows] >> np.uint64(_BITS * place)).astype(np.uint8) & np.uint8(_LOW)
         byte |= (size[rows] > place + 1) * np.uint8(_MORE)
         packed[at[rows] + place] = byte
-
-
-def _zigzag(numbers: Longs) -> NDArray[np.uint64]:
-    return ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
 
 
 def as_binary(offsets: Longs, data: pa.Buffer) -> pa.Array:
