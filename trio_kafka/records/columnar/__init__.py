@@ -7,6 +7,7 @@ this package at module level, so the broker starts without them. The row codec
 
 try:
     from trio_kafka.records.columnar.decode import decode
+    from trio_kafka.records.columnar.encode import EncodedBatch, encode
     from trio_kafka.records.columnar.errors import CorruptBatchError
     from trio_kafka.records.columnar.scan import scan
     from trio_kafka.records.columnar.schema import COLUMNS, arrow_schema
@@ -23,8 +24,10 @@ except ModuleNotFoundError as error:
 __all__ = [
     "COLUMNS",
     "CorruptBatchError",
+    "EncodedBatch",
     "arrow_schema",
     "decode",
+    "encode",
     "next_offset",
     "scan",
 ]
