@@ -36,9 +36,7 @@ def compaction_what_if(
     cleaned = sf.col("until").isNull() | (sf.col("offset") < sf.col("until"))
     of_key = Window.partitionBy("topic", "partition", "key", "cleaned")
     of_partition = Window.partitionBy("topic", "partition")
-    age_ms = (
-        sf.unix_millis(sf.max("timestamp").over(of_partition)) - sf.unix_millis("timestamp")
-    )
+    age_ms = sf.unix_millis(sf.max("timestamp").over(of_partition)) - sf.unix_millis("timestamp")
     tombstone = sf.col("value").isNull() & sf.col("key").isNotNull()
     removed = (
         sf.col("key").isNull()
@@ -75,9 +73,9 @@ def compaction_what_if(
             sf.countDistinct(sf.when(inside, sf.col("key"))).alias("keys"),
             sf.count_if("removed").alias("removed_records"),
             removed_bytes.alias("removed_bytes"),
-            sf.round(
-                sf.when(bytes_ > 0, removed_bytes * 100 / bytes_).otherwise(0.0), 2
-            ).alias("removed_percent"),
+            sf.round(sf.when(bytes_ > 0, removed_bytes * 100 / bytes_).otherwise(0.0), 2).alias(
+                "removed_percent"
+            ),
             sf.count_if(inside & sf.col("tombstone")).alias("tombstones"),
             sf.count_if(inside & sf.col("key").isNull()).alias("without_key"),
             sf.count_if(~inside).alias("not_cleaned"),

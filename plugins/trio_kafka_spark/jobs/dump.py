@@ -17,7 +17,7 @@ def dump(records: DataFrame, longest: int = _LONGEST) -> DataFrame:
     key, value (text; `0x` and hexadecimal digits where the bytes are no UTF-8; null as it is),
     key_bytes, value_bytes (-1: null), and headers (array of `name=value`), if there are any.
     """
-    columns = [
+    columns: list[Column | str] = [
         "topic",
         "partition",
         "offset",

@@ -21,49 +21,50 @@ from trio_kafka.protocol.stored.groups.classic import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
+from trio_kafka_spark.log.schemas import ddl
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 COMMITS: Final = pa.schema(
     [
         ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("offset", pa.int64()),
         ("group", pa.string()),
         ("topic", pa.string()),
         ("partition", pa.int32()),
         ("committed", pa.int64()),
     ]
 )
-_COMMITS_DDL: Final = "timestamp timestamp, `group` string, topic string, partition int, committed bigint"
 
 
 def commits(records: DataFrame) -> DataFrame:
     """Return one row a committed offset; deleted ones have a null.
 
-    records: rows of the topic `__consumer_offsets`, with timestamp, key and value; other records of
-        it are left out.
-    Columns: timestamp, group, topic, partition, committed (the next offset to be read).
+    records: rows of the topic `__consumer_offsets`, with timestamp, offset, key and value; records
+        that are no commits are left out.
+    Columns: timestamp, offset (of the commit itself), group, topic, partition, committed (the next
+    offset to be read).
     """
-    return records.select("timestamp", "key", "value").mapInArrow(decoded_commits, _COMMITS_DDL)
+    return records.select("timestamp", "offset", "key", "value").mapInArrow(
+        decoded_commits, ddl(COMMITS)
+    )
 
 
 def decoded_commits(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the commits in batches of records."""
     for batch in batches:
-        found = [
-            (time, *commit)
-            for time, key, value in zip(
-                batch.column("timestamp"),
-                batch.column("key").to_pylist(),
-                batch.column("value").to_pylist(),
-                strict=True,
-            )
-            if (commit := _commit(key, value)) is not None
-        ]
-        columns = list(zip(*found, strict=True)) or [()] * len(COMMITS)
-        arrays = [
-            pa.array([one.as_py() for one in columns[0]], COMMITS.field(0).type),
-            *(pa.array(columns[n], COMMITS.field(n).type) for n in range(1, len(COMMITS))),
-        ]
-        yield pa.RecordBatch.from_arrays(arrays, schema=COMMITS)
+        rows = []
+        found = []
+        pairs = zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True)
+        for row, (key, value) in enumerate(pairs):
+            commit = _commit(key, value)
+            if commit is not None:
+                rows.append(row)
+                found.append(commit)
+        kept = batch.select(["timestamp", "offset"]).take(pa.array(rows, pa.int64()))
+        fields = list(COMMITS)[len(kept.columns) :]
+        columns = [list(one) for one in zip(*found, strict=True)] or [[]] * len(fields)
+        made = [pa.array(one, field.type) for one, field in zip(columns, fields, strict=True)]
+        yield pa.RecordBatch.from_arrays([*kept.columns, *made], schema=COMMITS)
 
 
 def _commit(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int | None] | None:
@@ -87,14 +88,13 @@ def lag_over_time(committed: DataFrame, batches: DataFrame, every: str = "1 minu
     """Return one row a group, partition and interval, from the group's first commit on.
 
     committed: rows of `commits`. batches: rows of view=batches of the topics. every: a duration.
-    Columns: time (begin of the interval), group, topic, partition; committed, end_offset: at the end
-    of the interval; lag: records between them; null once the commit was deleted.
+    Columns: time (begin of the interval), group, topic, partition; committed, end_offset: at its
+    end; lag: records between them; null once the commit was deleted.
     """
     place = ["topic", "partition"]
     deleted = sf.coalesce("committed", sf.lit(_DELETED))
-    by_group = (
-        committed.groupBy("group", *place, _start("timestamp", every))
-        .agg(sf.max_by(deleted, sf.col("timestamp")).alias("committed"))
+    by_group = committed.groupBy("group", *place, _start("timestamp", every)).agg(
+        sf.max_by(deleted, sf.struct("timestamp", "offset")).alias("committed")
     )
     ends = (
         batches.where("max_timestamp is not null")
@@ -105,8 +105,10 @@ def lag_over_time(committed: DataFrame, batches: DataFrame, every: str = "1 minu
     times = groups.join(ends.select(*place, "time"), place).unionByName(
         by_group.select("group", *place, "time")
     )
-    so_far = Window.partitionBy("group", *place).orderBy("time").rowsBetween(
-        Window.unboundedPreceding, Window.currentRow
+    so_far = (
+        Window.partitionBy("group", *place)
+        .orderBy("time")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     joined = (
         times.distinct()

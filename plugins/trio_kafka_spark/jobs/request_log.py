@@ -36,8 +36,8 @@ def parsed(records: DataFrame) -> DataFrame:
     records: rows with the columns value (binary or string) and timestamp, of the request log's
         topic (`trio.request.log.topic`).
     Columns: timestamp (when the line was written), client_id, api (such as PRODUCE), version,
-    error_code, request_bytes, response_bytes, total_ms, one column in ms for each of HOPS, listener,
-    principal, connection, software_name, software_version.
+    error_code, request_bytes, response_bytes, total_ms, one column in ms for each of HOPS,
+    listener, principal, connection, software_name, software_version.
     """
     line = sf.from_json(sf.col("value").cast("string"), f"struct<{_LINE}>")
     rows = records.select("timestamp", line.alias("line"))

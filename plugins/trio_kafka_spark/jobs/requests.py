@@ -13,7 +13,9 @@ _ACCURACY: Final = 10_000
 _PERCENTILES: Final = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
 
 
-def analyse(requests: DataFrame, by: Sequence[str] = ("api",), every: str | None = None) -> DataFrame:
+def analyse(
+    requests: DataFrame, by: Sequence[str] = ("api",), every: str | None = None
+) -> DataFrame:
     """Return one row a group of requests, the one that took most time in all first.
 
     requests: rows of `request_log.parsed`. by: columns of BY. every: a duration such as

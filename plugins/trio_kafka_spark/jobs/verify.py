@@ -1,10 +1,12 @@
 """Verify log directories: batches, their order, and the indexes that point to them.
 
-Findings are rows, so that a thousand segments are verified by all cores and a table of them can be
-kept. No row: everything agrees.
+Findings are rows: all cores share the segments, and the findings can be kept as a table. No row:
+everything agrees. `log/check.py` has the checks.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
@@ -12,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from trio_kafka.model import TopicPartition
 from trio_kafka_spark.log.check import check_segment
-from trio_kafka_spark.log.directories import SegmentFile, list_segments, next_segments
+from trio_kafka_spark.log.directories import SegmentFile, list_segments
 from trio_kafka_spark.log.schemas import ddl
 
 FINDINGS: Final = pa.schema(
@@ -25,3 +27,49 @@ FINDINGS: Final = pa.schema(
         ("error", pa.string()),
     ]
 )
+_DIRECTORIES: Final = 64  # listings that a task keeps
+
+
+def verify(segments: DataFrame) -> DataFrame:
+    """Return one row a finding.
+
+    segments: rows with topic, partition, file and base_offset (view=segments), whose files the
+        machines that run tasks can read.
+    Columns: topic, partition, file (a log or an index), position (bytes from its begin), kind
+    (`batch`, `order`, `offset index`, `time index`, `transaction index`), error.
+    """
+    wanted = segments.select("topic", "partition", "file", "base_offset").repartition("file")
+    return wanted.mapInArrow(checked, ddl(FINDINGS)).orderBy("file", "position", "kind")
+
+
+def checked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the findings for batches of segments; those that vanished have none."""
+    listed = lru_cache(_DIRECTORIES)(_segments_of)
+    for batch in batches:
+        for row in batch.to_pylist():
+            found = list(_findings(row, listed))
+            if found:
+                yield pa.RecordBatch.from_pylist(found, schema=FINDINGS)
+
+
+def _findings(
+    row: dict[str, object], listed: Callable[[str], dict[str, SegmentFile]]
+) -> Iterator[dict[str, object]]:
+    file = str(row["file"])
+    segment = listed(str(Path(file).parent)).get(file)
+    if segment is None:
+        return
+    at = TopicPartition(str(row["topic"]), int(str(row["partition"])))
+    for one in check_segment(at, segment):
+        yield {
+            "topic": at.topic,
+            "partition": at.partition,
+            "file": one.file,
+            "position": one.position,
+            "kind": one.kind,
+            "error": one.error,
+        }
+
+
+def _segments_of(directory: str) -> dict[str, SegmentFile]:
+    return {one.path: one for one in list_segments(Path(directory))}

@@ -19,7 +19,6 @@ from trio_kafka.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import BatchHeader, iterate_headers
 from trio_kafka_spark.log.directories import SegmentFile
-from trio_kafka_spark.log.options import LogOptions
 from trio_kafka_spark.log.records import decoded
 from trio_kafka_spark.log.splits import segment_pieces
 from trio_kafka_spark.log.windows import WHOLE_SEGMENT, BadBytes, Window, read_windows
@@ -58,7 +57,7 @@ class _Seen:
 
 
 def check_segment(at: TopicPartition, segment: SegmentFile) -> Iterator[Finding]:
-    """Yield what is wrong with a segment and its indexes; nothing if it vanished. Raises OSError."""
+    """Yield what is wrong with a segment and its indexes, nothing if it vanished. OSError."""
     seen = _Seen(next_offset=segment.base_offset)
 
     def on_bad(bad: BadBytes) -> None:
@@ -76,7 +75,7 @@ def check_segment(at: TopicPartition, segment: SegmentFile) -> Iterator[Finding]
             for _ in decoded(window, ("offset",), on_bad):
                 pass
     yield from seen.findings
-    if os.path.lexists(segment.path):  # noqa: PTH110 - else its indexes are gone too
+    if os.path.lexists(segment.path):
         yield from _offset_index(segment, seen)
         yield from _time_index(segment, seen)
         yield from _transaction_index(segment)

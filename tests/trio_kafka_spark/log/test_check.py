@@ -36,7 +36,19 @@ def healthy(root):
 
 @pytest.mark.parametrize(
     "name",
-    "plain epochs logappend compacted txn gzip snappy lz4 zstd trimmed running_indexes".split(),
+    [
+        "plain",
+        "epochs",
+        "logappend",
+        "compacted",
+        "txn",
+        "gzip",
+        "snappy",
+        "lz4",
+        "zstd",
+        "trimmed",
+        "running_indexes",
+    ],
 )
 def test_nothing_is_wrong_with_what_apache_kafka_wrote(tmp_path, name):
     sample(tmp_path, name)
