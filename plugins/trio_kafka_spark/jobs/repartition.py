@@ -42,7 +42,8 @@ def _partition(partitions: int) -> Column:
     def partition_of(key: pa.Array) -> pa.Array:
         return partitions_of_keys(key, partitions)
 
-    made: Column = arrow_udf(partition_of, "int")("key")
+    # The stubs want the default of `functionType` to be given.
+    made: Column = arrow_udf(partition_of, "int")("key")  # type: ignore[call-overload]
     return made
 
 

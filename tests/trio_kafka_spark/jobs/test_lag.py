@@ -14,7 +14,10 @@ from trio_kafka.protocol.stored.groups.classic import (
 from trio_kafka_spark.jobs.lag import commits, decoded_commits, lag_over_time
 
 RECORD = "timestamp timestamp, offset bigint, key binary, value binary"
-COMMIT = "timestamp timestamp, offset bigint, `group` string, topic string, partition int, committed bigint"
+COMMIT = (
+    "timestamp timestamp, offset bigint, `group` string, topic string, partition int,"
+    " committed bigint"
+)
 BATCH = "topic string, partition int, last_offset bigint, max_timestamp timestamp"
 
 
