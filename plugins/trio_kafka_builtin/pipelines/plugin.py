@@ -33,7 +33,9 @@ class PipelineSettings:
     log_bytes: int = integer(
         4194304, "Size of a log file; a full one is kept as NAME.log.1.", low=4096
     )
-    max_body_bytes: int = integer(262144, "The largest body of a post.", low=1, high=4194304)
+    max_body_bytes: int = integer(
+        131072, "The largest body of a post: it is parsed in one turn of the loop.", low=1
+    )
 
 
 # There is one of it at a time: two would run each pipeline twice. It stops after most others, and

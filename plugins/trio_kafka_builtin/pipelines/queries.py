@@ -6,7 +6,8 @@ Spark 4.3.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from math import isfinite
 from typing import Any, Final
 
@@ -17,11 +18,11 @@ from trio_kafka.attributes import define
 MOST_QUERIES: Final = 50
 _MOST_SOURCES: Final = 20
 _MOST_PHASES: Final = 30
-_MOST_PARTITIONS: Final = 10_000
 _SHOWN_PARTITIONS: Final = 200
 _LONGEST: Final = 500
 _LONGEST_ERROR: Final = 4000
 _LARGEST: Final = (1 << 63) - 1
+Offsets = Mapping[str, Mapping[str, int]]
 EVENTS: Final = ("started", "progress", "idle", "terminated")
 
 
@@ -31,23 +32,25 @@ class ProgressError(ValueError):
 
 @define(kw_only=True, eq=False)
 class Source:
-    """One source of a query. Offsets by `topic-partition`; lag: records that it had not read at its
-    last batch, None: it does not report its latest offsets.
+    """One source of a query. start, end: offsets by `topic-partition`, of some of its partitions.
+
+    lag: records that it had not read at its last batch; None: it does not report the latest.
     """
 
     description: str
     rows: int = 0
     start: dict[str, int] = Factory(dict)
     end: dict[str, int] = Factory(dict)
+    partitions: int = 0
     lag: int | None = None
 
     def shown(self) -> dict[str, Any]:
         return {
             "description": self.description,
             "rows": self.rows,
-            "start": dict(list(self.start.items())[:_SHOWN_PARTITIONS]),
-            "end": dict(list(self.end.items())[:_SHOWN_PARTITIONS]),
-            "partitions": len(self.end),
+            "start": dict(self.start),
+            "end": dict(self.end),
+            "partitions": self.partitions,
             "lag": self.lag,
         }
 
@@ -171,20 +174,21 @@ def _sources(given: Any) -> list[Source]:
 
 
 def _source(given: Mapping[str, Any]) -> Source:
+    start = _offsets(given.get("startOffset"), "startOffset")
     end = _offsets(given.get("endOffset"), "endOffset")
     latest = _offsets(given.get("latestOffset"), "latestOffset")
-    behind = [max(offset - end[name], 0) for name, offset in latest.items() if name in end]
     return Source(
         description=_text(given.get("description") or "", "description"),
         rows=_whole(given.get("numInputRows", 0), "numInputRows"),
-        start=_offsets(given.get("startOffset"), "startOffset"),
-        end=end,
-        lag=sum(behind) if latest else None,
+        start=_some(start),
+        end=_some(end),
+        partitions=sum(map(len, end.values())),
+        lag=_behind(end, latest) if latest else None,
     )
 
 
-def _offsets(given: Any, name: str) -> dict[str, int]:
-    """Read `{"topic": {"0": 12}}`, also as a text of JSON; another form of offset is none."""
+def _offsets(given: Any, name: str) -> Offsets:
+    """Check `{"topic": {"0": 12}}`, also as a text of JSON; another form of offset is none."""
     if isinstance(given, str):
         try:
             given = json.loads(given)
@@ -192,15 +196,42 @@ def _offsets(given: Any, name: str) -> dict[str, int]:
             return {}
     if not isinstance(given, dict):
         return {}
-    found = dict[str, int]()
-    for topic, partitions in given.items():
+    for partitions in given.values():
         if not isinstance(partitions, dict):
             return {}
-        for partition, offset in partitions.items():
-            found[f"{_cut(topic)}-{_cut(partition)}"] = _whole(offset, name)
-            if len(found) >= _MOST_PARTITIONS:
-                return found
-    return found
+        # In one pass of C where all is well: there may be thousands.
+        offsets = partitions.values()
+        if set(map(type, offsets)) - {int} or not _fit(offsets):
+            for offset in offsets:
+                _whole(offset, name)
+    return given
+
+
+def _fit(offsets: Collection[int]) -> bool:
+    return not offsets or (min(offsets) >= -2 and max(offsets) <= _LARGEST)
+
+
+def _behind(end: Offsets, latest: Offsets) -> int:
+    """How many records lie between two offsets, of the partitions that both have."""
+    behind = 0
+    for topic, partitions in latest.items():
+        read = end.get(topic, {})
+        behind += sum(
+            offset - read[partition]
+            for partition, offset in partitions.items()
+            if partition in read and offset > read[partition]
+        )
+    return behind
+
+
+def _some(offsets: Offsets) -> dict[str, int]:
+    """Return the first offsets by `topic-partition`."""
+    named = (
+        (f"{_cut(topic)}-{_cut(partition)}", offset)
+        for topic, partitions in offsets.items()
+        for partition, offset in partitions.items()
+    )
+    return dict(islice(named, _SHOWN_PARTITIONS))
 
 
 def _phases(given: Any) -> dict[str, float]:
