@@ -1,0 +1,209 @@
+"""Decode record batches into Arrow record batches.
+
+Batches go through windows (`windows`), in which all records are located at once (`locate`), then
+parsed and checked as vectors (`parse`), then laid out as columns (`columns`). Records before a
+malformed batch are yielded before its error is raised.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from trio_kafka.attributes import frozen
+from trio_kafka.errors import KafkaError
+from trio_kafka.records.batch import DECOMPRESSED_LIMIT, read_records
+from trio_kafka.records.columnar.aborted import find_aborted
+from trio_kafka.records.columnar.columns import make_columns
+from trio_kafka.records.columnar.errors import (
+    CorruptBatchError,
+    MalformedRecordsError,
+    corrupt_batch,
+)
+from trio_kafka.records.columnar.locate import locate_records
+from trio_kafka.records.columnar.schema import COLUMNS, arrow_schema
+from trio_kafka.records.columnar.varints import Longs
+from trio_kafka.records.columnar.walk import END, as_bytes, gather_headers, walk
+from trio_kafka.records.columnar.windows import Source, Window
+from trio_kafka.records.header import corrupt, read_header
+from trio_kafka.world.protocols import Buffer
+
+ROWS: Final = 20_000
+_LARGEST_TEXT: Final = (1 << 31) - 1  # bytes of a column of strings
+
+
+def decode(
+    buffer: Buffer,
+    *,
+    topic: str,
+    partition: int,
+    start: int = 0,
+    stop: int = END,
+    columns: Sequence[str] = COLUMNS,
+    aborted: Sequence[tuple[int, int]] = (),
+    check_crcs: bool = True,
+    rows: int = ROWS,
+    limit: int = DECOMPRESSED_LIMIT,
+) -> Iterator[pa.RecordBatch]:
+    """Decode the records of `buffer` with `start` <= offset < `stop`, about `rows` at a time.
+
+    buffer: whole record batches in the order of their offsets; a last one that is cut short is left
+        out. It must not change before the iterator ends. Control batches are skipped.
+    columns: some of COLUMNS, in the order of the schema that comes out (`arrow_schema`).
+    aborted: producer id and first offset of aborted transactions, as in a Fetch response with
+        read_committed; their records are skipped.
+    check_crcs: compare the checksum of each batch that overlaps the range.
+    limit: bytes of the records of one compressed batch.
+    The structure of each batch that is read is checked, whatever columns are asked for.
+    Raises ValueError for columns or rows that make no sense, CorruptBatchError for a malformed
+    batch, after the records before it.
+    """
+    schema = arrow_schema(columns)
+    if rows < 1:
+        raise ValueError(f"{rows} rows at a time, want at least 1")
+    rows = min(rows, _LARGEST_TEXT // max(1, len(topic.encode())))
+    decoder = _Decoder(
+        data=as_bytes(buffer),
+        schema=schema,
+        constants={
+            "topic": pa.repeat(pa.scalar(topic, pa.string()), 1),
+            "partition": pa.repeat(pa.scalar(partition, pa.int32()), 1),
+        },
+        start=start,
+        stop=stop,
+        rows=rows,
+        limit=limit,
+    )
+    return decoder.run(aborted, check_crcs)
+
+
+@frozen(kw_only=True)
+class _Decoder:
+    """What stays the same while a buffer is decoded."""
+
+    data: memoryview
+    schema: pa.Schema
+    constants: dict[str, pa.Array]  # columns of one value, as long as they were needed
+    start: int
+    stop: int
+    rows: int
+    limit: int
+
+    def run(self, aborted: Sequence[tuple[int, int]], check_crcs: bool) -> Iterator[pa.RecordBatch]:
+        walked = walk(self.data, self.stop)
+        error = walked.error
+        headers = gather_headers(self.data, walked.positions)
+        base = headers["base_offset"]
+        last = base + headers["last_offset_delta"]
+        wanted = (last >= self.start) | (last < base)  # a sum that wraps is looked at, too
+        if aborted:
+            skipped, lie = find_aborted(self.data, walked.positions, headers, aborted)
+            wanted &= ~skipped
+            if lie is not None:
+                error = lie
+                wanted[walked.positions.index(lie.position) :] = False
+        source = Source(
+            data=self.data,
+            positions=walked.positions,
+            headers=headers,
+            check_crcs=check_crcs,
+            limit=self.limit,
+        )
+        for window in source.windows(wanted):
+            yield from self.decode_window(window, headers, walked.positions)
+        if error is not None:
+            raise error
+
+    def decode_window(
+        self, window: Window, headers: NDArray[np.void], positions: Sequence[int]
+    ) -> Iterator[pa.RecordBatch]:
+        """Decode a window in pieces of whole batches with about `rows` records."""
+        picked = headers[window.batches]
+        counts = picked["count"].astype(np.int64)
+        starts = locate_records(window.data, window.begin, window.end, counts)
+        ends = np.cumsum(counts)
+        first, done = 0, 0
+        while first < len(counts):
+            last = int(np.searchsorted(ends, done + self.rows)) + 1
+            last = min(last, len(counts))
+            until = int(ends[last - 1])
+            piece = window.part(first, last)
+            try:
+                columns = self.make_columns(piece, picked[first:last], starts[done:until])
+            except (MalformedRecordsError, IndexError):
+                good, error = self.find_malformed(
+                    piece, picked[first:last], starts[done:until], positions
+                )
+                yield from self.cut(good)
+                raise error from None
+            yield from self.cut(columns)
+            first, done = last, until
+
+    def find_malformed(
+        self,
+        window: Window,
+        headers: NDArray[np.void],
+        starts: Longs,
+        positions: Sequence[int],
+    ) -> tuple[dict[str, pa.Array], CorruptBatchError]:
+        """Columns of the batches before the first malformed one, and what is wrong with that."""
+        ends = np.cumsum(headers["count"].astype(np.int64)).tolist()
+        begins = [0, *ends[:-1]]
+        for batch, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            one = slice(batch, batch + 1)
+            try:
+                self.make_columns(window.part(batch, batch + 1), headers[one], starts[begin:end])
+            except (MalformedRecordsError, IndexError):
+                break
+        good: dict[str, pa.Array] = {}
+        if batch:
+            good = self.make_columns(window.part(0, batch), headers[:batch], starts[:begin])
+        return good, self.explain(positions[int(window.batches[batch])])
+
+    def explain(self, position: int) -> CorruptBatchError:
+        """The error of the row codec for the malformed batch at `position`."""
+        try:
+            for _ in read_records(
+                self.data, position, read_header(self.data, position), self.limit
+            ):
+                pass
+        except KafkaError as error:
+            return corrupt_batch(error, position)
+        return corrupt_batch(corrupt("a length or an offset that no client writes"), position)
+
+    def make_columns(
+        self, window: Window, headers: NDArray[np.void], starts: Longs
+    ) -> dict[str, pa.Array]:
+        return make_columns(
+            window, headers, starts, names=self.schema.names, start=self.start, stop=self.stop
+        )
+
+    def cut(self, columns: dict[str, pa.Array]) -> Iterator[pa.RecordBatch]:
+        """Record batches of at most `rows` rows."""
+        total = len(columns["offset"]) if columns else 0
+        for begin in range(0, total, self.rows):
+            size = min(self.rows, total - begin)
+            arrays = [
+                self.repeat(name, size)
+                if name in self.constants
+                else columns[name].slice(begin, size)
+                for name in self.schema.names
+            ]
+            if arrays:
+                yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            else:
+                yield _rows_without_columns(size)
+
+    def repeat(self, name: str, size: int) -> pa.Array:
+        """A column of one value."""
+        column = self.constants[name]
+        if len(column) < size:
+            column = self.constants[name] = pa.repeat(column[0], size)
+        return column[:size]
+
+
+def _rows_without_columns(size: int) -> pa.RecordBatch:
+    rows = pa.Array.from_buffers(pa.struct([]), size, [None], children=[])
+    return pa.RecordBatch.from_struct_array(rows)
