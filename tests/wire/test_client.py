@@ -171,6 +171,27 @@ def test_records_of_an_answer_outlive_what_comes_after_it() -> None:
     assert (bytes(first.data), bytes(second.data)) == (b"first", b"other")
 
 
+def test_an_answer_is_read_in_the_buffer_where_its_caller_put_it() -> None:
+    client = ClientSide(largest=1000)
+    client.ask(ReadRequest(), 0)
+    body: list[bytes] = [to_bytes(ReadResponse(data=memoryview(b"data")), 0)]
+    data = b"".join(answer(1, body, flexible=False))
+
+    frame = bytearray(client.size_of(data[:4]))
+    frame[:] = data[4:]
+    found = client.answer_in(frame).data
+    frame[-4:] = b"DATA"
+
+    assert bytes(found) == b"DATA"
+    assert client.waiting == 0
+
+
+@pytest.mark.parametrize("size", [-1, 3, 1001])
+def test_a_size_that_no_answer_has_is_an_error_before_a_buffer_is_made(size: int) -> None:
+    with pytest.raises(ProtocolError, match=f"answer of {size} bytes: want 4 to 1000"):
+        ClientSide(largest=1000).size_of(struct.pack(">i", size))
+
+
 def test_api_versions_has_header_0_and_says_in_version_0_that_a_version_is_unknown() -> None:
     served = [ApiVersion(18, 0, 3)]
     client = ClientSide()

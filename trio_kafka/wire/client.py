@@ -1,9 +1,11 @@
 """A client's side of the wire: frames of requests, and answers in the order of what was asked.
 
 It does no I/O: `ask` gives bytes to send, `received` takes bytes that came, `next` gives answers.
-So it serves a task, a blocking socket or a test alike. Which versions a server has is asked by
-ApiVersions; `common_version` chooses. Source: Kafka's request headers 1 and 2, response headers 0
-and 1 (KIP-482); KIP-511 for an answer to ApiVersions in version 0.
+So it serves a task, a blocking socket or a test alike. A caller that reads large answers straight
+into a buffer of their size uses `size_of` and `answer_in` instead: nothing is copied then. Which
+versions a server has is asked by ApiVersions; `common_version` chooses. Source: Kafka's request
+headers 1 and 2, response headers 0 and 1 (KIP-482); KIP-511 for an answer to ApiVersions in
+version 0.
 """
 
 import struct
@@ -21,6 +23,7 @@ from trio_kafka.protocol.headers import (
     response_header_version,
 )
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
+from trio_kafka.protocol.primitives import Buffer
 from trio_kafka.protocol.schema import message_of
 
 LARGEST: Final = 100 << 20
@@ -86,8 +89,20 @@ class ClientSide:
         Its records are views of bytes that nobody changes. Raises ProtocolError.
         """
         frame = self._next_frame()
-        if frame is None:
-            return None
+        return None if frame is None else self.answer_in(frame)
+
+    def size_of(self, head: Buffer) -> int:
+        """Bytes of the answer behind `head`, which is four bytes. Raises ProtocolError."""
+        (size,) = _SIZE.unpack_from(head)
+        if not _HEAD <= size <= self._largest:
+            raise ProtocolError(f"answer of {size} bytes: want {_HEAD} to {self._largest}")
+        return int(size)
+
+    def answer_in(self, frame: Buffer) -> Any:
+        """The answer to the oldest request that waits, from a whole frame without its size.
+
+        Its records are views of `frame`, which must not change from now on. Raises ProtocolError.
+        """
         (correlation,) = _SIZE.unpack_from(frame)
         if not self._asked:
             raise ProtocolError(f"answer {correlation}, and nothing was asked")
@@ -109,10 +124,7 @@ class ClientSide:
         received = self._received
         if len(received) < _SIZE.size:
             return None
-        (size,) = _SIZE.unpack_from(received)
-        if not _HEAD <= size <= self._largest:
-            raise ProtocolError(f"answer of {size} bytes: want {_HEAD} to {self._largest}")
-        end = _SIZE.size + size
+        end = _SIZE.size + self.size_of(received)
         if len(received) < end:
             return None
         frame = bytes(memoryview(received)[_SIZE.size : end])
@@ -120,7 +132,7 @@ class ClientSide:
         return frame
 
 
-def _decode(asked: _Asked, frame: bytes) -> Any:
+def _decode(asked: _Asked, frame: Buffer) -> Any:
     """The message of a frame. Raises ProtocolError."""
     version = asked.version
     header = response_header_version(message_of(asked.response), version)

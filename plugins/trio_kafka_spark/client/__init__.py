@@ -1,0 +1,1 @@
+"""Blocking client of Spark's drivers and tasks: settings, security, cluster metadata, fetches."""

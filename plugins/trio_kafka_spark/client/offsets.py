@@ -1,0 +1,104 @@
+"""ListOffsets: one request to each leader for its partitions, repeated for those that moved."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from trio_kafka.model import TopicPartition
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from trio_kafka_spark.client.connection import BrokerConnectionError, Connection
+from trio_kafka_spark.client.retry import Attempts, is_retriable, rejected
+
+if TYPE_CHECKING:
+    from trio_kafka_spark.client.cluster import Cluster
+
+
+def find_offsets(
+    cluster: "Cluster", wanted: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """The offset of each partition by timestamp, or by a special negative number.
+
+    Raises UnknownTopicError, SourceError.
+    """
+    found: dict[TopicPartition, int] = {}
+    attempts = Attempts(
+        settings=cluster.settings,
+        what=f"ListOffsets of {_shown(wanted)}",
+        timeout_ms=cluster.settings.api_timeout_ms,
+    )
+    while True:
+        left = {tp: time for tp, time in wanted.items() if tp not in found}
+        reason: object = None
+        for connection, part, failure in _by_leader(cluster, left):
+            if connection is None:
+                reason = failure
+                continue
+            try:
+                answer = connection.ask(_request(cluster, part))
+            except BrokerConnectionError as error:
+                cluster.drop(connection)
+                reason = error
+            else:
+                found |= _taken(answer, part, connection)
+            for tp in part.keys() - found.keys():
+                cluster.forget(tp.topic)
+                reason = reason or f"{tp}: the leader has changed, or is not ready"
+        if not wanted.keys() - found.keys():
+            return {tp: found[tp] for tp in wanted}
+        attempts.failed(reason)
+
+
+def _by_leader(
+    cluster: "Cluster", wanted: Mapping[TopicPartition, int]
+) -> Iterator[tuple[Connection | None, dict[TopicPartition, int], object]]:
+    parts: dict[Connection, dict[TopicPartition, int]] = defaultdict(dict)
+    for tp, time in wanted.items():
+        try:
+            parts[cluster.leader(tp, idle=True)][tp] = time
+        except BrokerConnectionError as error:
+            yield None, {}, error
+    for connection, part in parts.items():
+        yield connection, part, None
+
+
+def _request(cluster: "Cluster", part: Mapping[TopicPartition, int]) -> ListOffsetsRequest:
+    topics: dict[str, list[ListOffsetsPartition]] = defaultdict(list)
+    for tp, time in part.items():
+        epoch = cluster.known(tp).epoch
+        topics[tp.topic].append(ListOffsetsPartition(tp.partition, epoch, time))
+    return ListOffsetsRequest(
+        -1,
+        int(cluster.settings.read_committed),
+        [ListOffsetsTopic(name, partitions) for name, partitions in topics.items()],
+        timeout_ms=cluster.settings.request_timeout_ms,
+    )
+
+
+def _taken(
+    answer: ListOffsetsResponse, part: Mapping[TopicPartition, int], connection: Connection
+) -> dict[TopicPartition, int]:
+    """Offsets of the partitions that have one; what a retry may find is left out."""
+    found = {}
+    for topic in answer.topics:
+        for one in topic.partitions:
+            tp = TopicPartition(topic.name, one.partition_index)
+            if tp not in part:
+                continue
+            if not one.error_code:
+                found[tp] = one.offset
+            elif not is_retriable(one.error_code):
+                raise rejected(
+                    f"ListOffsets of {tp} at broker {connection.endpoint}", one.error_code
+                )
+    return found
+
+
+def _shown(wanted: Mapping[TopicPartition, int]) -> str:
+    names = [str(tp) for tp in list(wanted)[:3]]
+    more = f" and {len(wanted) - len(names)} more" if len(wanted) > len(names) else ""
+    return ", ".join(names) + more
