@@ -1,0 +1,243 @@
+"""Options of a read."""
+
+import logging
+import pickle
+
+import pytest
+
+from trio_kafka.model import TopicPartition
+from trio_kafka_spark.client.errors import OptionError, SourceError
+from trio_kafka_spark.source.options import OPTIONS, At, Mode, ReadOptions, parse
+
+WHERE = {"kafka.bootstrap.servers": "localhost:9092"}
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+
+
+def batch(**given: str) -> ReadOptions:
+    return parse({**WHERE, "subscribe": "a", **given}, Mode.BATCH)
+
+
+def stream(**given: str) -> ReadOptions:
+    return parse({**WHERE, "subscribe": "a", **given}, Mode.STREAM)
+
+
+def test_defaults_are_those_of_the_connector() -> None:
+    options = batch()
+
+    assert (options.start.at, options.end.at) == (At.EARLIEST, At.LATEST)
+    assert stream().start.at is At.LATEST
+    assert options.fail_on_data_loss
+    assert not options.include_headers
+    assert not options.latest_if_no_match
+    assert not options.pushdown
+    assert options.min_partitions is None
+    assert options.max_trigger_delay_s == 900.0
+    assert options.client.poll_timeout_ms == 120_000
+    assert (options.offset_attempts, options.offset_retry_s) == (3, 1.0)
+
+
+def test_names_are_found_in_any_case() -> None:
+    options = parse(
+        {"KAFKA.Bootstrap.Servers": "h:1", "SUBSCRIBEpattern": " x.* ", "FAILonDATALOSS": "False"},
+        Mode.BATCH,
+    )
+
+    assert options.topics.pattern == "x.*"
+    assert not options.fail_on_data_loss
+
+
+def test_topics_are_separated_by_commas() -> None:
+    assert batch(subscribe=" b , a,,b").topics.names == ("b", "a")
+
+
+def test_partitions_are_assigned_as_json() -> None:
+    options = parse({**WHERE, "assign": '{"a":[1,0]}'}, Mode.BATCH)
+
+    assert options.topics.partitions == (A0, A1)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "found none; expected exactly one of subscribe, subscribePattern, assign"),
+        ({"subscribe": "a", "assign": "{}"}, "found subscribe and assign"),
+        ({"subscribe": " , "}, "expected topics, separated by commas"),
+        ({"subscribePattern": " "}, "expected a regular expression"),
+        ({"assign": "a"}, "option assign: found 'a'; expected JSON"),
+        ({"assign": "{}"}, "names no partition"),
+    ],
+)
+def test_topics_are_given_in_one_of_three_ways(given: dict[str, str], told: str) -> None:
+    with pytest.raises(OptionError, match=told):
+        parse({**WHERE, **given}, Mode.BATCH)
+
+
+def test_an_unknown_option_is_an_error_with_the_nearest_name() -> None:
+    with pytest.raises(OptionError, match=r"failondatalos: .*did you mean failOnDataLoss\?"):
+        batch(failOnDataLos="true")
+    with pytest.raises(OptionError, match=r"did you mean kafka\.bootstrap\.servers\?"):
+        batch(**{"bootstrap.servers": "h:1"})
+    with pytest.raises(OptionError, match=r"unknown option of format trio-kafka$"):
+        batch(zzz="1")
+
+
+def test_an_option_of_writes_is_accepted_as_the_connector_does() -> None:
+    batch(topic="out")
+
+
+def test_the_bootstrap_servers_are_needed() -> None:
+    with pytest.raises(OptionError, match=r"kafka\.bootstrap\.servers: missing"):
+        parse({"subscribe": "a"}, Mode.BATCH)
+
+
+@pytest.mark.parametrize("value", ["latest", "LATEST ", '{"a":{"0":-1}}'])
+def test_a_batch_cannot_start_at_the_latest_offsets(value: str) -> None:
+    with pytest.raises(OptionError, match="startingOffsets: a batch cannot start at the latest"):
+        batch(startingOffsets=value)
+    stream(startingOffsets=value)
+
+
+@pytest.mark.parametrize("value", ["earliest", '{"a":{"0":-2}}'])
+def test_a_batch_cannot_end_at_the_earliest_offsets(value: str) -> None:
+    with pytest.raises(OptionError, match="endingOffsets: a batch cannot end at the earliest"):
+        batch(endingOffsets=value)
+
+
+@pytest.mark.parametrize("name", ["endingOffsets", "endingOffsetsByTimestamp"])
+def test_a_stream_has_no_end(name: str) -> None:
+    with pytest.raises(OptionError, match=f"{name}: a stream has no end"):
+        stream(**{name: '{"a":{"0":5}}'})
+
+
+def test_one_timestamp_comes_before_timestamps_and_those_before_offsets() -> None:
+    given = {
+        "startingOffsets": '{"a":{"0":1}}',
+        "startingOffsetsByTimestamp": '{"a":{"0":2}}',
+        "startingTimestamp": "3",
+    }
+
+    assert batch(**given).start.timestamp == 3
+    del given["startingTimestamp"]
+    assert batch(**given).start.at is At.TIMESTAMPS
+    assert batch(**given).start.numbers == {A0: 2}
+    del given["startingOffsetsByTimestamp"]
+    assert batch(**given).start.numbers == {A0: 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("startingTimestamp", "soon"),
+        ("startingTimestamp", "-1"),
+        ("startingOffsets", "erliest"),
+        ("endingOffsetsByTimestamp", "5"),
+        ("startingOffsetsByTimestampStrategy", "earliest"),
+        ("failOnDataLoss", "yes"),
+        ("includeHeaders", "1"),
+        ("minPartitions", "0"),
+        ("minPartitions", "1.5"),
+        ("maxRecordsPerPartition", "0"),
+        ("maxOffsetsPerTrigger", "many"),
+        ("maxTriggerDelay", "-5m"),
+        ("maxTriggerDelay", "5 weeks"),
+        ("kafkaConsumer.pollTimeoutMs", "-1"),
+        ("fetchOffset.numRetries", "x"),
+        ("pushdown", "on"),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_an_error_with_the_name_of_the_option(
+    name: str, value: str
+) -> None:
+    with pytest.raises(OptionError) as caught:
+        batch(**{name: value})
+
+    assert caught.value.option == name
+    assert "expected" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("250", 0.25), ("30s", 30.0), ("15m", 900.0), ("2 min", 120.0), ("1H", 3600.0), ("1d", 86400)],
+)
+def test_a_delay_has_the_units_of_spark(text: str, seconds: float) -> None:
+    assert stream(maxTriggerDelay=text).max_trigger_delay_s == seconds
+
+
+def test_a_minimum_above_the_maximum_is_refused() -> None:
+    stream(minOffsetsPerTrigger="5", maxOffsetsPerTrigger="5")
+    with pytest.raises(OptionError, match="found 6, which is above maxOffsetsPerTrigger=5"):
+        stream(minOffsetsPerTrigger="6", maxOffsetsPerTrigger="5")
+
+
+def test_limits_of_streams_are_ignored_in_a_batch_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        batch(maxOffsetsPerTrigger="5", maxTriggerDelay="1s")
+
+    assert [record.args[0] for record in caplog.records] == [
+        "maxOffsetsPerTrigger",
+        "maxTriggerDelay",
+    ]
+
+
+def test_starts_and_ends_must_name_the_same_partitions() -> None:
+    with pytest.raises(SourceError) as caught:
+        batch(startingOffsets='{"a":{"0":1}}', endingOffsets='{"a":{"1":1}}')
+
+    condition = "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_START_OFFSET_AND_END_OFFSET"
+    assert str(caught.value).startswith(f"[{condition}] the start names [a-0] and the end [a-1]")
+
+
+@pytest.mark.parametrize("kind", ["Offsets", "OffsetsByTimestamp"])
+def test_a_start_above_the_end_is_refused(kind: str) -> None:
+    batch(**{f"starting{kind}": '{"a":{"0":5}}', f"ending{kind}": '{"a":{"0":5}}'})
+    with pytest.raises(SourceError) as caught:
+        batch(**{f"starting{kind}": '{"a":{"0":5}}', f"ending{kind}": '{"a":{"0":4}}'})
+
+    assert caught.value.condition == "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET"
+    assert "a-0" in str(caught.value)
+
+
+def test_an_end_at_latest_is_above_any_start() -> None:
+    batch(startingOffsets='{"a":{"0":5}}', endingOffsets='{"a":{"0":-1}}')
+
+
+def test_before_spark_says_how_it_reads_neither_way_is_refused() -> None:
+    for name, value in (("startingOffsets", "latest"), ("endingOffsets", "latest")):
+        parse({**WHERE, "subscribe": "a", name: value}, Mode.EITHER)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kafka.auto.offset.reset",
+        "kafka.key.deserializer",
+        "kafka.value.deserializer",
+        "kafka.enable.auto.commit",
+        "kafka.interceptor.classes",
+    ],
+)
+def test_client_options_that_the_connector_refuses_are_refused(name: str) -> None:
+    with pytest.raises(OptionError, match=name.replace(".", r"\.")):
+        batch(**{name: "earliest"})
+
+
+def test_passwords_are_in_no_text() -> None:
+    secret = "s3cr3t"
+    options = batch(
+        **{
+            "kafka.security.protocol": "SASL_PLAINTEXT",
+            "kafka.sasl.mechanism": "PLAIN",
+            "kafka.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule "
+            f'required username="u" password="{secret}";',
+        }
+    )
+
+    assert secret not in repr(options)
+    assert secret not in str(options)
+    assert pickle.loads(pickle.dumps(options)) == options
+
+
+def test_every_option_is_known_by_one_name() -> None:
+    assert len({name.lower() for name in OPTIONS}) == len(OPTIONS)
