@@ -8,4 +8,9 @@ from collections.abc import Mapping
 from typing import Final
 
 INSTALL: Final = "trio-kafka[spark]"
-COMMANDS: Final[Mapping[str, tuple[str, str]]] = {}
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "checkpoint": (
+        "trio_kafka_spark.checkpoint:checkpoint",
+        "Print where a stopped stream goes on.",
+    ),
+}
