@@ -21,9 +21,14 @@ from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, count, max
 
+from trio_kafka_spark.progress import post_progress
+
 # `trio-kafka pipeline run --bootstrap HOST:PORT` sets the first one.
 BOOTSTRAP = os.environ.get("TRIO_KAFKA_BOOTSTRAP", "127.0.0.1:9092")
 TOPIC = os.environ.get("TOPIC", "@TOPIC@")
+
+# Shows the progress of the streams on the broker's page, where its plugin `pipelines` runs this.
+post_progress(SparkSession.active())
 
 
 @dp.table
