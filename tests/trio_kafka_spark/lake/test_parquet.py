@@ -1,3 +1,4 @@
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -77,10 +78,8 @@ def test_a_crash_anywhere_in_a_commit_shows_all_of_the_batch_or_nothing(
     files = files_of(target, 1, 2) + files_of(target, 3)
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", renaming)
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             target.commit("app", 0, files)
-        except KeyboardInterrupt:
-            pass
     seen = rows_of(target)
     target.commit("app", 0, files_of(target, 1, 2, 3))
 

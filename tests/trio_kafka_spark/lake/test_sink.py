@@ -33,7 +33,7 @@ ORDER = {
 def plan(path: Path, kind: str = "raw", table: str = "delta", **more: Any) -> TablePlan:
     schema = raw_schema(headers=False)
     if kind != "raw":
-        value = StructType.fromDDL("id BIGINT, value STRING")
+        value = StructType().add("id", "long").add("value", "string")
         schema = parsed_schema(value, headers=False)
     made = TablePlan(
         format=table,

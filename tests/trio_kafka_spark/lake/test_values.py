@@ -2,7 +2,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: make test SPARK=yes")
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, IntegerType, StructType
 
 from tests.trio_kafka_spark.lake.test_registry import registry_with, schema_answer
 from trio_kafka_spark.client.errors import OptionError
@@ -26,7 +26,8 @@ def test_raw_tables_have_the_records_own_columns() -> None:
 
 
 def test_parsed_tables_have_the_fields_and_the_records_columns_beside_them() -> None:
-    value = StructType.fromDDL("id BIGINT NOT NULL, in STRUCT<x: ARRAY<INT>> NOT NULL, offset INT")
+    inner = StructType().add("x", ArrayType(IntegerType(), containsNull=False), nullable=False)
+    value = StructType().add("id", "long", nullable=False).add("in", inner).add("offset", "integer")
 
     made = parsed_schema(value, headers=False)
 
@@ -40,18 +41,18 @@ def test_parsed_tables_have_the_fields_and_the_records_columns_beside_them() -> 
         "kafka_offset",
         "kafka_timestamp",
     ]
-    assert all(one["nullable"] for one in json_of(made)["fields"])
+    assert "false" not in str(json_of(made)).lower()
 
 
 @pytest.mark.parametrize("name", ["kafka_offset", "Kafka_Key", "kafka_error", "kafka_value"])
 def test_a_field_with_the_name_of_another_column_is_refused(name: str) -> None:
     with pytest.raises(OptionError, match=f"field {name} has the name of another column"):
-        parsed_schema(StructType.fromDDL(f"{name} BIGINT"), headers=False)
+        parsed_schema(StructType().add(name, "long"), headers=False)
 
 
 def test_two_fields_that_differ_in_case_are_refused() -> None:
     with pytest.raises(OptionError, match="field ID has the name"):
-        parsed_schema(StructType.fromDDL("id BIGINT, ID BIGINT"), headers=False)
+        parsed_schema(StructType().add("id", "long").add("ID", "long"), headers=False)
 
 
 def test_a_readers_schema_is_given_or_the_newest_of_its_subject() -> None:
