@@ -5,7 +5,13 @@ Options are checked when a DataFrame is made, as far as they do not depend on ho
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamReader,
+)
 from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
@@ -47,6 +53,22 @@ class TrioKafkaDataSource(DataSource):
         from trio_kafka_spark.source.stream import StreamReader  # noqa: PLC0415
 
         return StreamReader(self._read_options(Mode.STREAM), columns_of(schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        """Return the writer of a batch. Raises OptionError, SourceError."""
+        from trio_kafka_spark.sink.writer import batch_writer  # noqa: PLC0415 - on first use
+
+        return batch_writer(dict(self.options), schema, overwrite=overwrite)
+
+    def streamWriter(  # noqa: N802 - Spark's
+        self,
+        schema: StructType,
+        overwrite: bool,  # noqa: ARG002 - all modes are alike
+    ) -> DataSourceStreamArrowWriter:
+        """Return the writer of a stream, in any output mode. Raises OptionError, SourceError."""
+        from trio_kafka_spark.sink.writer import stream_writer  # noqa: PLC0415 - on first use
+
+        return stream_writer(dict(self.options), schema)
 
     def _read_options(self, mode: "Mode") -> "ReadOptions":
         from trio_kafka_spark.source.options import parse  # noqa: PLC0415 - on first use

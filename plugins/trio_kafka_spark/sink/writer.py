@@ -1,0 +1,140 @@
+"""Writers of `format("trio-kafka")`: each task writes its rows with one idempotent producer.
+
+At least once: a task that runs again writes its rows again, as with Spark's own connector. A commit
+does nothing, and an abort cannot take records back. Rows arrive as Arrow batches.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+from attrs import field
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+
+from trio_kafka.attributes import define, frozen
+from trio_kafka.model import TopicPartition
+from trio_kafka_spark.client.producer import Producer
+from trio_kafka_spark.sink.options import SinkOptions, check_columns, check_mode
+from trio_kafka_spark.sink.routing import Router, TopicPartitions
+
+_SLICES_PER_S: Final = 10  # of a paced write: records go out this often
+
+
+@frozen(kw_only=True)
+class Written(WriterCommitMessage):
+    """What one task has written: rows, and the last offset of each partition as `topic-partition`.
+
+    Records of other producers may stand between them.
+    """
+
+    rows: int
+    last_offsets: dict[str, int] = field(factory=dict)
+
+
+@define
+class Pacer:
+    """Slices of batches at so many rows a second, counted from the first; the first goes at once.
+
+    A task that falls behind does not catch up by more than one slice.
+    """
+
+    rows_per_s: float
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], object] = time.sleep
+
+    def paced(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of all batches, each slice no earlier than its time."""
+        most = max(1, int(self.rows_per_s / _SLICES_PER_S))
+        due = self.now()
+        for batch in batches:
+            for begin in range(0, batch.num_rows, most):
+                wait = due - self.now()
+                if wait > 0:
+                    self.sleep(wait)
+                part = batch.slice(begin, most)
+                yield part
+                due = max(due, self.now() - 1 / _SLICES_PER_S) + part.num_rows / self.rows_per_s
+
+
+@define
+class _Topics:
+    """Partitions of the topics in use, asked once for each."""
+
+    producer: Producer
+    known: dict[str, TopicPartitions] = field(factory=dict)
+
+    def look_up(self, topic: str) -> TopicPartitions:
+        found = self.known.get(topic)
+        if found is None:
+            numbers = self.producer.partitions(topic)
+            found = self.known[topic] = TopicPartitions(max(numbers, default=-1) + 1, numbers)
+        return found
+
+
+def write_rows(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> Written:
+    """Write all rows and wait until the brokers have them. Raises SourceError."""
+    writing = options.client.writing
+    count = 0
+    with Producer(options.client) as producer:
+        router = Router(
+            partitions_of=_Topics(producer).look_up,
+            topic=options.topic,
+            timestamp_column=options.timestamp_column,
+            sticky_bytes=writing.batch_bytes,
+            ignore_keys=writing.ignore_keys,
+        )
+        rate = options.records_per_second
+        for batch in batches if rate is None else Pacer(rate).paced(batches):
+            count += batch.num_rows
+            for where, records in router.route(batch):
+                producer.send(where, records)
+            if rate is not None:
+                producer.flush()
+        last = producer.flush()
+    return Written(rows=count, last_offsets=_named(last))
+
+
+def _named(last: dict[TopicPartition, int]) -> dict[str, int]:
+    return {str(where): offset for where, offset in last.items()}
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """Writer of a batch query; built on the driver, and pickled with each task."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        self.options = options
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        """Write the rows of one task."""
+        return write_rows(self.options, iterator)
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """Writer of a streaming query; every output mode is written alike, as the connector does."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        self.options = options
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        """Write the rows of one task of a micro-batch."""
+        return write_rows(self.options, iterator)
+
+
+def batch_writer(options: dict[str, str], schema: Any, *, overwrite: bool) -> BatchWriter:
+    """Return the writer of a batch query. Raises OptionError and SourceError."""
+    check_mode(overwrite=overwrite)
+    made = SinkOptions.from_options(options)
+    check_columns(schema, made)
+    return BatchWriter(made)
+
+
+def stream_writer(options: dict[str, str], schema: Any) -> StreamWriter:
+    """Return the writer of a streaming query. Raises OptionError and SourceError."""
+    made = SinkOptions.from_options(options)
+    check_columns(schema, made)
+    return StreamWriter(made)

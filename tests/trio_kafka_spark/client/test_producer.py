@@ -1,0 +1,266 @@
+"""The producer against our broker as a process, over connections and brokers that break."""
+
+import contextlib
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import Message
+
+from tests.trio_kafka_spark.cutting_proxy import cutting_proxy
+from tests.trio_kafka_spark.topics import create_topic, read_topic
+from trio_kafka.model import TopicPartition
+from trio_kafka.records.compression import Codec
+from trio_kafka.testing.processes import BrokerProcess, broker_process, unused_port
+from trio_kafka_spark.client.errors import SourceError
+from trio_kafka_spark.client.producer import Producer
+from trio_kafka_spark.client.settings import ClientSettings
+
+
+def settings(bootstrap: str, **options: Any) -> ClientSettings:
+    named = {f"kafka.{name.replace('_', '.')}": str(value) for name, value in options.items()}
+    return ClientSettings.from_options(
+        {"kafka.bootstrap.servers": bootstrap, **named}, for_writing=True
+    )
+
+
+def rows(first: int, stop: int, width: int = 0) -> pa.RecordBatch:
+    values = [str(number).encode().ljust(width, b".") for number in range(first, stop)]
+    return pa.RecordBatch.from_pydict({"value": pa.array(values, pa.binary())})
+
+
+def numbers_by_partition(messages: Iterable[Message]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for message in messages:
+        found[message.partition()].append(int(message.value().rstrip(b".")))
+    return dict(found)
+
+
+@pytest.mark.parametrize("codec", [codec.name.lower() for codec in Codec])
+def test_records_are_read_as_they_were_written(shared_broker: BrokerProcess, codec: str) -> None:
+    topic = f"producer-{codec}"
+    headers = pa.array(
+        [[("a", b"1"), ("a", None)], None, []],
+        pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
+    )
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([b"k", None, b""]),
+            "value": pa.array([b"v", None, b""], pa.binary()),
+            "headers": headers,
+            "timestamp": pa.array([5000, None, 7000], pa.timestamp("us", "UTC")),
+        }
+    )
+    with Producer(settings(shared_broker.bootstrap, compression_type=codec)) as producer:
+        assert producer.partitions(topic) == [0]
+        producer.send(TopicPartition(topic, 0), batch)
+        assert producer.flush() == {TopicPartition(topic, 0): 2}
+
+    first, second, third = read_topic(shared_broker.bootstrap, topic)
+
+    assert (first.key(), first.value()) == (b"k", b"v")
+    assert first.headers() == [("a", b"1"), ("a", None)]
+    assert (second.key(), second.value(), second.headers()) == (None, None, None)
+    assert (third.key(), third.value()) == (b"", b"")
+    assert first.timestamp()[1] == 5
+    assert third.timestamp()[1] == 7
+    assert second.timestamp()[1] > 1_600_000_000_000
+
+
+def test_batches_of_many_partitions_go_out_in_few_requests(shared_broker: BrokerProcess) -> None:
+    create_topic(shared_broker.bootstrap, "producer-many", 40)
+    asked = []
+    with Producer(settings(shared_broker.bootstrap)) as producer:
+        take = producer._receive
+        producer._receive = lambda: (asked.append(len(producer._asked[0].batches)), take())  # type: ignore[method-assign,assignment,func-returns-value]
+        for partition in range(40):
+            producer.send(TopicPartition("producer-many", partition), rows(0, 5))
+        last = producer.flush()
+
+    assert asked == [40]
+    assert set(last.values()) == {4}
+
+
+def test_records_are_in_order_and_requests_overlap(shared_broker: BrokerProcess) -> None:
+    where = TopicPartition("producer-order", 0)
+    most = 0
+    with Producer(settings(shared_broker.bootstrap, batch_size=2000)) as producer:
+        producer.partitions(where.topic)
+        send = producer._send_to
+
+        def counting(*arguments: Any) -> None:
+            nonlocal most
+            send(*arguments)
+            most = max(most, len(producer._asked))
+
+        producer._send_to = counting  # type: ignore[method-assign]
+        for first in range(0, 20_000, 1000):
+            producer.send(where, rows(first, first + 1000))
+        producer.flush()
+
+    (found,) = numbers_by_partition(read_topic(shared_broker.bootstrap, where.topic)).values()
+    assert found == list(range(20_000))
+    assert most == 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nothing_is_lost_or_doubled_over_connections_that_break(
+    tmp_path: Path, seed: int, size: Callable[[int, int], int]
+) -> None:
+    count = size(20_000, 400_000)
+    with cutting_proxy(seed, most=25_000) as proxy:
+        advertised = f"advertised.listeners=PLAINTEXT://127.0.0.1:{proxy.port}"
+        with broker_process(tmp_path, advertised) as broker:
+            proxy.target = broker.address
+            bootstrap = f"127.0.0.1:{proxy.port}"
+            create_topic(bootstrap, "cut", 3)
+            proxy.cutting = True
+            options = {"batch_size": 1500, "retry_backoff_ms": 1, "retry_backoff_max_ms": 5}
+            with Producer(settings(bootstrap, **options)) as producer:
+                for first in range(0, count, 500):
+                    producer.send(TopicPartition("cut", first // 500 % 3), rows(first, first + 500))
+                producer.flush()
+            proxy.cutting = False
+            found = numbers_by_partition(read_topic(bootstrap, "cut"))
+
+    assert proxy.cuts > 10
+    assert sorted(found) == [0, 1, 2]
+    assert all(some == sorted(some) for some in found.values())
+    assert sorted(number for some in found.values() for number in some) == list(range(count))
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_or_doubled_by_a_broker_that_is_killed_and_comes_back(
+    tmp_path: Path, size: Callable[[int, int], int]
+) -> None:
+    kills, port = size(2, 12), unused_port()
+    where = [TopicPartition("killed", partition) for partition in range(2)]
+    wanted, there = threading.Semaphore(0), threading.Event()
+
+    def keep_killing() -> None:
+        for number in range(kills + 1):
+            with broker_process(tmp_path, port=port) as broker:
+                if number == 0:
+                    create_topic(broker.bootstrap, "killed", 2)
+                    there.set()
+                wanted.acquire(timeout=60)
+                if number < kills:
+                    broker.process.kill()
+                    broker.process.wait()
+                else:
+                    found.update(numbers_by_partition(read_topic(broker.bootstrap, "killed")))
+
+    found: dict[int, list[int]] = {}
+    killer = threading.Thread(target=keep_killing)
+    killer.start()
+    assert there.wait(60)
+    sent = 0
+    options = {"batch_size": 4000, "buffer_memory": 40_000}
+    with Producer(settings(f"127.0.0.1:{port}", **options)) as producer:
+        for _ in range(kills):
+            for _ in range(8):
+                for one in where:
+                    producer.send(one, rows(sent, sent + 1000))
+                    sent += 1000
+            wanted.release()  # while batches are on their way
+        producer.flush()
+    wanted.release()
+    killer.join(120)
+
+    assert all(some == sorted(some) for some in found.values())
+    assert sorted(number for some in found.values() for number in some) == list(range(sent))
+
+
+def test_a_batch_that_the_topic_does_not_take_is_split_until_it_fits(
+    shared_broker: BrokerProcess,
+) -> None:
+    create_topic(shared_broker.bootstrap, "producer-small", 1, {"max.message.bytes": "2000"})
+    where = TopicPartition("producer-small", 0)
+    with Producer(settings(shared_broker.bootstrap, batch_size=100_000)) as producer:
+        producer.send(where, rows(0, 300, 90))
+        producer.send(where, rows(300, 2000, 90))
+        last = producer.flush()
+
+    (found,) = numbers_by_partition(read_topic(shared_broker.bootstrap, where.topic)).values()
+    assert last == {where: 1999}
+    assert found == list(range(2000))
+
+
+def test_a_record_that_the_topic_does_not_take_is_named(shared_broker: BrokerProcess) -> None:
+    create_topic(shared_broker.bootstrap, "producer-tiny", 1, {"max.message.bytes": "2000"})
+    with Producer(settings(shared_broker.bootstrap)) as producer:
+        producer.send(TopicPartition("producer-tiny", 0), rows(0, 1, 5000))
+        with pytest.raises(SourceError, match=r"RecordTooLarge: producer-tiny-0 rejected a record"):
+            producer.flush()
+
+
+def test_a_record_larger_than_a_request_is_refused_before_it_is_sent(
+    shared_broker: BrokerProcess,
+) -> None:
+    with Producer(settings(shared_broker.bootstrap, max_request_size=10_000)) as producer:
+        producer.send(TopicPartition("producer-large", 0), rows(0, 1, 9_900))
+        with pytest.raises(SourceError) as caught:
+            producer.send(TopicPartition("producer-large", 0), rows(0, 1, 10_000))
+
+    assert caught.value.condition == "KAFKA_RECORD_TOO_LARGE"
+    assert "has 10082 bytes when serialized, more than kafka.max.request.size" in str(caught.value)
+
+
+def test_without_a_broker_a_write_fails_within_its_time() -> None:
+    nowhere = f"127.0.0.1:{unused_port()}"
+    options = {"max_block_ms": 200, "delivery_timeout_ms": 300, "request_timeout_ms": 100}
+    with (
+        Producer(settings(nowhere, **options, default_api_timeout_ms=300)) as producer,
+        pytest.raises(SourceError, match=r"\[KAFKA_UNAVAILABLE\]"),
+    ):
+        producer.partitions("t")
+
+
+@pytest.mark.slow
+def test_a_broker_that_stays_away_fails_the_write_with_the_last_reason(
+    own_broker: BrokerProcess,
+) -> None:
+    options = {"delivery_timeout_ms": 700, "request_timeout_ms": 300}
+    where = TopicPartition("gone", 0)
+    bootstrap = own_broker.bootstrap
+    with Producer(settings(bootstrap, **options, default_api_timeout_ms=500)) as producer:
+        producer.partitions("gone")
+        producer.send(where, rows(0, 5))
+        producer.flush()
+        own_broker.process.kill()
+        own_broker.process.wait()
+        producer.send(where, rows(5, 10))
+        with pytest.raises(SourceError) as caught:
+            producer.flush()
+
+    assert caught.value.condition in ("KAFKA_WRITE_TIMED_OUT", "KAFKA_UNAVAILABLE")
+    assert "refused" in str(caught.value) or "ended" in str(caught.value)
+
+
+def test_records_of_other_columns_may_follow(shared_broker: BrokerProcess) -> None:
+    where = TopicPartition("producer-mixed", 0)
+    keyed = pa.RecordBatch.from_pydict({"key": [b"k"], "value": [b"1"]})
+    with Producer(settings(shared_broker.bootstrap)) as producer:
+        producer.partitions(where.topic)
+        for batch in (rows(0, 1), keyed, rows(2, 3)):
+            producer.send(where, batch)
+        producer.flush()
+
+    messages = read_topic(shared_broker.bootstrap, where.topic)
+    assert [(one.key(), one.value()) for one in messages] == [
+        (None, b"0"),
+        (b"k", b"1"),
+        (None, b"2"),
+    ]
+
+
+def test_closing_twice_is_once(shared_broker: BrokerProcess) -> None:
+    producer = Producer(settings(shared_broker.bootstrap))
+    producer.partitions("producer-closed")
+    with contextlib.closing(producer):
+        producer.close()
