@@ -26,4 +26,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "replay": ("trio_kafka_spark.cli.replay:replay", "Write records again, at a speed or a rate."),
     "restore": ("trio_kafka_spark.cli.restore:restore", "Write records back to their partitions."),
+    "checkpoint": (
+        "trio_kafka_spark.checkpoint:checkpoint",
+        "Print where a stopped stream goes on.",
+    ),
 }

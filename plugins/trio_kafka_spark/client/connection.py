@@ -23,6 +23,7 @@ from trio_kafka.protocol.messages.k18_api_versions import (
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.wire.client import LARGEST, ClientSide, common_version
 from trio_kafka_spark.client.errors import (
+    PROTOCOL,
     UNSUPPORTED,
     AuthenticationError,
     SourceError,
@@ -140,7 +141,8 @@ class Connection:
     def receive(self, timeout_ms: int | None = None) -> Any:
         """The answer to the oldest request in flight.
 
-        timeout_ms: from now; None: `request.timeout.ms`. Raises BrokerConnectionError.
+        timeout_ms: from now; None: `request.timeout.ms`. Raises BrokerConnectionError; SourceError
+        for bytes that are no answer.
         """
         timeout_ms = self._settings.request_timeout_ms if timeout_ms is None else timeout_ms
         self._deadline = time.monotonic() + timeout_ms / 1000
@@ -173,7 +175,7 @@ class Connection:
         address = (self.endpoint.host, self.endpoint.port)
         try:
             made = socket.create_connection(address, self._left_s())
-        except OSError as error:
+        except (OSError, ValueError, OverflowError) as error:  # a name, or a port, that is none
             raise self._broken("connecting", error) from error
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -256,6 +258,14 @@ class Connection:
                 " certificate"
             )
         said = str(error) or type(error).__name__
+        if isinstance(error, ProtocolError):
+            return SourceError(
+                PROTOCOL,
+                f"broker {self.endpoint}: {doing}: {said}; check the port and"
+                " kafka.security.protocol: what answers there does not speak Kafka's protocol",
+            )
+        if isinstance(error, ssl.SSLError):
+            said = "it ended the TLS handshake, or is no TLS listener: kafka.security.protocol"
         return BrokerConnectionError(f"broker {self.endpoint}: {doing}: {said}")
 
 

@@ -26,7 +26,7 @@ from trio_kafka.records.columnar.locate import locate_records
 from trio_kafka.records.columnar.schema import COLUMNS, arrow_schema
 from trio_kafka.records.columnar.varints import Longs
 from trio_kafka.records.columnar.walk import END, as_bytes, gather_headers, walk
-from trio_kafka.records.columnar.windows import Window, fill_windows
+from trio_kafka.records.columnar.windows import Source, Window
 from trio_kafka.records.header import corrupt, read_header
 from trio_kafka.world.protocols import Buffer
 
@@ -68,8 +68,8 @@ def decode(
         data=as_bytes(buffer),
         schema=schema,
         constants={
-            "topic": pa.repeat(pa.scalar(topic, pa.string()), rows),
-            "partition": pa.repeat(pa.scalar(partition, pa.int32()), rows),
+            "topic": pa.repeat(pa.scalar(topic, pa.string()), 1),
+            "partition": pa.repeat(pa.scalar(partition, pa.int32()), 1),
         },
         start=start,
         stop=stop,
@@ -85,7 +85,7 @@ class _Decoder:
 
     data: memoryview
     schema: pa.Schema
-    constants: dict[str, pa.Array]  # columns of one value, `rows` long
+    constants: dict[str, pa.Array]  # columns of one value, as long as they were needed
     start: int
     stop: int
     rows: int
@@ -104,15 +104,14 @@ class _Decoder:
             if lie is not None:
                 error = lie
                 wanted[walked.positions.index(lie.position) :] = False
-        windows = fill_windows(
-            self.data,
-            walked.positions,
-            headers,
-            wanted,
+        source = Source(
+            data=self.data,
+            positions=walked.positions,
+            headers=headers,
             check_crcs=check_crcs,
             limit=self.limit,
         )
-        for window in windows:
+        for window in source.windows(wanted):
             yield from self.decode_window(window, headers, walked.positions)
         if error is not None:
             raise error
@@ -187,9 +186,24 @@ class _Decoder:
         for begin in range(0, total, self.rows):
             size = min(self.rows, total - begin)
             arrays = [
-                self.constants[name][:size]
+                self.repeat(name, size)
                 if name in self.constants
                 else columns[name].slice(begin, size)
                 for name in self.schema.names
             ]
-            yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            if arrays:
+                yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            else:
+                yield _rows_without_columns(size)
+
+    def repeat(self, name: str, size: int) -> pa.Array:
+        """A column of one value."""
+        column = self.constants[name]
+        if len(column) < size:
+            column = self.constants[name] = pa.repeat(column[0], size)
+        return column[:size]
+
+
+def _rows_without_columns(size: int) -> pa.RecordBatch:
+    rows = pa.Array.from_buffers(pa.struct([]), size, [None], children=[])
+    return pa.RecordBatch.from_struct_array(rows)
