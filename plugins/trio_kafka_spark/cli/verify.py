@@ -23,10 +23,11 @@ def verify(*, master: str | None, **arguments: Any) -> int:
     given = Input.taken(arguments)
 
     def job(spark: SparkSession) -> int:
-        findings = verified(given.view(spark, "segments").cache()).cache()
+        findings = verified(given.view(spark, "segments")).cache()
         count = findings.count()
         if count or arguments["save"]:
-            show(findings, **arguments)
+            show(findings.orderBy("file", "position", "kind"), **arguments)
+        findings.unpersist()
         print(f"{count} findings" if count else "everything agrees", file=sys.stderr)
         return FOUND if count else 0
 

@@ -101,19 +101,18 @@ def lag_over_time(committed: DataFrame, batches: DataFrame, every: str = "1 minu
         .groupBy(*place, _start("max_timestamp", every))
         .agg((sf.max("last_offset") + 1).alias("end_offset"))
     )
+    # Each group sees the ends of its partitions, and a group without a commit in an interval has
+    # the one before: so both kinds of events are put into one order.
     groups = by_group.select("group", *place).distinct()
-    times = groups.join(ends.select(*place, "time"), place).unionByName(
-        by_group.select("group", *place, "time")
-    )
+    events = ends.join(groups, place).unionByName(by_group, allowMissingColumns=True)
     so_far = (
         Window.partitionBy("group", *place)
         .orderBy("time")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     joined = (
-        times.distinct()
-        .join(by_group, ["group", *place, "time"], "left")
-        .join(ends, [*place, "time"], "left")
+        events.groupBy("group", *place, "time")
+        .agg(sf.max("committed").alias("committed"), sf.max("end_offset").alias("end_offset"))
         .withColumn("committed", sf.last("committed", ignorenulls=True).over(so_far))
         .withColumn("end_offset", sf.max("end_offset").over(so_far))
         .where("committed is not null")
