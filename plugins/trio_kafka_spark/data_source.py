@@ -54,14 +54,16 @@ class TrioKafkaDataSource(DataSource):
 
         return StreamReader(self._read_options(Mode.STREAM), columns_of(schema))
 
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: FBT001 - Spark's
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Return the writer of a batch. Raises OptionError, SourceError."""
         from trio_kafka_spark.sink.writer import batch_writer  # noqa: PLC0415 - on first use
 
         return batch_writer(dict(self.options), schema, overwrite=overwrite)
 
     def streamWriter(  # noqa: N802 - Spark's
-        self, schema: StructType, overwrite: bool  # noqa: ARG002, FBT001 - all modes are alike
+        self,
+        schema: StructType,
+        overwrite: bool,  # noqa: ARG002 - all modes are alike
     ) -> DataSourceStreamArrowWriter:
         """Return the writer of a stream, in any output mode. Raises OptionError, SourceError."""
         from trio_kafka_spark.sink.writer import stream_writer  # noqa: PLC0415 - on first use

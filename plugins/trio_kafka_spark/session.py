@@ -11,6 +11,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from trio_kafka_spark import posting
 from trio_kafka_spark.java import java_home
 
 LOCAL: Final = "local[2]"
@@ -40,16 +41,28 @@ def session(
     master: for example `local[4]` or `spark://host:7077`; None: the one that `spark-submit` gave,
         or two threads on this machine. settings: Spark's own, by name; they win over all others.
     Workers run the interpreter that runs this program, unless PYSPARK_PYTHON names another one.
-    Raises JavaError if no Java is found.
+    Raises JavaError if no Java is found. In a child of the plugin `pipelines`, all streams post
+    their progress to the broker.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
+        _post_progress(active)
         return active
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     home = java_home()
     if home is not None:
         os.environ["JAVA_HOME"] = home
-    return _built(name, master, settings or {})
+    made = _built(name, master, settings or {})
+    _post_progress(made)
+    return made
+
+
+def _post_progress(spark: SparkSession) -> None:
+    """Post the progress of streams where this program is a child of the plugin `pipelines`."""
+    if posting.URL in os.environ:
+        from trio_kafka_spark.progress import post_progress  # noqa: PLC0415 - few are children
+
+        post_progress(spark)
 
 
 def _built(name: str, master: str | None, settings: Mapping[str, object]) -> SparkSession:

@@ -25,7 +25,8 @@ _TRIES: Final = 10
 class Lifecycle:
     """`epoch` is -1 until it is registered.
 
-    state: starting, registered, unfenced, running, shutting down, fenced.
+    state: starting, registered, unfenced, running, shutting down, fenced. serving: set when clients
+        are let in; leaving: set when the stop begins.
     """
 
     def __init__(
@@ -38,6 +39,8 @@ class Lifecycle:
     ) -> None:
         self.epoch = -1
         self.state = "starting"
+        self.serving = trio.Event()
+        self.leaving = trio.Event()
         self._node_id = node_id
         self._incarnation_id = incarnation_id
         self._controller = controller
@@ -84,10 +87,12 @@ class Lifecycle:
     def serve(self) -> None:
         """Clients are let in from now on."""
         self.state = "running"
+        self.serving.set()
 
     def leave(self) -> None:
         """The stop has begun: new clients had better go elsewhere."""
         self.state = "shutting down"
+        self.leaving.set()
 
     async def shut_down(self, deadline: float) -> bool:
         """Move what this broker leads; whether that was done before `deadline`."""

@@ -7,6 +7,7 @@ missing: touching it raises MissingPartError, which the client sees as UNKNOWN_S
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+import trio
 from attrs import Factory, field
 
 from trio_kafka.attributes import define, frozen
@@ -83,6 +84,14 @@ class Lifecycle(Protocol):
     @property
     def state(self) -> str:
         """`running` while it serves clients; other words before and after."""
+
+    @property
+    def serving(self) -> trio.Event:
+        """Set when clients are let in."""
+
+    @property
+    def leaving(self) -> trio.Event:
+        """Set when the stop begins."""
 
 
 class TopicCreation(Protocol):

@@ -107,6 +107,7 @@ class World(Protocol):
     ) -> Child:
         """Start a program; the caller kills it. OSError: no process could be made.
 
-        environment: added to that of this process. directory: where the program runs.
+        environment: added to that of this process, whose PATH begins with the directory of its
+            interpreter. directory: where the program runs.
         Simulated: the test's function for the first word of the command.
         """

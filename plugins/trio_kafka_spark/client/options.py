@@ -303,7 +303,7 @@ def _writing() -> Iterator[KafkaOption]:
         "batch.size",
         "writing.batch_bytes",
         integer(1),
-        "1048576",
+        "131072",
         "Bytes of one record batch before compression; a larger record is a batch of its own.",
     )
     yield from _honoured(

@@ -3,8 +3,8 @@
 A partition's batches have ascending sequences. The first is sent alone: a broker that does not know
 the producer yet would accept a later one before it. Then up to five are in flight. After a failure
 nothing new is sent to that partition until all in flight are answered, then they are sent again in
-order. The broker remembers a producer's last five batches of a partition, so one that was appended before
-its answer was lost is not appended twice.
+order. The broker remembers a producer's last five batches of a partition, so one that was appended
+before its answer was lost is not appended twice.
 Source: KIP-98; TransactionManager and RecordAccumulator of Apache Kafka 4.4.0.
 """
 

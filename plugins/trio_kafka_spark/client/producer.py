@@ -210,9 +210,7 @@ class Producer:
                 continue
             self._send_to(connection, wheres, now)
 
-    def _send_to(
-        self, connection: Connection, wheres: list[TopicPartition], now: float
-    ) -> None:
+    def _send_to(self, connection: Connection, wheres: list[TopicPartition], now: float) -> None:
         writing = self._settings.writing
         largest = max(1, writing.largest_request - _OVERHEAD)
         while connection.waiting < writing.in_flight:

@@ -27,7 +27,7 @@ _IGNORED_PREFIXES: Final = ("config.providers.",)
 class WriteSettings:
     """Producer settings; a write is idempotent and acknowledged by all in-sync replicas."""
 
-    batch_bytes: int = 1 << 20
+    batch_bytes: int = 128 << 10
     compression: str = "none"
     gzip_level: int | None = None
     lz4_level: int | None = None

@@ -71,9 +71,11 @@ def struct_of(schema: Any) -> t.StructType:
     """
     try:
         fastavro.parse_schema(plain(schema), _write_hint=False)
+        made = _type_of(schema, "value", {}, ())
     except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
         raise OptionError("schema", f"is no Avro schema: {error}") from None
-    made = _type_of(schema, "value", {}, ())
+    except (KeyError, TypeError) as error:
+        raise OptionError("schema", f"is no Avro schema: {error!r} is missing or wrong") from None
     if not isinstance(made, t.StructType):
         raise OptionError("schema", f"is of type {made.simpleString()}: want an Avro record")
     return made
@@ -84,32 +86,41 @@ def _type_of(
 ) -> t.DataType:
     if isinstance(schema, list):
         return _union(schema, where, named, open_records)
-    if isinstance(schema, str):
-        if schema in _PRIMITIVES:
-            return _PRIMITIVES[schema]
-        if schema not in named:
-            raise OptionError("schema", f"{where}: type {schema} is not known")
-        return _type_of(named[schema], where, named, open_records)
+    if isinstance(schema, dict):
+        return _complex(schema, where, named, open_records)
+    if schema in _PRIMITIVES:
+        return _PRIMITIVES[schema]
+    if schema not in named:
+        raise OptionError("schema", f"{where}: type {schema} is not known")
+    return _type_of(named[schema], where, named, open_records)
+
+
+def _complex(
+    schema: dict[str, Any], where: str, named: dict[str, Any], open_records: tuple[str, ...]
+) -> t.DataType:
     kind = schema["type"]
-    if isinstance(kind, dict | list):
-        return _type_of(kind, where, named, open_records)
     if "name" in schema:
         _name(schema, named)
-    match kind:
-        case "record" | "error":
-            return _record(schema, where, named, open_records)
-        case "array":
-            return t.ArrayType(_type_of(schema["items"], f"{where}[]", named, open_records))
-        case "map":
-            values = _type_of(schema["values"], f"{where}{{}}", named, open_records)
-            return t.MapType(t.StringType(), values)
+    if kind in ("record", "error"):
+        return _record(schema, where, named, open_records)
+    if kind == "array":
+        return t.ArrayType(_type_of(schema["items"], f"{where}[]", named, open_records))
+    if kind == "map":
+        values = _type_of(schema["values"], f"{where}{{}}", named, open_records)
+        return t.MapType(t.StringType(), values)
+    if isinstance(kind, str):
+        return _logical(schema, kind, where) or _type_of(kind, where, named, open_records)
+    return _type_of(kind, where, named, open_records)
+
+
+def _logical(schema: dict[str, Any], kind: str, where: str) -> t.DataType | None:
     logical = str(schema.get("logicalType"))
-    if logical == "decimal" and kind in ("bytes", "fixed"):
-        precision = schema["precision"]
-        if precision > _LARGEST_PRECISION:
-            raise OptionError("schema", f"{where}: decimals have at most {_LARGEST_PRECISION} digits")
-        return t.DecimalType(precision, schema.get("scale", 0))
-    return _LOGICAL.get((kind, logical)) or _type_of(kind, where, named, open_records)
+    if logical != "decimal" or kind not in ("bytes", "fixed"):
+        return _LOGICAL.get((kind, logical))
+    precision = int(schema["precision"])
+    if precision > _LARGEST_PRECISION:
+        raise OptionError("schema", f"{where}: decimals have at most {_LARGEST_PRECISION} digits")
+    return t.DecimalType(precision, schema.get("scale", 0))
 
 
 def _name(schema: Any, named: dict[str, Any]) -> None:
@@ -206,7 +217,7 @@ class AvroParser:
                 number, data = split_id(value)
                 writer = self._writer(number)
             stream = io.BytesIO(data)
-            row = fastavro.schemaless_reader(stream, writer, self._reader)
+            row: Any = fastavro.schemaless_reader(stream, writer, self._reader)
         except UnknownSchemaError as error:
             return None, str(error)
         except _BAD_VALUE as error:

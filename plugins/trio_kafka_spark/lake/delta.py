@@ -13,7 +13,7 @@ from typing import Any
 from deltalake import CommitProperties, DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from deltalake.schema import Field
-from deltalake.transaction import AddAction, Transaction
+from deltalake.transaction import AddAction, RemoveAction, Transaction
 
 from trio_kafka.attributes import frozen
 from trio_kafka_spark.client.errors import SourceError
@@ -67,7 +67,9 @@ class DeltaTarget:
             return True
         sync(self.path)
         now_ms = int(time.time() * 1000)
-        adds = [AddAction(one.name, one.size, {}, now_ms, True, one.stats) for one in files]
+        adds: list[AddAction | RemoveAction] = [
+            AddAction(one.name, one.size, {}, now_ms, True, one.stats) for one in files
+        ]
         properties = CommitProperties(
             app_transactions=[Transaction(app, batch)],
             custom_metadata={"trio-kafka.batch": str(batch)},

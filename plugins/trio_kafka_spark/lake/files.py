@@ -44,9 +44,9 @@ class FileWriter:
     schema: pa.Schema
     rows_of_a_file: int = ROWS_OF_A_FILE
     files: list[DataFile] = field(factory=list)
+    _bounds: "Bounds" = field(init=False)
     _writer: pq.ParquetWriter | None = None
     _name: str = ""
-    _bounds: "Bounds" = field(factory=lambda: Bounds())
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows, which must have the schema's columns."""

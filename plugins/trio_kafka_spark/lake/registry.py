@@ -107,12 +107,16 @@ class Registry:
 
     def _get(self, path: str) -> Any:
         url = self.settings.url.rstrip("/") + path
+        request = urllib.request.Request(url, headers={"Accept": _ACCEPT})  # noqa: S310
+        secret = self._secret()
+        if secret is not None:
+            request.add_header("Authorization", secret)
         reason = ""
         for attempt in range(self.settings.attempts):
             if attempt:
                 self.sleep(0.1 * 2**attempt)
             try:
-                return self._answer(url, path)
+                return self._answer(request, path)
             except urllib.error.HTTPError as error:
                 with error:
                     if error.code == 404:
@@ -128,11 +132,7 @@ class Registry:
             " check its address, its credentials, and that tasks can reach it",
         )
 
-    def _answer(self, url: str, path: str) -> Any:
-        request = urllib.request.Request(url, headers={"Accept": _ACCEPT})  # noqa: S310
-        secret = self._secret()
-        if secret is not None:
-            request.add_header("Authorization", secret)
+    def _answer(self, request: urllib.request.Request, path: str) -> Any:
         with urllib.request.urlopen(request, timeout=self.settings.timeout_s) as answer:  # noqa: S310
             body = answer.read(_LARGEST + 1)
         if len(body) > _LARGEST:

@@ -41,10 +41,11 @@ def read_records(
             fail_on_data_loss=options.fail_on_data_loss,
         )
         for window in windows:
-            yield from _decoded(window, columns, on_bad)
+            yield from decoded(window, columns, on_bad)
 
 
-def _decoded(window: Window, columns: Sequence[str], on_bad: OnBad) -> Iterator[pa.RecordBatch]:
+def decoded(window: Window, columns: Sequence[str], on_bad: OnBad) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a window; batches that cannot be decoded go to `on_bad`."""
     view, begin, first = memoryview(window.data), 0, window.least
     while begin < len(view):
         try:

@@ -158,8 +158,7 @@ def _open(piece: Piece) -> int:
             file = os.open(name, os.O_RDONLY)
         except FileNotFoundError:
             continue
-        status = os.fstat(file)
-        if status.st_ino == piece.inode and status.st_size >= piece.end:
+        if os.fstat(file).st_ino == piece.inode:
             return file
         os.close(file)
     raise FileNotFoundError(piece.path)

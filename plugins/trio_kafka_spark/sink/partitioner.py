@@ -125,4 +125,5 @@ class Sticky:
         last = int(ends[-1])
         self._turn += last // self._batch_bytes
         self._filled = last % self._batch_bytes
-        return np.asarray(available, np.int64)[turns % len(available)]
+        chosen: Ints = np.asarray(available, np.int64)[turns % len(available)]
+        return chosen

@@ -86,9 +86,7 @@ class Router:
             else:
                 yield names[code], some.drop_columns(["partition"]), some.column("partition")
 
-    def _partitions(
-        self, topic: str, records: pa.RecordBatch, partition: pa.Array | None
-    ) -> Ints:
+    def _partitions(self, topic: str, records: pa.RecordBatch, partition: pa.Array | None) -> Ints:
         known = self.partitions_of(topic)
         chosen = np.full(records.num_rows, -1, np.int64)
         if partition is not None and partition.null_count < len(partition):

@@ -5,11 +5,11 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trio_kafka_spark.client.produce_queue import MOST_IN_FLIGHT, Batch, Queue, Queues
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.model import TopicPartition
+from trio_kafka_spark.client.produce_queue import MOST_IN_FLIGHT, Batch, Queue, Queues
 
 WHERE = TopicPartition("t", 0)
 NEVER = 1e9
@@ -25,9 +25,7 @@ class Leader:
 
     def append(self, batch: Batch) -> tuple[ErrorCode, int]:
         try:
-            repeated = self.state.check(
-                7, 0, batch.sequence, batch.count - 1, transactional=False
-            )
+            repeated = self.state.check(7, 0, batch.sequence, batch.count - 1, transactional=False)
         except KafkaError as error:
             return error.code, -1
         if repeated is not None:

@@ -10,15 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from confluent_kafka import Message
-from trio_kafka_spark.client.errors import SourceError
-from trio_kafka_spark.client.producer import Producer
-from trio_kafka_spark.client.settings import ClientSettings
 
 from tests.trio_kafka_spark.cutting_proxy import cutting_proxy
 from tests.trio_kafka_spark.topics import create_topic, read_topic
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.compression import Codec
 from trio_kafka.testing.processes import BrokerProcess, broker_process, unused_port
+from trio_kafka_spark.client.errors import SourceError
+from trio_kafka_spark.client.producer import Producer
+from trio_kafka_spark.client.settings import ClientSettings
 
 
 def settings(bootstrap: str, **options: Any) -> ClientSettings:

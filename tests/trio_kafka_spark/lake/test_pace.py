@@ -1,4 +1,5 @@
 import pytest
+
 from trio_kafka_spark.lake.pace import Pace, pace_for
 
 

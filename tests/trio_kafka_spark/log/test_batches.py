@@ -8,6 +8,7 @@ from tests.trio_kafka_spark.log.kit import TIME, batch, flip, log, positions, ro
 from trio_kafka.records.batch import iterate_headers
 from trio_kafka.records.compression import Codec
 from trio_kafka_spark.log.plan import CorruptLogError
+from trio_kafka_spark.log.reader import LogReader
 
 FIRST = "00000000000000000000.log"
 
@@ -95,3 +96,16 @@ def test_a_damaged_header_is_an_error_or_skipped(tmp_path):
         view(tmp_path)
     found = view(tmp_path, ["base_offset"], mode="permissive")
     assert [one["base_offset"] for one in found] == [0, 20, 30]
+
+
+def test_a_batch_that_compaction_made_of_two_pieces_is_a_row_once(tmp_path):
+    path = log(tmp_path, segments=1) / FIRST
+    reader = LogReader({"path": str(tmp_path), "view": "batches", "splitBytes": "1"})
+    planned = reader.partitions()
+    fresh = path.with_suffix(".cleaned")
+    fresh.write_bytes(batch(0, 25) + batch(25, 15))
+    fresh.rename(path)
+
+    found = [row for one in planned for made in reader.read(one) for row in made.to_pylist()]
+
+    assert [row["base_offset"] for row in found] == [0, 25]

@@ -4,6 +4,7 @@ import pytest
 
 from tests.trio_kafka_spark.log.kit import batch, log, partition, sample, segment
 from trio_kafka.model import TopicPartition
+from trio_kafka_spark.log import directories
 from trio_kafka_spark.log.directories import (
     LogDirectoryError,
     find_partitions,
@@ -115,3 +116,11 @@ def test_partitions_that_are_not_wanted_are_not_listed(tmp_path):
     segment(partition(tmp_path, 1), [batch(0)])
 
     assert names(find_partitions([str(tmp_path)], lambda at: at.partition == 1)) == ["t-1"]
+
+
+def test_a_directory_is_listed_until_two_listings_agree(tmp_path, monkeypatch):
+    directory = log(tmp_path, segments=3)
+    listings = iter([[0, 80], [0, 40], [0, 40, 80], [0, 40, 80], []])
+    monkeypatch.setattr(directories, "_bases", lambda _: next(listings))
+
+    assert [one.base_offset for one in list_segments(directory)] == [0, 40, 80]

@@ -18,6 +18,7 @@ from tests.trio_kafka_spark.log.kit import (
     sample,
     segment,
 )
+from tests.trio_kafka_spark.log.test_transactions import data, marker
 from trio_kafka.records.batch import iterate_headers, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka_spark.log.plan import CorruptLogError
@@ -235,3 +236,15 @@ def test_an_empty_directory_has_no_records(tmp_path):
     segment(partition(tmp_path), [], base=0)
 
     assert rows(tmp_path) == []
+
+
+def test_an_aborted_transaction_ends_with_its_marker_behind_a_batch_that_is_skipped(tmp_path):
+    written = [data(0, 1), marker(2, 1, committed=False), batch(3), data(13, 1)]
+    path = segment(partition(tmp_path), [*written, marker(15, 1, committed=True)])
+    damaged = positions(path)[2]
+    flip(path, damaged + 61)
+    reseal(path, damaged)
+
+    found = rows(tmp_path, mode="permissive", isolation="read_committed")
+
+    assert offsets(found) == [13, 14]

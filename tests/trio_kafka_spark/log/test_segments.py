@@ -128,3 +128,11 @@ def test_many_segments_are_shared_out(tmp_path):
     options = LogOptions.from_options({"path": str(tmp_path), "view": "segments"})
 
     assert [len(one) for one in plan_segments(plan_ranges(options))] == [64, 6]
+
+
+def test_append_times_are_those_of_all_records(tmp_path):
+    segment(partition(tmp_path), [batch(0, append_time_ms=TIME + 500)])
+
+    (one,) = view(tmp_path)
+
+    assert (one["min_timestamp"], one["max_timestamp"]) == (time(TIME + 500), time(TIME + 500))

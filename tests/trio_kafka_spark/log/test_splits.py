@@ -5,6 +5,7 @@ import struct
 import pytest
 
 from tests.trio_kafka_spark.log.kit import batch, flip, log, partition, positions, sample, segment
+from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka_spark.log.directories import find_partitions
 from trio_kafka_spark.log.splits import (
     OPEN_COST,
@@ -167,3 +168,13 @@ def test_a_piece_has_the_aborted_transactions_that_touch_it(tmp_path):
     noted = with_aborted(piece, [(3, 15, 40), (1, 0, 9), (2, 5, 10), (4, 20, 25), (5, 19, 19)])
 
     assert noted.aborted == ((2, 5, 10), (3, 15, 40), (5, 19, 19))
+
+
+def test_an_index_that_points_into_a_record_is_not_used(tmp_path):
+    inner = batch(500, 1)
+    outer = encode_batch([Record(offset=10, value=inner)], 10)
+    path = segment(partition(tmp_path), [batch(0), outer, batch(11), batch(21)])
+    nested = path.read_bytes().find(inner)
+    path.with_suffix(".index").write_bytes(struct.pack(">II", 20, nested))
+
+    assert [one.begin for one in pieces(tmp_path, 1)] == positions(path)

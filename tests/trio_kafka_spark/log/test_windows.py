@@ -185,3 +185,38 @@ def test_a_log_that_grows_and_rolls_is_read_up_to_where_it_was(tmp_path):
 
     assert read(pieces) == [0, 10, 20, 30]
     assert read(planned(tmp_path)) == [0, 10, 20, 30, 40, 50]
+
+
+def replaced(path, batches):
+    """Put other batches in the place of a segment, in a file of its own."""
+    fresh = path.with_suffix(".cleaned")
+    fresh.write_bytes(b"".join(batches))
+    fresh.rename(path)
+
+
+def test_records_that_truncation_took_are_data_loss(tmp_path):
+    directory = log(tmp_path, segments=1)
+    path = directory / "00000000000000000000.log"
+    pieces = planned(tmp_path)
+    with path.open("r+b") as file:
+        file.truncate(positions(path)[2])
+
+    assert read(pieces) == [0, 10]
+    with pytest.raises(SourceError, match="KAFKA_DATA_LOSS"):
+        read(pieces, fail_on_data_loss=True)
+
+
+def test_the_batch_around_the_first_offset_is_shown_by_a_replaced_file_too(tmp_path):
+    directory = log(tmp_path, segments=1)
+    piece = attrs.evolve(planned(tmp_path)[0], start=5)
+    replaced(directory / "00000000000000000000.log", [batch(0), batch(20)])
+
+    assert read([piece]) == [0, 20]
+
+
+def test_a_batch_that_compaction_made_of_two_pieces_is_shown_once(tmp_path):
+    directory = log(tmp_path, segments=1)
+    pieces = planned(tmp_path, 1)
+    replaced(directory / "00000000000000000000.log", [batch(0, 25), batch(25, 15)])
+
+    assert read(pieces) == [0, 25]

@@ -2,6 +2,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from trio_kafka_spark.client.errors import OptionError, SourceError
 from trio_kafka_spark.sink.options import (
     BAD_MODE,
@@ -19,7 +20,9 @@ def schema(**types: str) -> Any:
     """What is used of Spark's StructType."""
     return SimpleNamespace(
         fields=[
-            SimpleNamespace(name=name, dataType=SimpleNamespace(simpleString=lambda kind=kind: kind))
+            SimpleNamespace(
+                name=name, dataType=SimpleNamespace(simpleString=lambda kind=kind: kind)
+            )
             for name, kind in types.items()
         ]
     )
@@ -49,7 +52,7 @@ def test_options_of_sources_and_of_spark_change_nothing() -> None:
 
 
 def test_exactly_once_is_refused_by_name() -> None:
-    with pytest.raises(OptionError, match="option exactlyOnce: is not supported: .* transactions"):
+    with pytest.raises(OptionError, match=r"option exactlyOnce: is not supported: .* transactions"):
         options(topic="t", exactlyOnce="true")
     with pytest.raises(OptionError, match="option exactlyOnce: 'yes': want true or false"):
         options(topic="t", exactlyOnce="yes")
@@ -58,7 +61,7 @@ def test_exactly_once_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("rate", ["0", "-1", "x", "inf", "nan"])
 def test_a_rate_that_is_no_positive_number_is_refused(rate: str) -> None:
-    with pytest.raises(OptionError, match="option maxRecordsPerSecond: .* want a number above 0"):
+    with pytest.raises(OptionError, match=r"option maxRecordsPerSecond: .* want a number above 0"):
         options(maxRecordsPerSecond=rate)
 
 
@@ -95,7 +98,7 @@ def test_without_topic_column_and_option_the_query_is_refused() -> None:
 
 
 def test_without_a_value_the_query_is_refused() -> None:
-    with pytest.raises(SourceError, match="Required attribute 'value' not found.*columns are key,"):
+    with pytest.raises(SourceError, match=r"Required attribute 'value' not found.*are key,"):
         check_columns(schema(key="string", Value="string"), options(topic="t"))
 
 

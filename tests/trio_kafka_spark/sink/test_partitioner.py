@@ -7,11 +7,11 @@ import pytest
 from confluent_kafka import Producer
 from hypothesis import given
 from hypothesis import strategies as st
-from trio_kafka_builtin.rest_gateway.produce import murmur2 as plain_murmur2
-from trio_kafka_spark.sink.partitioner import Sticky, key_partitions, murmur2
 
 from tests.trio_kafka_spark.topics import create_topic
 from trio_kafka.testing.processes import BrokerProcess
+from trio_kafka_builtin.rest_gateway.produce import murmur2 as plain_murmur2
+from trio_kafka_spark.sink.partitioner import Sticky, key_partitions, murmur2
 
 # From Kafka's own UtilsTest.testMurmur2.
 KAFKAS = {

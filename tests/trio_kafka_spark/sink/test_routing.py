@@ -3,12 +3,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+
+from trio_kafka.model import TopicPartition
 from trio_kafka_spark.client.errors import SourceError
 from trio_kafka_spark.client.produce_batches import sizes_of
 from trio_kafka_spark.sink.partitioner import key_partitions
 from trio_kafka_spark.sink.routing import Router, TopicPartitions, records_of
-
-from trio_kafka.model import TopicPartition
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
@@ -20,9 +20,7 @@ def router(topic: str | None = None, count: int = 4, **options: Any) -> Router:
 
 
 def routed(router: Router, rows: pa.RecordBatch) -> dict[str, list[Any]]:
-    return {
-        str(where): part.column("value").to_pylist() for where, part in router.route(rows)
-    }
+    return {str(where): part.column("value").to_pylist() for where, part in router.route(rows)}
 
 
 def batch(**columns: Any) -> pa.RecordBatch:

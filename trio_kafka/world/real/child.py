@@ -60,6 +60,12 @@ class RealChild:
                 os.killpg(self.pid, number)
 
 
+def _variables() -> dict[str, str]:
+    """The variables of this process, with the programs of this interpreter before others."""
+    path = os.environ.get("PATH", os.defpath)
+    return {**os.environ, "PATH": f"{os.path.dirname(sys.executable)}{os.pathsep}{path}"}
+
+
 async def start_child(
     command: Sequence[str], *, environment: Mapping[str, str], directory: str
 ) -> RealChild:
@@ -71,7 +77,7 @@ async def start_child(
         stdout=PIPE,
         stderr=STDOUT,
         cwd=directory,
-        env={**os.environ, **environment},
+        env={**_variables(), **environment},
         start_new_session=True,
     )
     return RealChild(process)

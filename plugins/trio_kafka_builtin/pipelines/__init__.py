@@ -1,0 +1,1 @@
+"""Pipelines as children of the broker: processes that end with it, and their progress."""

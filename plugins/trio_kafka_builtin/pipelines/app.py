@@ -1,0 +1,67 @@
+"""The ASGI app to which children post the progress of their queries.
+
+`POST <path>/<pipeline>/progress` with the token of that pipeline's child: it is made for each start
+of a child, and worth nothing elsewhere. An unknown pipeline and a wrong token are the same answer.
+"""
+
+from typing import Final
+
+from trio_kafka.hosting.mounts import Receive, Scope, Send
+from trio_kafka.introspect.metrics import Counter
+from trio_kafka_builtin.answers import HttpError, InHand, read_json, send_json
+from trio_kafka_builtin.pipelines.pipeline import Pipeline
+from trio_kafka_builtin.pipelines.queries import ProgressError
+from trio_kafka_builtin.pipelines.supervisor import Supervisor
+
+MOST_AT_ONCE: Final = 32
+_CHALLENGE: Final = ((b"www-authenticate", b'Bearer realm="pipelines"'),)
+
+
+class ProgressApp:
+    """wrong: counts requests without the right token."""
+
+    def __init__(self, supervisor: Supervisor, wrong: Counter) -> None:
+        self._supervisor = supervisor
+        self._wrong = wrong
+        self.in_hand = InHand(MOST_AT_ONCE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        try:
+            if self.in_hand.full:
+                raise HttpError(503, "too many requests at once")
+            with self.in_hand:
+                await self._take(scope, receive)
+        except HttpError as error:
+            told = {"error_code": error.status, "message": str(error)}
+            headers = _CHALLENGE if error.status == 401 else ()
+            await send_json(send, error.status, told, headers=headers)
+        else:
+            await send_json(send, 204, None)
+
+    async def _take(self, scope: Scope, receive: Receive) -> None:
+        """Raises HttpError."""
+        settings = self._supervisor.settings
+        root = scope.get("root_path", "") or settings.path
+        names = scope["path"].removeprefix(root).strip("/").split("/")
+        if len(names) != 2 or names[1] != "progress":
+            raise HttpError(404, "nothing is here")
+        pipeline = self._authorized(names[0], scope)
+        if scope["method"] != "POST":
+            raise HttpError(405, "want POST")
+        posted = await read_json(receive, settings.max_body_bytes)
+        try:
+            rows = pipeline.queries.take(posted, pipeline.world.clock.wall())
+        except ProgressError as error:
+            raise HttpError(400, str(error)) from None
+        pipeline.rows.value += rows
+
+    def _authorized(self, name: str, scope: Scope) -> Pipeline:
+        """Return the pipeline of a token. Raises HttpError."""
+        given = dict(scope["headers"]).get(b"authorization", b"").decode("latin1")
+        scheme, _, token = given.partition(" ")
+        pipeline = self._supervisor.find(name)
+        if scheme.lower() != "bearer" or pipeline is None or not pipeline.knows(token.strip()):
+            self._wrong.value += 1
+            raise HttpError(401, "want the token of this pipeline's child: Authorization: Bearer")
+        return pipeline

@@ -1,0 +1,53 @@
+"""The last lines that a child has written, cut to a bounded length and number."""
+
+from collections import deque
+from typing import Final
+
+from trio_kafka.protocol.texts import printable
+
+LONGEST: Final = 2000  # characters of a line; the rest of it is dropped
+
+
+class Lines:
+    """Bytes in, lines out. most: lines that are kept."""
+
+    def __init__(self, most: int) -> None:
+        self.count = 0
+        self._kept: deque[str] = deque(maxlen=most)
+        self._begun = b""
+
+    def feed(self, data: bytes) -> None:
+        """Add what was read."""
+        *whole, rest = data.split(b"\n")
+        for piece in whole:
+            self._add(piece)
+            self._end()
+        self._add(rest)
+
+    def end(self) -> None:
+        """End a line that has begun: the child is gone."""
+        if self._begun:
+            self._end()
+
+    def say(self, words: str) -> None:
+        """Add a line of the broker's own."""
+        self.end()
+        self.feed(f"[trio-kafka] {words}\n".encode())
+
+    def last(self, most: int) -> list[str]:
+        """Return the last lines, the oldest first; one that has begun is the last."""
+        begun = [_text(self._begun)] if self._begun else []
+        return [*self._kept, *begun][-most:]
+
+    def _add(self, piece: bytes) -> None:
+        self._begun = (self._begun + piece[: 4 * LONGEST])[: 4 * LONGEST]
+
+    def _end(self) -> None:
+        self._kept.append(_text(self._begun))
+        self._begun = b""
+        self.count += 1
+
+
+def _text(line: bytes) -> str:
+    text = line.decode(errors="replace").rstrip("\r").expandtabs()
+    return printable(text if len(text) <= LONGEST else f"{text[:LONGEST]} …")

@@ -1,0 +1,138 @@
+"""The page `pipelines` of the admin UI: each pipeline with its last lines, and each query."""
+
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from typing import Any, Final
+
+from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.markup import Html, join, tag, text
+from trio_kafka_admin.page import Data, Page, Place
+from trio_kafka_admin.query import Query
+from trio_kafka_admin.table import DASH, Column, Row, figures, number, shown, table, words
+from trio_kafka_builtin.pipelines.supervisor import Supervisor
+
+_LINES: Final = 40  # of each pipeline, where the address says nothing else
+_MOST_LINES: Final = 10_000
+_SHOWN_OFFSETS: Final = 8
+
+
+def make_page(supervisor: Supervisor) -> Page:
+    """Return the page of these pipelines."""
+
+    async def read(asker: Asker, query: Query) -> Data:
+        del asker
+        lines = query.number("lines", _LINES, low=1, high=_MOST_LINES)
+        wanted = query.text("name")
+        return {
+            "now": supervisor.now(),
+            "pipelines": [one.shown(lines) for one in supervisor if wanted in ("", one.name)],
+            "refused": [{"file": one.file, "error": one.error} for one in supervisor.refused],
+        }
+
+    return Page(
+        name="pipelines",
+        title="Pipelines",
+        order=70,
+        about="Programs that this broker runs as its children, and how far their queries are.",
+        read=read,
+        show=show,
+    )
+
+
+def show(data: Data, place: Place) -> Iterator[Html]:
+    """Make the page of what was read."""
+    if data["refused"]:
+        items = [
+            tag("li", text(f"{one['file']}: {one['error']}: it is not run"))
+            for one in data["refused"]
+        ]
+        yield tag("ul", *items, class_="bad")
+    empty = "No pipeline is defined: put a TOML file into plugin.pipelines.directory."
+    rows = [{**one, "for_s": data["now"] - one["since"]} for one in data["pipelines"]]
+    columns = _pipeline_columns(place)
+    yield from table("pipelines", columns, rows, key=itemgetter("name"), empty=empty)
+    yield tag("h2", text("Queries"))
+    yield from table(
+        "queries",
+        _QUERIES,
+        _queries(data),
+        key=lambda row: f"{row['pipeline']}/{row['id']}",
+        empty="No query has posted its progress.",
+    )
+    for one in data["pipelines"]:
+        yield from _lines(one)
+
+
+def _queries(data: Data) -> Iterator[Row]:
+    for pipeline in data["pipelines"]:
+        for one in pipeline["queries"]:
+            yield {**one, "pipeline": pipeline["name"], "age_s": data["now"] - one["at"]}
+
+
+def _pipeline_columns(place: Place) -> tuple[Column, ...]:
+    return (
+        Column(head="pipeline", show=lambda row: _name(row, place)),
+        Column(head="state", show=_state),
+        figures("for_s", "for s"),
+        figures("restarts", "restarts"),
+        figures("status", "status", about="of the last process; negative: its signal"),
+        figures("pid", "process group"),
+        Column(head="command", show=lambda row: shown(" ".join(row["command"]))),
+        words("restart", "restart", "when it is started again"),
+    )
+
+
+def _name(row: Row, place: Place) -> Html:
+    return place.link(row["name"], "pipelines", name=row["name"])
+
+
+def _state(row: Row) -> Html:
+    told = f": {row['error']}" if row["error"] else ""
+    bad = row["state"] in ("paused", "failed")
+    return tag("span", text(f"{row['state']}{told}"), class_="bad" if bad else None)
+
+
+def _offsets(row: Row) -> Html:
+    parts = []
+    for source in row["sources"]:
+        ends: Mapping[str, int] = source["end"]
+        some = list(ends.items())[:_SHOWN_OFFSETS]
+        parts += [tag("div", text(f"{name}: {offset}")) for name, offset in some]
+        if left := source["partitions"] - len(some):
+            parts.append(tag("div", text(f"{left} more partitions")))
+    return join(parts) if parts else DASH
+
+
+def _phases(row: Row) -> Html:
+    phases: Mapping[str, float] = row["phases_ms"]
+    return join(
+        tag("div", text(f"{name} "), number(milliseconds)) for name, milliseconds in phases.items()
+    )
+
+
+def _query_state(row: Row) -> Html:
+    told = f": {row['error'].partition(chr(10))[0][:300]}" if row["error"] else ""
+    return tag("span", text(f"{row['state']}{told}"), class_="bad" if row["error"] else None)
+
+
+_QUERIES: Final = (
+    words("pipeline", "pipeline"),
+    Column(head="query", show=lambda row: shown(row["name"] or row["id"])),
+    Column(head="state", show=_query_state),
+    figures("batch", "batch"),
+    figures("rows", "rows"),
+    figures("input_rows_per_s", "in rows/s", 1),
+    figures("processed_rows_per_s", "processed rows/s", 1),
+    figures("lag", "lag", about="records that it had not read at its last batch"),
+    Column(head="offsets", show=_offsets),
+    Column(head="phases, ms", show=_phases),
+    figures("age_s", "posted s ago", 1),
+)
+
+
+def _lines(pipeline: Mapping[str, Any]) -> Iterator[Html]:
+    """The last lines, folded unless something is wrong."""
+    name, is_open = pipeline["name"], pipeline["state"] in ("paused", "failed")
+    head = tag("summary", text(f"{name}: last lines"))
+    lines = tag("pre", *(join([text(line), Html("\n")]) for line in pipeline["lines"]))
+    yield tag("details", head, lines, id=f"lines-{name}", open=is_open)

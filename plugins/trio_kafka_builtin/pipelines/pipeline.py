@@ -1,0 +1,226 @@
+"""One supervised pipeline: its process, its restarts, its last lines, its queries."""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from hmac import compare_digest
+from typing import Any, Final
+
+import trio
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.introspect.log import Logger
+from trio_kafka.introspect.metrics import Counter
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.world.protocols import Child
+from trio_kafka.world.world import World
+from trio_kafka_builtin.pipelines.backoff import Backoff
+from trio_kafka_builtin.pipelines.definition import Definition
+from trio_kafka_builtin.pipelines.lines import Lines
+from trio_kafka_builtin.pipelines.log_file import LogFile
+from trio_kafka_builtin.pipelines.queries import Queries
+
+# A child that prints for ever is held at this rate: it waits for its pipe.
+MOST_BYTES_PER_S: Final = 2 << 20
+_KILLED_S: Final = 5.0  # for the end of a process that was killed
+
+
+class State(StrEnum):
+    """As the page shows it."""
+
+    WAITING = "waiting"  # for the broker
+    RUNNING = "running"
+    PAUSED = "paused"  # before a restart
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FINISHED = "finished"
+    FAILED = "failed"
+    DISABLED = "disabled"
+
+
+@define(kw_only=True, eq=False)
+class Pipeline:
+    """environment: what a child is told of the broker, by its token. restarted, rows: counters.
+
+    status: of the last process, negative: its signal; since: seconds since 1970 of the state.
+    """
+
+    definition: Definition
+    world: World
+    lines: Lines
+    file: LogFile
+    logger: Logger
+    environment: Callable[[str, str], Mapping[str, str]]
+    restarted: Counter
+    rows: Counter
+    state: State = State.WAITING
+    since: float = 0.0
+    restarts: int = 0
+    status: int | None = None
+    error: str = ""
+    next_start: float | None = None
+    queries: Queries = field(factory=Queries)
+    _child: Child | None = None
+    _token: str = field(default="", repr=False)
+    _stop: trio.Event = field(factory=trio.Event)
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._child is None else self._child.pid
+
+    def knows(self, token: str) -> bool:
+        """Whether this is the token of the child that runs now; in constant time."""
+        return compare_digest(token.encode(), self._token.encode()) and bool(self._token)
+
+    def stop(self) -> None:
+        """Let it end in order: SIGTERM, and SIGKILL after its grace. Idempotent."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Run the command, again and again as its policy says, until it is stopped or ended."""
+        wanted = self.definition
+        if not wanted.enabled:
+            self._go(State.DISABLED)
+            await trio.lowlevel.checkpoint()
+            return
+        backoff = Backoff(
+            first_s=wanted.pause_s, longest_s=wanted.longest_pause_s, healthy_s=wanted.healthy_s
+        )
+        while not self._stop.is_set():
+            begun = trio.current_time()
+            await self._run_once()
+            if self._stop.is_set() or not self._is_run_again():
+                break
+            await self._pause(backoff.pause_after(trio.current_time() - begun))
+            self.restarts += 1
+            self.restarted.value += 1
+        self.next_start = None
+        if self._stop.is_set():
+            self._go(State.STOPPED)
+        else:
+            self._go(State.FAILED if self.status else State.FINISHED)
+
+    def _is_run_again(self) -> bool:
+        restart = self.definition.restart
+        return restart == "always" or (restart == "on-failure" and self.status != 0)
+
+    async def _pause(self, pause_s: float) -> None:
+        self._go(State.PAUSED)
+        self.next_start = self.since + pause_s
+        self.logger.info("pipeline restarts", pipeline=self.name, after_s=pause_s)
+        with trio.move_on_after(pause_s):
+            await self._stop.wait()
+        self.next_start = None
+
+    async def _run_once(self) -> None:
+        wanted = self.definition
+        self._token = self.world.random_bytes(32).hex()
+        try:
+            child = await self.world.start_child(
+                wanted.command,
+                environment={**wanted.environment, **self.environment(self.name, self._token)},
+                directory=wanted.directory,
+            )
+        except OSError as error:
+            self._token = ""
+            self._ended(None, f"not started: {error}")
+            return
+        self._child = child
+        self.queries.clear()
+        self.error = ""
+        self._go(State.RUNNING)
+        await self._say(f"started as process group {child.pid}")
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._end_when_told, child, name=f"{self.name} end")
+                await self._read(child)
+                status = await child.wait()
+                nursery.cancel_scope.cancel()
+            self._ended(status, _told(status))
+            await self._say(self.error or "ended with status 0")
+        finally:
+            self._child, self._token = None, ""
+            child.close()
+            # Killed already, or ended: this waits for the kernel, so that nothing is left running.
+            with trio.move_on_after(_KILLED_S, shield=True) as limit:
+                await child.wait()
+            if limit.cancelled_caught:
+                child.kill()
+            self.file.close()
+
+    async def _read(self, child: Child) -> None:
+        """Keep what it writes, to the end of its output."""
+        while piece := await child.receive():
+            self.lines.feed(piece)
+            await self.file.write(piece)
+            await trio.sleep(len(piece) / MOST_BYTES_PER_S)
+        self.lines.end()
+
+    async def _end_when_told(self, child: Child) -> None:
+        await self._stop.wait()
+        self._go(State.STOPPING)
+        child.terminate()
+        await trio.sleep(self.definition.grace_s)
+        self.logger.warning("pipeline killed", pipeline=self.name, after_s=self.definition.grace_s)
+        while True:
+            child.kill()
+            await trio.sleep(_KILLED_S)
+
+    def _ended(self, status: int | None, error: str) -> None:
+        self.status = 127 if status is None else status
+        self.error = error
+        log = self.logger.warning if error and not self._stop.is_set() else self.logger.info
+        log("pipeline ended", pipeline=self.name, status=self.status, reason=error)
+
+    async def _say(self, words: str) -> None:
+        self.lines.say(words)
+        await self.file.write(f"[trio-kafka] {words}\n".encode())
+
+    def _go(self, state: State) -> None:
+        self.state = state
+        self.since = self.world.clock.wall()
+
+    # --- for people
+
+    def figures(self) -> Figures:
+        """For the tree."""
+        lags = [one.lag for one in self.queries if one.lag is not None]
+        return {
+            "state": self.state.value,
+            "since": self.since,
+            "pid": self.pid,
+            "restarts": self.restarts,
+            "status": self.status,
+            "lines": self.lines.count,
+            "queries": len(self.queries),
+            "posts": self.queries.posts,
+            "rows": self.rows.value,
+            "lag": sum(lags) if lags else None,
+        }
+
+    def shown(self, most_lines: int) -> dict[str, Any]:
+        """As the page has it: ready for JSON."""
+        return {
+            "name": self.name,
+            "state": self.state.value,
+            "since": self.since,
+            "pid": self.pid,
+            "restarts": self.restarts,
+            "status": self.status,
+            "error": self.error,
+            "next_start": self.next_start,
+            "command": list(self.definition.command),
+            "restart": self.definition.restart,
+            "lines": self.lines.last(most_lines),
+            "queries": [one.shown() for one in self.queries],
+        }
+
+
+def _told(status: int) -> str:
+    if status < 0:
+        return f"ended by signal {-status}"
+    return f"ended with status {status}" if status else ""

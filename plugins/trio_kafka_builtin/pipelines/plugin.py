@@ -1,0 +1,66 @@
+"""The plugin `pipelines`: its settings and its life. The rest is imported when it is turned on."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+from attrs import frozen
+
+from trio_kafka.plugin import Outside, PluginContext, integer, plugin, string
+
+if TYPE_CHECKING:
+    from trio_kafka_builtin.pipelines.supervisor import Supervisor
+
+_KILL_S: Final = 1.0  # left of its time for children that are killed at the end of it
+
+
+@frozen(kw_only=True)
+class PipelineSettings:
+    """`plugin.pipelines.<name>`."""
+
+    directory: str | None = string(
+        None, "Directory of definitions, one NAME.toml for each pipeline.", names=Outside.DIRECTORY
+    )
+    path: str = string("/pipelines", "Where children post their progress on the HTTP plane.")
+    log_directory: str | None = string(
+        None, "Directory of log files; not set: `logs` in `directory`.", names=Outside.DIRECTORY
+    )
+    log_lines: int = integer(
+        200, "Last lines of each pipeline that are kept in memory.", low=1, high=10000
+    )
+    log_bytes: int = integer(
+        4194304, "Size of a log file; a full one is kept as NAME.log.1.", low=4096
+    )
+    max_body_bytes: int = integer(
+        131072, "The largest body of a post: it is parsed in one turn of the loop.", low=1
+    )
+
+
+# There is one of it at a time: two would run each pipeline twice. It stops after most others, and
+# the time that these did not need is its children's; the HTTP plane is there for their last posts.
+@plugin("pipelines", settings=PipelineSettings, order=20, enabled=False, beside=False)
+@asynccontextmanager
+async def pipelines(context: PluginContext[PipelineSettings]) -> AsyncIterator[None]:
+    """Runs Spark pipelines and other programs as children that end with the broker."""
+    from trio_kafka_builtin.pipelines.app import ProgressApp  # noqa: PLC0415 - off by default
+    from trio_kafka_builtin.pipelines.supervisor import Supervisor  # noqa: PLC0415
+
+    supervisor = Supervisor(context)
+    await supervisor.load()
+    app = ProgressApp(supervisor, context.counter("pipeline_posts_unauthorized"))
+    context.mount(context.settings.path, app, checks_tokens=True)
+    context.add_admin_page("pipelines", partial(_load_page, supervisor))
+    with context.node.child("posts", "channel", app.in_hand.figures):
+        await context.nursery.start(supervisor.run, name="pipelines")
+        context.nursery.start_soon(supervisor.stop_early, name="stop early")
+        yield
+        with trio.move_on_at(trio.current_effective_deadline() - _KILL_S):
+            await supervisor.drain()
+
+
+def _load_page(supervisor: "Supervisor") -> Any:
+    from trio_kafka_builtin.pipelines.page import make_page  # noqa: PLC0415 - when it is looked at
+
+    return make_page(supervisor)

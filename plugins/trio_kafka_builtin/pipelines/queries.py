@@ -1,0 +1,283 @@
+"""Progress of streaming queries, as a child's StreamingQueryListener posts it.
+
+The child is a stranger's program: every text is cut, every number is checked, and the numbers of
+queries, sources and partitions are bounded. Source of the form: `StreamingQueryProgress.json` of
+Spark 4.3.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
+from math import isfinite
+from typing import Any, Final
+
+from attrs import Factory
+
+from trio_kafka.attributes import define
+
+MOST_QUERIES: Final = 50
+_MOST_SOURCES: Final = 20
+_MOST_PHASES: Final = 30
+_SHOWN_PARTITIONS: Final = 200
+_LONGEST: Final = 500
+_LONGEST_ERROR: Final = 4000
+_LARGEST: Final = (1 << 63) - 1
+Offsets = Mapping[str, Mapping[str, int]]
+EVENTS: Final = ("started", "progress", "idle", "terminated")
+
+
+class ProgressError(ValueError):
+    """A post is no progress; the message says what was found and what is wanted."""
+
+
+@define(kw_only=True, eq=False)
+class Source:
+    """One source of a query. start, end: offsets by `topic-partition`, of some of its partitions.
+
+    lag: records that it had not read at its last batch; None: it does not report the latest.
+    """
+
+    description: str
+    rows: int = 0
+    start: dict[str, int] = Factory(dict)
+    end: dict[str, int] = Factory(dict)
+    partitions: int = 0
+    lag: int | None = None
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "description": self.description,
+            "rows": self.rows,
+            "start": dict(self.start),
+            "end": dict(self.end),
+            "partitions": self.partitions,
+            "lag": self.lag,
+        }
+
+
+@define(kw_only=True, eq=False)
+class Query:
+    """A query of the child that runs now. at: seconds since 1970 of its last post; phases_ms: of
+    its last batch.
+    """
+
+    id: str
+    name: str = ""
+    state: str = "started"
+    batch: int = -1
+    batches: int = 0
+    rows: int = 0
+    input_rows_per_s: float | None = None
+    processed_rows_per_s: float | None = None
+    phases_ms: dict[str, float] = Factory(dict)
+    sources: list[Source] = Factory(list)
+    sink: str = ""
+    error: str = ""
+    at: float = 0.0
+
+    @property
+    def lag(self) -> int | None:
+        """Records of all sources that it had not read; None: no source says."""
+        known = [one.lag for one in self.sources if one.lag is not None]
+        return sum(known) if known else None
+
+    def shown(self) -> dict[str, Any]:
+        """As the page has it: ready for JSON."""
+        names = ("id", "name", "state", "batch", "batches", "rows", "input_rows_per_s")
+        found = {name: getattr(self, name) for name in names}
+        return {
+            **found,
+            "processed_rows_per_s": self.processed_rows_per_s,
+            "lag": self.lag,
+            "phases_ms": dict(self.phases_ms),
+            "sources": [one.shown() for one in self.sources],
+            "sink": self.sink,
+            "error": self.error,
+            "at": self.at,
+        }
+
+
+class Queries:
+    """The queries of one child, by id; the one that posted first goes when there are too many."""
+
+    def __init__(self) -> None:
+        self.posts = 0
+        self._queries: dict[str, Query] = {}
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(list(self._queries.values()))
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def clear(self) -> None:
+        """Forget all of them: another child begins."""
+        self._queries.clear()
+
+    def take(self, posted: Any, at: float) -> int:
+        """Take a post and return the rows that it adds. Raises ProgressError, and then changes
+        nothing.
+        """
+        event = _field(posted, "event")
+        if event not in EVENTS:
+            raise ProgressError(f"event is {_cut(event)!r}, want one of {', '.join(EVENTS)}")
+        given = _field(posted, "query")
+        query_id = _text(_field(given, "id"), "id")
+        known = self._queries.get(query_id)
+        query = _read(given, event, query_id, known)
+        query.at = at
+        self.posts += 1
+        self._queries[query_id] = query
+        while len(self._queries) > MOST_QUERIES:
+            del self._queries[next(iter(self._queries))]
+        return query.rows - (known.rows if known is not None else 0)
+
+
+def _read(given: Any, event: str, query_id: str, known: Query | None) -> Query:
+    old = known if known is not None else Query(id=query_id)
+    query = Query(
+        id=query_id,
+        name=_text(given.get("name") or old.name, "name"),
+        state={"progress": "running"}.get(event, event),
+        batch=old.batch,
+        batches=old.batches,
+        rows=old.rows,
+        input_rows_per_s=old.input_rows_per_s,
+        processed_rows_per_s=old.processed_rows_per_s,
+        phases_ms=old.phases_ms,
+        sources=old.sources,
+        sink=old.sink,
+        error=old.error,
+    )
+    if event == "terminated":
+        query.error = _text(given.get("exception") or "", "exception", _LONGEST_ERROR)
+    elif event == "progress":
+        query.batch = _whole(_field(given, "batchId"), "batchId")
+        query.batches += 1
+        query.rows += _whole(given.get("numInputRows", 0), "numInputRows")
+        query.input_rows_per_s = _number(given.get("inputRowsPerSecond"), "inputRowsPerSecond")
+        query.processed_rows_per_s = _number(
+            given.get("processedRowsPerSecond"), "processedRowsPerSecond"
+        )
+        query.phases_ms = _phases(given.get("durationMs"))
+        query.sources = _sources(given.get("sources"))
+        query.sink = _text(_mapping(given.get("sink"), "sink").get("description") or "", "sink")
+    return query
+
+
+def _sources(given: Any) -> list[Source]:
+    if given is None:
+        return []
+    if not isinstance(given, list):
+        raise ProgressError(f"sources is a {type(given).__name__}, want a list")
+    return [_source(_mapping(one, "source")) for one in given[:_MOST_SOURCES]]
+
+
+def _source(given: Mapping[str, Any]) -> Source:
+    start = _offsets(given.get("startOffset"), "startOffset")
+    end = _offsets(given.get("endOffset"), "endOffset")
+    latest = _offsets(given.get("latestOffset"), "latestOffset")
+    return Source(
+        description=_text(given.get("description") or "", "description"),
+        rows=_whole(given.get("numInputRows", 0), "numInputRows"),
+        start=_some(start),
+        end=_some(end),
+        partitions=sum(map(len, end.values())),
+        lag=_behind(end, latest) if latest else None,
+    )
+
+
+def _offsets(given: Any, name: str) -> Offsets:
+    """Check `{"topic": {"0": 12}}`, also as a text of JSON; another form of offset is none."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return {}
+    if not isinstance(given, dict):
+        return {}
+    for partitions in given.values():
+        if not isinstance(partitions, dict):
+            return {}
+        # In one pass of C where all is well: there may be thousands.
+        offsets = partitions.values()
+        if set(map(type, offsets)) - {int} or not _fit(offsets):
+            for offset in offsets:
+                _whole(offset, name)
+    return given
+
+
+def _fit(offsets: Collection[int]) -> bool:
+    return not offsets or (min(offsets) >= -2 and max(offsets) <= _LARGEST)
+
+
+def _behind(end: Offsets, latest: Offsets) -> int:
+    """How many records lie between two offsets, of the partitions that both have."""
+    behind = 0
+    for topic, partitions in latest.items():
+        read = end.get(topic, {})
+        behind += sum(
+            offset - read[partition]
+            for partition, offset in partitions.items()
+            if partition in read and offset > read[partition]
+        )
+    return behind
+
+
+def _some(offsets: Offsets) -> dict[str, int]:
+    """Return the first offsets by `topic-partition`."""
+    named = (
+        (f"{_cut(topic)}-{_cut(partition)}", offset)
+        for topic, partitions in offsets.items()
+        for partition, offset in partitions.items()
+    )
+    return dict(islice(named, _SHOWN_PARTITIONS))
+
+
+def _phases(given: Any) -> dict[str, float]:
+    phases = list(_mapping(given, "durationMs").items())[:_MOST_PHASES]
+    return {_cut(name): _number(value, "durationMs") or 0.0 for name, value in phases}
+
+
+def _field(given: Any, name: str) -> Any:
+    if not isinstance(given, dict) or name not in given:
+        raise ProgressError(f"want an object with {name!r}")
+    return given[name]
+
+
+def _mapping(given: Any, name: str) -> Mapping[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise ProgressError(f"{name} is a {type(given).__name__}, want an object")
+    return given
+
+
+def _text(given: Any, name: str, longest: int = _LONGEST) -> str:
+    if not isinstance(given, str):
+        raise ProgressError(f"{name} is a {type(given).__name__}, want a text")
+    return given[:longest]
+
+
+def _cut(given: Any) -> str:
+    return str(given)[:_LONGEST]
+
+
+def _whole(given: Any, name: str) -> int:
+    is_whole = isinstance(given, int) and not isinstance(given, bool)
+    if not is_whole or not -2 <= given <= _LARGEST:
+        raise ProgressError(f"{name} is {_cut(given)[:40]}, want a whole number of 64 bits")
+    return int(given)
+
+
+def _number(given: Any, name: str) -> float | None:
+    """A rate or a time; Spark has NaN, as a text too, for a rate over no time."""
+    if given is None or isinstance(given, str):
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise ProgressError(f"{name} is a {type(given).__name__}, want a number")
+    try:
+        value = float(given)
+    except OverflowError:
+        return None
+    return value if isfinite(value) else None

@@ -1,0 +1,151 @@
+"""`trio-kafka pipeline run`: run a declarative pipeline by pyspark's own `spark-pipelines`.
+
+The process becomes `spark-pipelines`, so signals and the exit status are its own. Spark starts a
+Connect server inside the process where no remote one is named.
+"""
+
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, NoReturn
+
+from trio_kafka_spark.java import JavaError, java_home
+
+FAILED: Final = 1
+SPECS: Final = ("spark-pipeline.yml", "spark-pipeline.yaml")
+LOCAL: Final = "local[2]"
+BOOTSTRAP: Final = "TRIO_KAFKA_BOOTSTRAP"
+# Settings of the JVM that the specification comes too late for. The names of tables are kept in
+# `metastore_db`: the default keeps them for one run, and the next one would find only their files.
+_ON_ONE_MACHINE: Final[Mapping[str, str]] = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.catalogImplementation": "hive",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Declare the arguments of `run`."""
+    parser.add_argument(
+        "directory", nargs="?", default=".", help="of the pipeline (default: this one)"
+    )
+    parser.add_argument("--bootstrap", metavar="HOST:PORT", help="the broker to read from")
+    parser.add_argument(
+        "--remote", default=LOCAL, help=f"where Spark runs: {LOCAL} (the default), or sc://HOST"
+    )
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of Spark; may be repeated",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="check the pipeline, and read no record"
+    )
+    parser.add_argument(
+        "--full-refresh-all", action="store_true", help="compute all tables anew from the start"
+    )
+
+
+def run(
+    *,
+    directory: str,
+    bootstrap: str | None,
+    remote: str,
+    conf: Sequence[str],
+    dry_run: bool,
+    full_refresh_all: bool,
+) -> int:
+    """Bring the tables of a declarative pipeline up to date, and end."""
+    spec = next((name for name in SPECS if Path(directory, name).is_file()), None)
+    if spec is None:
+        return _fail(
+            f"{directory} has no {SPECS[0]}: `trio-kafka pipeline init NAME` writes a pipeline"
+        )
+    wrong = next((one for one in conf if not one.partition("=")[1]), None)
+    if wrong is not None:
+        return _fail(f"--conf {wrong}: want NAME=VALUE")
+    home = spark_home(os.environ)
+    try:
+        java = java_home()
+    except JavaError as error:
+        return _fail(str(error))
+    command = command_line(
+        home, spec, remote=remote, conf=conf, dry_run=dry_run, full_refresh_all=full_refresh_all
+    )
+    if not os.access(command[0], os.X_OK):
+        return _fail(f"{command[0]} cannot be run: want Spark 4.1 or later in SPARK_HOME")
+    os.chdir(directory)
+    return _become(command, environment(os.environ, home, java, bootstrap))
+
+
+def _become(command: Sequence[str], variables: Mapping[str, str]) -> NoReturn:
+    sys.stdout.flush()
+    os.execve(command[0], [*command], {**variables})  # noqa: S606 - the user's own command
+
+
+def spark_home(variables: Mapping[str, str]) -> str:
+    """Return the directory of Spark: SPARK_HOME, or that of pyspark's wheel.
+
+    Raises ModuleNotFoundError if pyspark is not installed.
+    """
+    given = variables.get("SPARK_HOME")
+    if given:
+        return given
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("pyspark is not installed", name="pyspark")
+    return str(Path(found.origin).parent)
+
+
+def command_line(
+    home: str,
+    spec: str,
+    *,
+    remote: str,
+    conf: Sequence[str],
+    dry_run: bool,
+    full_refresh_all: bool,
+) -> list[str]:
+    """Return the command; settings of the caller come after ours, and win."""
+    settings = [f"{name}={value}" for name, value in _ON_ONE_MACHINE.items()]
+    given = [*(settings if remote.startswith("local") else []), *conf]
+    options = [word for one in given for word in ("--conf", one)]
+    refresh = ["--full-refresh-all"] if full_refresh_all and not dry_run else []
+    what = "dry-run" if dry_run else "run"
+    # The first word is the command: what follows it, spark-submit and the pipeline share.
+    return [
+        f"{home}/bin/spark-pipelines",
+        what,
+        "--remote",
+        remote,
+        *options,
+        "--spec",
+        spec,
+        *refresh,
+    ]
+
+
+def environment(
+    variables: Mapping[str, str], home: str, java: str | None, bootstrap: str | None
+) -> dict[str, str]:
+    """Return the variables of the command: workers run this interpreter, whatever the PATH has."""
+    found = {"PYSPARK_PYTHON": sys.executable, **variables, "SPARK_HOME": home}
+    if java is not None:
+        found["JAVA_HOME"] = java
+    if bootstrap is not None:
+        found[BOOTSTRAP] = bootstrap
+    return found
+
+
+def _fail(reason: str) -> int:
+    print(f"trio-kafka: {reason}", file=sys.stderr)
+    return FAILED

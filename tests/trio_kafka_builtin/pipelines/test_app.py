@@ -1,0 +1,162 @@
+"""The app that takes progress, and what it refuses."""
+
+import json
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_builtin.pipelines.kit import Pipelines, progress, running_pipelines
+from trio_kafka.testing.asgi import ask
+from trio_kafka.world.simulated.child import SimulatedProcess
+from trio_kafka_builtin.pipelines.app import MOST_AT_ONCE, ProgressApp
+
+FILES = {"a.toml": 'command = ["run"]', "b.toml": 'command = ["run"]'}
+
+
+class Children(dict[str, SimulatedProcess]):
+    """The processes that run, by the name of their pipeline."""
+
+    async def run(self, process: SimulatedProcess) -> int:
+        self[process.environment["TRIO_KAFKA_PIPELINE"]] = process
+        await trio.sleep_forever()
+        return 0
+
+
+async def ready(it: Pipelines) -> None:
+    for name in "ab":
+        await it.until(name, "running")
+
+
+async def test_a_child_posts_what_the_page_shows(autojump_clock: MockClock) -> None:
+    children = Children()
+    async with running_pipelines({"run": children.run}, FILES) as it:
+        await ready(it)
+        answer = await it.post(children["a"], progress())
+        assert (answer.status, answer.body) == (204, b"")
+        [query] = (await it.row("a"))["queries"]
+        assert (query["name"], query["rows"], query["lag"]) == ("counts", 50, 101)
+        assert (await it.row("b"))["queries"] == []
+        figures = it.node("pipeline a").figures()
+        assert (figures["queries"], figures["rows"], figures["lag"]) == (1, 50, 101)
+        assert it.served.broker.counters.total("pipeline_rows") == 50
+
+
+async def test_a_token_is_one_childs_alone(autojump_clock: MockClock) -> None:
+    children = Children()
+    async with running_pipelines({"run": children.run}, FILES) as it:
+        await ready(it)
+        token = children["a"].environment["TRIO_KAFKA_PIPELINE_TOKEN"]
+        right = f"Bearer {token}"
+        for name, given in [
+            ("a", {}),
+            ("a", {"authorization": "Bearer "}),
+            ("a", {"authorization": "Bearer wrong"}),
+            ("a", {"authorization": f"Bearer {token}x"}),
+            ("a", {"authorization": f"Bearer {token[:-1]}"}),
+            ("a", {"authorization": f"Basic {token}"}),
+            ("a", {"authorization": "Bearer \xff\xfe"}),
+            ("b", {"authorization": right}),
+            ("none", {"authorization": right}),
+            ("..", {"authorization": right}),
+        ]:
+            answer = await it.ask("POST", f"/pipelines/{name}/progress", progress(), **given)
+            assert (answer.status, answer.json()["error_code"]) == (401, 401), (name, given)
+            assert answer.headers["www-authenticate"] == 'Bearer realm="pipelines"'
+        assert it.served.broker.counters.total("pipeline_posts_unauthorized") == 10
+        assert (await it.page())["pipelines"][0]["queries"] == []
+        lower = {"authorization": f"bearer {token}"}
+        assert (await it.ask("POST", "/pipelines/a/progress", progress(), **lower)).status == 204
+
+
+async def test_a_token_dies_with_its_child_and_queries_begin_anew(
+    autojump_clock: MockClock,
+) -> None:
+    children = Children()
+    async with running_pipelines({"run": children.run}, FILES) as it:
+        await ready(it)
+        first = children["a"]
+        assert (await it.post(first, progress())).status == 204
+        first.die(1)
+        await it.until("a", "paused")
+        assert (await it.post(first, progress())).status == 401
+        assert len((await it.row("a"))["queries"]) == 1
+        await it.until("a", "running")
+        assert (await it.post(first, progress())).status == 401
+        assert (await it.row("a"))["queries"] == []
+        assert (await it.post(children["a"], progress())).status == 204
+
+
+@pytest.mark.parametrize(
+    ("method", "below", "body", "status"),
+    [
+        ("GET", "/a/progress", b"", 405),
+        ("DELETE", "/a/progress", b"", 405),
+        ("POST", "", b"{}", 404),
+        ("POST", "/a", b"{}", 404),
+        ("POST", "/a/progress/x", b"{}", 404),
+        ("POST", "/a/other", b"{}", 404),
+        ("POST", "/a/progress", b"", 400),
+        ("POST", "/a/progress", b"{", 400),
+        ("POST", "/a/progress", b"[" * 100_000, 400),
+        ("POST", "/a/progress", b"\xff", 400),
+        ("POST", "/a/progress", b"{}", 400),
+        ("POST", "/a/progress", b" " * 131_073, 413),
+    ],
+)
+async def test_what_is_not_taken(
+    autojump_clock: MockClock, method: str, below: str, body: bytes, status: int
+) -> None:
+    children = Children()
+    async with running_pipelines({"run": children.run}, FILES) as it:
+        await ready(it)
+        token = children["a"].environment["TRIO_KAFKA_PIPELINE_TOKEN"]
+        target = f"/pipelines{below}"
+        answer = await it.ask(method, target, body, authorization=f"Bearer {token}")
+        assert (answer.status, answer.json()["error_code"]) == (status, status)
+        assert (await it.row("a"))["queries"] == []
+        assert it.hosted.current.failures == 0
+
+
+async def test_a_body_that_never_comes_is_bounded_in_number(autojump_clock: MockClock) -> None:
+    children = Children()
+    async with (
+        running_pipelines({"run": children.run}, FILES) as it,
+        trio.open_nursery() as nursery,
+    ):
+        await ready(it)
+        token = children["a"].environment["TRIO_KAFKA_PIPELINE_TOKEN"]
+        mount = it.served.broker.plugins.site.mounts.find("/pipelines")
+        assert mount is not None
+        headers = [(b"authorization", f"Bearer {token}".encode())]
+        scope = {"path": "/pipelines/a/progress", "method": "POST", "headers": headers}
+
+        async def never() -> Any:
+            await trio.sleep_forever()
+
+        async def drop(message: Any) -> None:
+            await trio.lowlevel.checkpoint()
+
+        for _ in range(MOST_AT_ONCE):
+            nursery.start_soon(mount.app, dict(scope), never, drop)
+        await trio.sleep(0.1)
+        assert (await it.post(children["a"], progress())).status == 503
+        nursery.cancel_scope.cancel()
+
+
+async def test_the_page_needs_no_token_of_a_child_and_gives_none(
+    autojump_clock: MockClock,
+) -> None:
+    children = Children()
+    async with running_pipelines({"run": children.run}, FILES) as it:
+        await ready(it)
+        answer = await ask(
+            it.served.broker.plugins.site.mounts.find("/admin").app,
+            "GET",
+            "/admin/api/pipelines",
+        )
+        told = json.dumps(answer.json()) + repr(it.hosted) + str(it.hosted.figures())
+        for process in children.values():
+            assert process.environment["TRIO_KAFKA_PIPELINE_TOKEN"] not in told
+    assert ProgressApp.__doc__

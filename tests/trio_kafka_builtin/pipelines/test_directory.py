@@ -1,0 +1,59 @@
+"""The directory of definitions."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.trio_kafka_builtin.pipelines.kit import DIRECTORY, write_files
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_builtin.pipelines.directory import LARGEST, MOST, read_directory
+
+GOOD = 'command = ["true"]'
+
+
+async def test_each_toml_file_is_a_pipeline(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    write_files(world, {"b.toml": GOOD, "a.toml": GOOD, "app.py": "", ".c.toml": "", "d.toml~": ""})
+
+    found, refused = await read_directory(world.directory(DIRECTORY))
+
+    assert [one.name for one in found] == ["a", "b"]
+    assert [one.directory for one in found] == [DIRECTORY] * 2
+    assert refused == []
+
+
+async def test_a_file_that_is_wrong_keeps_no_other_from_running(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    files = {
+        "a.toml": GOOD,
+        "B.toml": GOOD,
+        "bad.toml": "command",
+        "big.toml": b"#" * (LARGEST + 1),
+        "empty.toml": "",
+        "latin.toml": "a = 'é'".encode("latin1"),
+    }
+    write_files(world, files)
+    world.directory(DIRECTORY).directory("folder.toml", create=True)
+
+    found, refused = await read_directory(world.directory(DIRECTORY))
+
+    assert [one.name for one in found] == ["a"]
+    told = {one.file: one.error for one in refused}
+    assert set(told) == {*files, "folder.toml"} - {"a.toml"}
+    assert told["big.toml"] == f"{LARGEST + 1} bytes, want at most {LARGEST}"
+    assert told["latin.toml"] == "not UTF-8"
+    assert told["empty.toml"].startswith("command is not set")
+
+
+async def test_the_number_of_pipelines_is_bounded(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    write_files(world, {f"p{number}.toml": GOOD for number in range(MOST + 2)})
+
+    found, refused = await read_directory(world.directory(DIRECTORY))
+
+    assert (len(found), len(refused)) == (MOST, 2)
+    assert "there are 100 pipelines already" in refused[0].error
+
+
+async def test_a_directory_that_is_not_there_is_an_error(autojump_clock: MockClock) -> None:
+    with pytest.raises(FileNotFoundError):
+        await read_directory(simulated_world().directory("/nowhere"))

@@ -1,0 +1,262 @@
+"""A pipeline is run, restarted and stopped as its definition says."""
+
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_builtin.pipelines.kit import running_pipelines
+from trio_kafka.world.simulated.child import SimulatedProcess
+from trio_kafka_builtin.pipelines.pipeline import MOST_BYTES_PER_S
+
+Program = Callable[[SimulatedProcess], Awaitable[int]]
+
+
+async def last(process: SimulatedProcess) -> int:
+    """Runs until it is told to end, which it does in a second."""
+    process.catches_terminate = True
+    await process.write(b"ready\n")
+    await process.terminated.wait()
+    await trio.sleep(1)
+    await process.write(b"bye\n")
+    return 0
+
+
+async def stubborn(process: SimulatedProcess) -> int:
+    process.catches_terminate = True
+    await trio.sleep_forever()
+    return 0
+
+
+def ending(status: int, after_s: float = 0.5, starts: list[float] | None = None) -> Program:
+    async def program(process: SimulatedProcess) -> int:
+        if starts is not None:
+            starts.append(trio.current_time())
+        await process.write(b"once\n")
+        await trio.sleep(after_s)
+        return status
+
+    return program
+
+
+async def test_a_child_is_told_where_the_broker_is_and_has_a_token_of_its_own(
+    autojump_clock: MockClock,
+) -> None:
+    seen = list[SimulatedProcess]()
+
+    async def program(process: SimulatedProcess) -> int:
+        seen.append(process)
+        return await last(process)
+
+    text = 'command = ["run", "x"]\nenvironment = {WORD = "w"}\ndirectory = "/jobs"'
+    async with running_pipelines({"run": program}, {"a.toml": text, "b.toml": text}) as it:
+        await it.until("b", "running")
+        await it.until("a", "running")
+        one = seen[0]
+        assert one.command == ("run", "x")
+        assert one.directory == "/jobs"
+        assert one.environment["WORD"] == "w"
+        assert {one.environment["TRIO_KAFKA_PIPELINE"], "a"} <= {"a", "b"}
+        endpoint = it.served.broker.endpoint
+        assert one.environment["TRIO_KAFKA_BOOTSTRAP"] == f"127.0.0.1:{endpoint.port}"
+        assert one.environment["TRIO_KAFKA_PIPELINE_URL"].startswith("http://127.0.0.1:")
+        tokens = {process.environment["TRIO_KAFKA_PIPELINE_TOKEN"] for process in seen}
+        assert {len(token) for token in tokens} == {64}
+        assert len(tokens) == 2
+        figures = [node.figures() for _, node in it.served.broker.node.walk()]
+        shown = f"{await it.page()}{figures}"
+        assert not [token for token in tokens if token in shown]
+
+
+async def test_a_command_that_succeeds_is_finished(autojump_clock: MockClock) -> None:
+    starts = list[float]()
+    async with running_pipelines(
+        {"run": ending(0, starts=starts)}, {"a.toml": 'command = ["run"]'}
+    ) as it:
+        row = await it.until("a", "finished")
+        await trio.sleep(1000)
+
+    assert (row["status"], row["error"], row["restarts"], row["pid"]) == (0, "", 0, None)
+    assert row["lines"][1:] == ["once", "[trio-kafka] ended with status 0"]
+    assert len(starts) == 1
+
+
+async def test_a_command_that_fails_is_run_again_after_growing_pauses(
+    autojump_clock: MockClock,
+) -> None:
+    starts = list[float]()
+    text = 'command = ["run"]\npause_s = 1\nlongest_pause_s = 5'
+    async with running_pipelines({"run": ending(3, 0.5, starts)}, {"a.toml": text}) as it:
+        row = await it.until("a", "paused")
+        assert (row["status"], row["error"]) == (3, "ended with status 3")
+        assert row["next_start"] == pytest.approx(row["since"] + 1)
+        await trio.sleep(30)
+        assert it.served.broker.counters.total("pipeline_restarts") == len(starts) - 1
+        assert (await it.row("a"))["restarts"] == len(starts) - 1
+
+    pauses = [later - earlier - 0.5 for earlier, later in pairwise(starts)]
+    assert pauses[:5] == pytest.approx([1, 2, 4, 5, 5], abs=0.01)
+
+
+async def test_a_healthy_run_makes_the_next_pause_short_again(autojump_clock: MockClock) -> None:
+    starts = list[float]()
+    text = 'command = ["run"]\npause_s = 1\nhealthy_s = 0.4'
+    async with running_pipelines({"run": ending(3, 0.5, starts)}, {"a.toml": text}):
+        await trio.sleep(10)
+
+    pauses = [later - earlier - 0.5 for earlier, later in pairwise(starts)]
+    assert pauses == pytest.approx([1] * len(pauses), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("restart", "status", "state"),
+    [
+        ("always", 0, "paused"),
+        ("always", 1, "paused"),
+        ("never", 0, "finished"),
+        ("never", 1, "failed"),
+    ],
+)
+async def test_the_policy_says_whether_it_runs_again(
+    autojump_clock: MockClock, restart: str, status: int, state: str
+) -> None:
+    text = f'command = ["run"]\nrestart = "{restart}"'
+    async with running_pipelines({"run": ending(status)}, {"a.toml": text}) as it:
+        await it.until("a", state)
+
+
+async def test_a_signal_is_told(autojump_clock: MockClock) -> None:
+    async def program(process: SimulatedProcess) -> int:
+        process.die(-9)
+        await trio.lowlevel.checkpoint()
+        return 0
+
+    text = 'command = ["run"]\nrestart = "never"'
+    async with running_pipelines({"run": program}, {"a.toml": text}) as it:
+        assert (await it.until("a", "failed"))["error"] == "ended by signal 9"
+
+
+async def test_a_command_that_cannot_be_run_is_told_and_tried_again(
+    autojump_clock: MockClock,
+) -> None:
+    async with running_pipelines({}, {"a.toml": 'command = ["nothing"]'}) as it:
+        row = await it.until("a", "paused")
+        assert row["status"] == 127
+        assert "cannot run nothing: No such file or directory" in row["lines"]
+
+
+async def test_a_process_that_cannot_be_made_is_told_and_tried_again(
+    autojump_clock: MockClock,
+) -> None:
+    async with running_pipelines({"run": last}, {"a.toml": 'command = ["run"]'}) as it:
+        await it.until("a", "running")
+
+        def fault(machine: str, call: str, target: str) -> OSError | None:
+            return OSError(11, "no more processes") if call == "start_child" else None
+
+        it.world.universe.fault = fault
+        next(iter(it.world.children)).kill()
+        await it.until("a", "paused")
+        await trio.sleep(1.5)
+        row = await it.row("a")
+        assert "not started: [Errno 11] no more processes" in row["error"]
+        it.world.universe.fault = lambda machine, call, target: None
+        await it.until("a", "running")
+
+
+async def test_a_pipeline_that_is_off_does_not_run(autojump_clock: MockClock) -> None:
+    text = 'command = ["run"]\nenabled = false'
+    async with running_pipelines({"run": last}, {"a.toml": text}) as it:
+        await it.until("a", "disabled")
+        assert not it.world.children
+
+
+async def test_the_stop_of_the_broker_lets_a_child_end_in_order(autojump_clock: MockClock) -> None:
+    async with running_pipelines({"run": last}, {"a.toml": 'command = ["run"]'}) as it:
+        await it.until("a", "running")
+        [child] = it.world.children
+        hosted = it.hosted
+
+    assert child.process.status == 0
+    assert hosted.state.value == "stopped"
+    file = it.world.directory("/etc/pipelines/logs").open("a.log")
+    content = bytearray(file.size)
+    await file.read(0, content)
+    file.close()
+    assert bytes(content).endswith(b"ready\nbye\n[trio-kafka] ended with status 0\n")
+
+
+async def test_a_child_that_ignores_its_signal_is_killed_after_its_grace(
+    autojump_clock: MockClock,
+) -> None:
+    text = 'command = ["run"]\ngrace_s = 2'
+    async with running_pipelines({"run": stubborn}, {"a.toml": text}) as it:
+        await it.until("a", "running")
+        [child] = it.world.children
+        began = trio.current_time()
+
+    assert child.process.status == -9
+    assert 2 <= trio.current_time() - began < 4
+
+
+async def test_no_grace_is_longer_than_the_brokers_stop(autojump_clock: MockClock) -> None:
+    text = 'command = ["run"]\ngrace_s = 1000'
+    async with running_pipelines({"run": stubborn}, {"a.toml": text}) as it:
+        await it.until("a", "running")
+        [child] = it.world.children
+        began = trio.current_time()
+
+    assert child.process.status == -9
+    assert trio.current_time() - began < 11
+
+
+async def test_a_stop_between_two_runs_is_at_once(autojump_clock: MockClock) -> None:
+    text = 'command = ["run"]\npause_s = 1000\nlongest_pause_s = 1000'
+    async with running_pipelines({"run": ending(1)}, {"a.toml": text}) as it:
+        await it.until("a", "paused")
+        began = trio.current_time()
+
+    assert trio.current_time() - began < 1
+
+
+async def test_a_child_that_prints_for_ever_is_held_back_and_bounded(
+    autojump_clock: MockClock,
+) -> None:
+    written = 0
+
+    async def chatty(process: SimulatedProcess) -> int:
+        nonlocal written
+        while True:
+            await process.write(b"x" * 99 + b"\n")
+            written += 100
+
+    async with running_pipelines(
+        {"run": chatty}, {"a.toml": 'command = ["run"]'}, log_lines="50", log_bytes="100000"
+    ) as it:
+        await it.until("a", "running")
+        before = written
+        await trio.sleep(1)
+        assert written - before < 1.2 * MOST_BYTES_PER_S
+        row = (await it.page("?lines=1000"))["pipelines"][0]
+        assert len(row["lines"]) <= 51
+        assert it.node("pipeline a").figures()["lines"] > 5000
+
+    logs = it.world.directory("/etc/pipelines/logs")
+    for name in ("a.log", "a.log.1"):
+        file = logs.open(name)
+        assert file.size <= 100_000
+        file.close()
+
+
+async def test_a_crash_of_the_machine_runs_no_clean_up_and_leaves_no_child(
+    autojump_clock: MockClock,
+) -> None:
+    async with running_pipelines({"run": stubborn}, {"a.toml": 'command = ["run"]'}) as it:
+        await it.until("a", "running")
+        [child] = it.world.children
+        it.hosted.current.fail("enough")
+        await trio.sleep(12)
+        assert child.process.status == -9
+        assert not it.world.children

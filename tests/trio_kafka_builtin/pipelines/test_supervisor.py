@@ -1,0 +1,97 @@
+"""All pipelines of a broker."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_builtin.pipelines.kit import running_pipelines
+from trio_kafka.introspect.tree import Node
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.simulated.child import SimulatedProcess
+from trio_kafka_builtin.pipelines.supervisor import http_url
+
+
+async def wait(process: SimulatedProcess) -> int:
+    await trio.sleep_forever()
+    return 0
+
+
+async def test_children_run_from_when_the_broker_serves_until_its_stop_begins(
+    autojump_clock: MockClock,
+) -> None:
+    seen = list[tuple[str, str]]()
+    world = simulated_world()
+
+    async def look(process: SimulatedProcess) -> int:
+        process.catches_terminate = True
+        seen.append(states())
+        await process.terminated.wait()
+        seen.append(states())
+        return 0
+
+    def states() -> tuple[str, str]:
+        return it.served.broker.parts.lifecycle.state, it.hosted.state.value
+
+    files = {"a.toml": 'command = ["look"]'}
+    async with running_pipelines({"look": look}, files, world) as it:
+        await it.until("a", "running")
+
+    assert seen == [("running", "ready"), ("shutting down", "ready")]
+
+
+async def test_each_pipeline_is_a_task_and_a_node_while_the_plugin_runs(
+    autojump_clock: MockClock,
+) -> None:
+    async with running_pipelines({"wait": wait}, {"a.toml": 'command = ["wait"]'}) as it:
+        await it.until("a", "running")
+        figures = it.node("pipeline a").figures()
+        assert (figures["state"], figures["restarts"], figures["lag"]) == ("running", 0, None)
+        assert "pipeline a" in it.hosted.current.tasks
+        assert it.node("posts").kind == "channel"
+        broker = it.served.broker
+    assert [node.name for _, node in broker.node.walk() if node.name == "pipeline a"] == []
+
+
+async def test_one_pipeline_that_ends_leaves_the_others_alone(autojump_clock: MockClock) -> None:
+    async def end(process: SimulatedProcess) -> int:
+        await trio.lowlevel.checkpoint()
+        return 0
+
+    files = {"a.toml": 'command = ["end"]', "b.toml": 'command = ["wait"]'}
+    async with running_pipelines({"end": end, "wait": wait}, files) as it:
+        await it.until("a", "finished")
+        await trio.sleep(100)
+        assert (await it.row("b"))["state"] == "running"
+        assert it.hosted.state.value == "ready"
+
+
+async def test_log_files_that_cannot_be_made_keep_nothing_from_running(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running_pipelines(
+        {"wait": wait}, {"a.toml": 'command = ["wait"]'}, log_directory="/etc/pipelines/a.toml/x"
+    ) as it:
+        await it.until("a", "running")
+
+    assert "pipelines have no log files" in caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("http://127.0.0.1:80", "http://127.0.0.1:80"),
+        ("http://0.0.0.0:8083", "http://127.0.0.1:8083"),
+        ("http://[::]:8083", "http://127.0.0.1:8083"),
+        ("http://10.0.0.5:8083", "http://10.0.0.5:8083"),
+    ],
+)
+def test_children_reach_the_plane_by_an_address_of_this_machine(address: str, url: str) -> None:
+    plugins = Node("plugins", "nursery")
+    ours = plugins.add("pipelines", "plugin").add("generation-1", "nursery")
+    assert http_url(ours) is None
+    plane = plugins.add("http", "plugin").add("generation-1", "nursery")
+    assert http_url(ours) is None
+    plane.add(address, "listener")
+
+    assert http_url(ours) == url
+    assert http_url(Node("alone", "nursery")) is None

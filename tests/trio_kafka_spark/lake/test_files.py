@@ -1,0 +1,94 @@
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from trio_kafka_spark.lake.files import Bounds, FileWriter, delete_files, replace
+
+SCHEMA = pa.schema([("n", pa.int64()), ("s", pa.string()), ("b", pa.binary())])
+
+
+def rows(*numbers: int | None) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(
+        {
+            "n": numbers,
+            "s": [None if n is None else f"s{n}" for n in numbers],
+            "b": [b"x" for _ in numbers],
+        },
+        schema=SCHEMA,
+    )
+
+
+def test_rows_come_back_from_files_of_a_bounded_size(tmp_path: Path) -> None:
+    writer = FileWriter(tmp_path / "new", SCHEMA, rows_of_a_file=3)
+    for batch in (rows(1, 2), rows(3, None), rows(5)):
+        writer.write(batch)
+    files = writer.close()
+
+    assert [one.rows for one in files] == [4, 1]
+    found = [pq.read_table(tmp_path / "new" / one.name).column("n").to_pylist() for one in files]
+    assert found == [[1, 2, 3, None], [5]]
+    assert [one.size for one in files] == [
+        (tmp_path / "new" / one.name).stat().st_size for one in files
+    ]
+
+
+def test_no_rows_make_no_file(tmp_path: Path) -> None:
+    writer = FileWriter(tmp_path / "new", SCHEMA)
+    writer.write(rows())
+
+    assert writer.close() == []
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_task_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    writer = FileWriter(tmp_path, SCHEMA, rows_of_a_file=1)
+    writer.write(rows(1))
+    writer.rows_of_a_file = 9
+    writer.write(rows(2))
+
+    writer.abandon()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_statistics_are_those_of_deltas_log() -> None:
+    bounds = Bounds()
+    bounds.add(rows(3, None, 1))
+    bounds.add(rows(2))
+    bounds.add(rows(None))
+
+    assert json.loads(bounds.stats()) == {
+        "numRecords": 5,
+        "minValues": {"n": 1, "s": "s1"},
+        "maxValues": {"n": 3, "s": "s3"},
+        "nullCount": {"n": 2, "s": 2, "b": 0},
+    }
+
+
+def test_long_strings_have_no_bounds() -> None:
+    bounds = Bounds()
+    bounds.add(pa.RecordBatch.from_pydict({"s": ["a", "z" * 100]}))
+
+    assert json.loads(bounds.stats())["minValues"] == {}
+    assert json.loads(bounds.stats())["maxValues"] == {}
+
+
+def test_files_are_deleted_once(tmp_path: Path) -> None:
+    writer = FileWriter(tmp_path, SCHEMA)
+    writer.write(rows(1))
+    files = writer.close()
+
+    for _ in range(2):
+        delete_files(tmp_path, files)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_small_file_is_replaced_at_once(tmp_path: Path) -> None:
+    for text in ("one", "two"):
+        replace(tmp_path / "sub" / "f", text)
+
+    assert (tmp_path / "sub" / "f").read_text() == "two"
+    assert [one.name for one in (tmp_path / "sub").iterdir()] == ["f"]

@@ -1,0 +1,193 @@
+"""The writer of tables, called as Spark calls it: write in tasks, commit on the driver, replays."""
+
+import datetime as dt
+import io
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: make test SPARK=yes")
+
+from deltalake import DeltaTable
+from pyspark.sql.types import StructType
+
+from trio_kafka_spark.client.errors import SourceError
+from trio_kafka_spark.lake.registry import RegistrySettings
+from trio_kafka_spark.lake.sink import PLAN, TablePlan, TableSink, TableWriter
+from trio_kafka_spark.lake.values import dead_letter_schema, json_of, parsed_schema, raw_schema
+
+AT = dt.datetime(2024, 5, 6, tzinfo=dt.UTC)
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "fields": [{"name": "id", "type": "long"}, {"name": "value", "type": "string"}],
+}
+
+
+def plan(path: Path, kind: str = "raw", table: str = "delta", **more: Any) -> TablePlan:
+    schema = raw_schema(headers=False)
+    if kind != "raw":
+        value = StructType().add("id", "long").add("value", "string")
+        schema = parsed_schema(value, headers=False)
+    made = TablePlan(
+        format=table,
+        path=str(path / "table"),
+        dead_path=str(path / "dead"),
+        app="app",
+        kind=kind,
+        table=json_of(schema),
+        dead=json_of(dead_letter_schema(headers=False)),
+        **more,
+    )
+    made.prepare()
+    return TablePlan.of(made.text())
+
+
+def records(first: int, *values: bytes | None) -> pa.RecordBatch:
+    n = len(values)
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([b"k"] * n, pa.binary()),
+            "value": pa.array(values, pa.binary()),
+            "topic": ["t"] * n,
+            "partition": pa.array([0] * n, pa.int32()),
+            "offset": pa.array(range(first, first + n), pa.int64()),
+            "timestamp": pa.array([AT] * n, pa.timestamp("us", "Europe/Berlin")),
+        }
+    )
+
+
+def avro(number: int) -> bytes:
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, ORDER, {"id": number, "value": f"v{number}"})
+    return stream.getvalue()
+
+
+def rows(path: Path, table: str = "delta") -> list[dict[str, Any]]:
+    if table == "delta":
+        found = DeltaTable(str(path)).to_pyarrow_table()
+    else:
+        found = ds.dataset(path, format="parquet", partitioning="hive").to_table()
+    return sorted(found.to_pylist(), key=lambda row: row.get("offset", row.get("kafka_offset")))
+
+
+def task(made: TablePlan, *batches: pa.RecordBatch) -> Any:
+    """One task, with what travels to it and back."""
+    writer = pickle.loads(pickle.dumps(TableWriter(made)))
+    return pickle.loads(pickle.dumps(writer.write(iter(batches))))
+
+
+@pytest.mark.parametrize("table", ["delta", "parquet"])
+def test_raw_records_are_in_the_table_once(tmp_path: Path, table: str) -> None:
+    made = plan(tmp_path, table=table)
+    for _ in range(3):  # a crash after the commit, and another one: Spark replays the batch
+        messages = [task(made, records(0, b"a", None)), task(made, records(2, b"c")), None]
+        TableWriter(made).commit(messages, 0)
+    TableWriter(made).commit([task(made, records(3, b"d")), task(made)], 1)
+
+    found = rows(tmp_path / "table", table)
+    assert [(row["offset"], row["value"]) for row in found] == [
+        (0, b"a"),
+        (1, None),
+        (2, b"c"),
+        (3, b"d"),
+    ]
+    assert found[0]["timestamp"] == AT
+    assert found[0]["key"] == b"k"
+
+
+@pytest.mark.parametrize("table", ["delta", "parquet"])
+def test_avro_that_does_not_parse_is_in_the_dead_letters_once(tmp_path: Path, table: str) -> None:
+    made = plan(tmp_path, "avro", table, avro_schema=ORDER)
+    for _ in range(2):
+        messages = [
+            task(made, records(0, avro(7), b"bad", None), records(3, avro(8))),
+            task(made, records(4, b"")),
+        ]
+        TableWriter(made).commit(messages, 5)
+
+    found = rows(tmp_path / "table", table)
+    assert [(row["kafka_offset"], row["id"], row["value"]) for row in found] == [
+        (0, 7, "v7"),
+        (2, None, None),
+        (3, 8, "v8"),
+    ]
+    dead = rows(tmp_path / "dead", table)
+    assert [(row["offset"], row["value"], row["topic"]) for row in dead] == [
+        (1, b"bad", "t"),
+        (4, b"", "t"),
+    ]
+    assert "no Avro of this schema" in dead[0]["error"]
+    assert dead[0]["timestamp"] == AT
+
+
+def test_a_crash_between_table_and_dead_letters_is_mended_by_the_replay(tmp_path: Path) -> None:
+    made = plan(tmp_path, "avro", avro_schema=ORDER)
+    first = task(made, records(0, avro(7), b"bad"))
+    made.target().commit("app", 0, first.files)  # and then the driver dies
+
+    TableWriter(made).commit([task(made, records(0, avro(7), b"bad"))], 0)
+
+    assert [row["id"] for row in rows(tmp_path / "table")] == [7]
+    assert [row["offset"] for row in rows(tmp_path / "dead")] == [1]
+
+
+def test_rows_that_spark_has_parsed_are_split_by_their_error(tmp_path: Path) -> None:
+    made = plan(tmp_path, "json")
+    parsed = pa.RecordBatch.from_pydict(
+        {
+            "id": pa.array([1, None, 3], pa.int64()),
+            "value": ["a", None, "c"],
+            "kafka_key": pa.array([b"k"] * 3),
+            "kafka_topic": ["t"] * 3,
+            "kafka_partition": pa.array([0, 0, 1], pa.int32()),
+            "kafka_offset": pa.array([0, 1, 2], pa.int64()),
+            "kafka_timestamp": pa.array([AT] * 3, pa.timestamp("us", "UTC")),
+            "kafka_error": pa.array([None, "why", None], pa.string()),
+            "kafka_value": pa.array([None, b"{", None], pa.binary()),
+        }
+    )
+    TableWriter(made).commit([task(made, parsed)], 0)
+
+    assert [(row["id"], row["value"]) for row in rows(tmp_path / "table")] == [(1, "a"), (3, "c")]
+    (dead,) = rows(tmp_path / "dead")
+    assert (dead["error"], dead["value"], dead["offset"]) == ("why", b"{", 1)
+
+
+def test_without_dead_letters_a_bad_record_fails_the_task_and_leaves_no_file(
+    tmp_path: Path,
+) -> None:
+    made = plan(tmp_path, "avro", "parquet", avro_schema=ORDER, fail=True)
+
+    with pytest.raises(SourceError, match=r"\[LAKE_BAD_RECORD\] t-0, offset 4: no Avro"):
+        task(made, records(3, avro(1), b"bad"))
+
+    assert list((tmp_path / "table" / "_staging").iterdir()) == []
+    assert not (tmp_path / "dead").exists()
+
+
+def test_an_aborted_batch_leaves_no_file(tmp_path: Path) -> None:
+    made = plan(tmp_path, "avro", avro_schema=ORDER)
+    before = set(tmp_path.rglob("*.parquet"))
+
+    TableWriter(made).abort([task(made, records(0, avro(1), b"bad")), None], 0)
+
+    assert set(tmp_path.rglob("*.parquet")) == before
+    assert rows(tmp_path / "table") == []
+
+
+def test_the_plan_travels_as_an_option_without_secrets(tmp_path: Path) -> None:
+    registry = RegistrySettings(url="http://127.0.0.1:1", credentials_env="SECRET")
+    made = plan(tmp_path, "avro", avro_schema=ORDER, registry=registry)
+
+    writer = TableSink({PLAN: made.text()}).streamWriter(StructType(), False)
+
+    assert writer.plan == made
+    assert made.registry == registry
+    assert json.loads(made.text())["registry"]["credentials_env"] == "SECRET"

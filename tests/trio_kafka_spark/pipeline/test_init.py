@@ -1,0 +1,82 @@
+"""`trio-kafka pipeline init` writes a pipeline, once."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from trio_kafka.cli import main
+from trio_kafka_builtin.pipelines.definition import read_definition
+from trio_kafka_spark.pipeline.template import FILES
+
+
+def init(*words: str) -> int:
+    return main(["pipeline", "init", *words])
+
+
+def test_it_writes_a_pipeline_and_says_what_is_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert init("orders", "--topic", "shop.orders") == 0
+
+    out = capsys.readouterr().out.splitlines()
+    assert [f"orders/{path}" for path in FILES] == out[: len(FILES)]
+    assert out[-1] == "Next: trio-kafka pipeline run orders --bootstrap 127.0.0.1:9092"
+    spec = (tmp_path / "orders" / "spark-pipeline.yml").read_text()
+    assert "name: orders\n" in spec
+    storage = (tmp_path / "orders" / "pipeline-storage").resolve()
+    assert f'storage: "{storage.as_uri()}"\n' in spec
+    assert storage.is_dir()
+    assert '"shop.orders"' in (tmp_path / "orders" / "transformations" / "tables.py").read_text()
+    for path in FILES:
+        assert not re.search(r"@[A-Z]+@", (tmp_path / "orders" / path).read_text())
+
+
+def test_its_definition_is_one_for_the_broker(tmp_path: Path) -> None:
+    target = tmp_path / 'a "quoted" \\ path'
+    assert init("orders", "--directory", str(target)) == 0
+
+    text = (target / "pipeline.toml").read_text()
+    found = read_definition("orders", text, "/etc")
+    assert found.directory == str(target)
+    assert found.command == ("trio-kafka", "pipeline", "run", ".")
+    assert tomllib.loads(text)["restart"] == "always"
+
+
+def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "README.md").write_text("mine")
+
+    assert init("orders", "--directory", str(tmp_path)) == 1
+
+    assert f"{tmp_path}/README.md: exists already" in capsys.readouterr().err
+    assert [one.name for one in tmp_path.iterdir()] == ["README.md"]
+    assert (tmp_path / "README.md").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["Orders"], "'Orders': want a name"),
+        (["a/b"], "want a name"),
+        ([""], "want a name"),
+        (["a", "--topic", 'x"y'], "topic 'x\"y': want at most 249"),
+        (["a", "--topic", ""], "topic ''"),
+        (["a", "--directory", "/proc/nothing"], "/proc/nothing"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    words: list[str],
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert init(*words) == 1
+
+    assert why in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

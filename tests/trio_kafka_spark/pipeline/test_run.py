@@ -1,0 +1,120 @@
+"""`trio-kafka pipeline run` becomes spark-pipelines; one test runs a pipeline for real."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from trio_kafka.cli import main
+from trio_kafka.testing.processes import BrokerProcess
+from trio_kafka_spark.pipeline.run import command_line, environment, spark_home
+
+RUN_S = 600.0
+
+
+def command(**given: object) -> list[str]:
+    options = {"remote": "local[2]", "conf": [], "dry_run": False, "full_refresh_all": False}
+    return command_line("/spark", "spark-pipeline.yml", **{**options, **given})
+
+
+def test_settings_for_one_machine_are_given_where_spark_runs_here() -> None:
+    local, remote = command(conf=["a=b"]), command(remote="sc://host:1", conf=["a=b"])
+
+    assert local[:4] == ["/spark/bin/spark-pipelines", "run", "--remote", "local[2]"]
+    assert "spark.driver.host=127.0.0.1" in local
+    assert local[-4:] == ["--conf", "a=b", "--spec", "spark-pipeline.yml"]
+    assert remote[3:] == ["sc://host:1", "--conf", "a=b", "--spec", "spark-pipeline.yml"]
+
+
+def test_a_dry_run_refreshes_nothing() -> None:
+    assert command(dry_run=True, full_refresh_all=True)[1] == "dry-run"
+    assert "--full-refresh-all" not in command(dry_run=True, full_refresh_all=True)
+    assert command(full_refresh_all=True)[-1] == "--full-refresh-all"
+
+
+def test_workers_run_this_interpreter_unless_a_variable_says_other() -> None:
+    found = environment({"A": "b"}, "/spark", None, "host:1")
+    assert found == {
+        "A": "b",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_HOME": "/spark",
+        "TRIO_KAFKA_BOOTSTRAP": "host:1",
+    }
+    given = {"PYSPARK_PYTHON": "/python", "TRIO_KAFKA_BOOTSTRAP": "other:1"}
+    found = environment(given, "/spark", "/java", None)
+    assert found == {**given, "SPARK_HOME": "/spark", "JAVA_HOME": "/java"}
+
+
+def test_spark_is_where_a_variable_says() -> None:
+    assert spark_home({"SPARK_HOME": "/spark"}) == "/spark"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["."], ". has no spark-pipeline.yml: `trio-kafka pipeline init NAME` writes a pipeline"),
+        (["/no/such"], "/no/such has no spark-pipeline.yml"),
+        (["p", "--conf", "a"], "--conf a: want NAME=VALUE"),
+        (["p"], "/nowhere/bin/spark-pipelines cannot be run: want Spark 4.1 or later"),
+    ],
+)
+def test_what_cannot_be_run_is_told(
+    words: list[str],
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPARK_HOME", "/nowhere")
+    monkeypatch.setenv("JAVA_HOME", "/java")
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "spark-pipeline.yml").touch()
+
+    assert main(["pipeline", "run", *words]) == 1
+
+    assert why in capsys.readouterr().err
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.timeout(RUN_S)
+def test_the_template_runs_and_a_second_run_adds_what_is_new(
+    shared_broker: BrokerProcess, tmp_path: Path, size: Callable[[int, int], int]
+) -> None:
+    """The second run, of half a minute, is left to the long suite."""
+    topic = "pipeline-template"
+    target = tmp_path / "p"
+    assert main(["pipeline", "init", "p", "--topic", topic, "--directory", str(target)]) == 0
+
+    counts = (100, 50)[: size(1, 2)]
+    for count in counts:
+        producer = Producer({"bootstrap.servers": shared_broker.bootstrap})
+        for number in range(count):
+            producer.produce(topic, key=f"k{number % 5}", value=f"v{number}")
+        assert producer.flush(20) == 0
+        words = ["pipeline", "run", str(target), "--bootstrap", shared_broker.bootstrap]
+        done = subprocess.run(
+            [sys.executable, "-m", "trio_kafka", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "Run is COMPLETED" in done.stdout + done.stderr
+
+    from pyarrow import parquet
+
+    def table(name: str) -> list[dict[str, object]]:
+        files = (target / "spark-warehouse" / name).glob("*.parquet")
+        return [row for file in files for row in parquet.read_table(file).to_pylist()]
+
+    assert sorted(row["offset"] for row in table("records")) == list(range(sum(counts)))
+    assert {row["key"]: row["records"] for row in table("per_key")} == {
+        f"k{number}": sum(counts) // 5 for number in range(5)
+    }

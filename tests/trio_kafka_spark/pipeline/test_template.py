@@ -1,0 +1,24 @@
+"""What `trio-kafka pipeline init` writes."""
+
+import ast
+import re
+
+from trio_kafka_spark.pipeline.template import FILES
+
+
+def test_each_file_ends_with_a_line() -> None:
+    assert [path for path, text in FILES.items() if not text.endswith("\n")] == []
+
+
+def test_its_python_compiles_and_has_a_docstring_for_each_table() -> None:
+    module = ast.parse(FILES["transformations/tables.py"])
+
+    functions = [one for one in module.body if isinstance(one, ast.FunctionDef)]
+    assert [one.name for one in functions] == ["records", "per_key"]
+    assert [one.name for one in functions if not ast.get_docstring(one)] == []
+
+
+def test_only_known_words_are_replaced() -> None:
+    words = {word for text in FILES.values() for word in re.findall(r"@[A-Z]+@", text)}
+
+    assert words == {"@NAME@", "@TOPIC@", "@STORAGE@", "@DIRECTORY@"}

@@ -1,0 +1,98 @@
+"""The listener, on streams of a real session."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.trio_kafka_spark.test_posting import Plane, plane
+from trio_kafka_spark.posting import TOKEN, URL
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def told(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Iterator[Plane]:
+    """The broker of this child: the session of the suite posts to it."""
+    from trio_kafka_spark.progress import stop_posting
+    from trio_kafka_spark.session import session
+
+    with plane() as server:
+        monkeypatch.setenv(URL, server.url)
+        monkeypatch.setenv(TOKEN, "t")
+        assert session() is spark
+        assert session() is spark
+        yield server
+        stop_posting(spark)
+        stop_posting(spark)
+
+
+def run(spark: "SparkSession", name: str, column: str, checkpoint: Path) -> BaseException | None:
+    """Run a stream to its end; what ended it."""
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 7).load()
+    writer = rows.selectExpr(column).writeStream.format("noop").queryName(name)
+    query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+    try:
+        query.awaitTermination(60)
+    except Exception as error:
+        return error
+    return None
+
+
+def posts(server: Plane, name: str) -> list[tuple[str, Any]]:
+    """All posts of a query, when its last one has come."""
+
+    def of_query() -> list[tuple[str, Any]]:
+        bodies = [(one["event"], one["query"]) for one in server.bodies]
+        ids = {query["id"] for event, query in bodies if query.get("name") == name}
+        return [(event, query) for event, query in bodies if query["id"] in ids]
+
+    with server.more:
+        assert server.more.wait_for(
+            lambda: any(event == "terminated" for event, _ in of_query()), 60
+        )
+        return of_query()
+
+
+def test_a_childs_streams_are_told_of_once(
+    spark: "SparkSession", told: Plane, tmp_path: Path
+) -> None:
+    assert run(spark, "rates", "value", tmp_path / "c") is None
+
+    found = posts(told, "rates")
+    assert [event for event, _ in found].count("started") == 1
+    progress = next(query for event, query in found if event == "progress")
+    assert progress["numInputRows"] >= 7
+    assert "addBatch" in progress["durationMs"]
+    assert [one["numInputRows"] for one in progress["sources"]] == [progress["numInputRows"]]
+    assert {"startOffset", "endOffset", "description"} <= set(progress["sources"][0])
+    assert progress["sink"]["description"]
+    assert found[-1][1]["exception"] == ""
+    assert told.tokens == {"Bearer t"}
+
+
+def test_an_exception_of_a_query_is_told(
+    spark: "SparkSession", told: Plane, tmp_path: Path
+) -> None:
+    assert run(spark, "bad", "raise_error('no luck')", tmp_path / "c") is not None
+
+    assert "no luck" in posts(told, "bad")[-1][1]["exception"]
+
+
+def test_a_broker_that_refuses_breaks_no_query(
+    spark: "SparkSession", told: Plane, tmp_path: Path
+) -> None:
+    told.status = 500
+
+    assert run(spark, "refused", "value", tmp_path / "c") is None
+    assert posts(told, "refused")
+
+
+def test_a_program_that_is_no_child_posts_nothing(spark: "SparkSession") -> None:
+    from trio_kafka_spark.progress import post_progress
+
+    assert not post_progress(spark)
