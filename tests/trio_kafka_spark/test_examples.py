@@ -45,14 +45,13 @@ def records(spark: "SparkSession", broker: BrokerProcess, topic: str) -> list[tu
 
 
 @pytest.fixture
-def place(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory of the test's own, in which a program runs; the session is the suite's, with
-    Spark's own default for batches without data.
-    """
-    monkeypatch.chdir(tmp_path)
+def words(
+    spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
+) -> Iterator[list[str]]:
+    """Where the broker is. The session is the suite's, with Spark's default for empty batches."""
     before = spark.conf.get(NO_DATA)
     spark.conf.set(NO_DATA, "true")
-    yield tmp_path
+    yield ["--bootstrap", shared_broker.bootstrap]
     spark.conf.set(NO_DATA, before)
 
 
@@ -68,10 +67,12 @@ def test_the_definition_of_make_pipeline_is_one() -> None:
 
 
 @pytest.mark.spark
-def test_word_count(spark: "SparkSession", shared_broker: BrokerProcess, place: Path) -> None:
+def test_word_count(
+    spark: "SparkSession", shared_broker: BrokerProcess, words: list[str], tmp_path: Path
+) -> None:
     example = load("word_count")
-    words = ["--bootstrap", shared_broker.bootstrap, "--topic", "example-words", "--once"]
-    words += ["--out", "example-counts"]
+    words += ["--topic", "example-words", "--out", "example-counts", "--once"]
+    words += ["--checkpoint", str(tmp_path)]
 
     example.main([*words, "--sample"])
     example.main([*words, "--sample"])
@@ -83,10 +84,12 @@ def test_word_count(spark: "SparkSession", shared_broker: BrokerProcess, place: 
 
 
 @pytest.mark.spark
-def test_sessionise(spark: "SparkSession", shared_broker: BrokerProcess, place: Path) -> None:
-    words = ["--bootstrap", shared_broker.bootstrap, "--topic", "example-clicks", "--once"]
+def test_sessionise(
+    spark: "SparkSession", shared_broker: BrokerProcess, words: list[str], tmp_path: Path
+) -> None:
+    words += ["--topic", "example-clicks", "--out", "example-sessions", "--once"]
 
-    load("sessionise").main([*words, "--out", "example-sessions", "--sample"])
+    load("sessionise").main([*words, "--checkpoint", str(tmp_path), "--sample"])
 
     found = [json.loads(value) for _, value in records(spark, shared_broker, "example-sessions")]
     pages = sorted((one["user"], one["pages"]) for one in found)
@@ -94,34 +97,36 @@ def test_sessionise(spark: "SparkSession", shared_broker: BrokerProcess, place: 
 
 
 @pytest.mark.spark
-def test_cdc_to_table(spark: "SparkSession", shared_broker: BrokerProcess, place: Path) -> None:
+def test_cdc_to_table(spark: "SparkSession", words: list[str], tmp_path: Path) -> None:
     from deltalake import DeltaTable
 
-    example = load("cdc_to_table")
-    words = ["--bootstrap", shared_broker.bootstrap, "--topic", "example-changes", "--once"]
+    example, path = load("cdc_to_table"), str(tmp_path / "customers")
+    words += ["--topic", "example-changes", "--table", path, "--once"]
+    words += ["--checkpoint", str(tmp_path / "checkpoint")]
+
     example.main([*words, "--sample"])
 
-    table = DeltaTable("tables/customers")
+    table = DeltaTable(path)
     wanted = [{"id": 1, "name": "Ann", "city": "Rome"}, {"id": 3, "name": "Eve", "city": "Oslo"}]
     assert sorted(table.to_pyarrow_table().to_pylist(), key=lambda row: row["id"]) == wanted
     version = table.version()
     example.main(words)
     again = spark.createDataFrame([(0, "c", 9, "New", "Here")], "offset long, " + example.CHANGE)
-    example.apply("tables/customers", again, 0)  # a batch that is repeated after a crash
-    assert DeltaTable("tables/customers").version() == version
+    example.apply(path, again, 0)  # a batch that is repeated after a crash
+    assert DeltaTable(path).version() == version
 
 
 @pytest.mark.spark
 def test_backfill(
     spark: "SparkSession",
     shared_broker: BrokerProcess,
-    place: Path,
+    words: list[str],
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = ["--bootstrap", shared_broker.bootstrap, "--topic", "example-orders"]
-    words += ["--out", "example-again", "--where", "offset >= 15"]
+    words += ["--topic", "example-orders", "--out", "example-again", "--where", "offset >= 15"]
 
-    load("backfill").main([*words, "--sample"])
+    load("backfill").main([*words, "--table", str(tmp_path / "orders"), "--sample"])
 
     assert capsys.readouterr().out == "5 records written to example-again\n"
     found = records(spark, shared_broker, "example-again")
