@@ -6,6 +6,7 @@ malformed batch are yielded before its error is raised.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT, read_records
 from trio_kafka.records.columnar.aborted import find_aborted
+from trio_kafka.records.columnar.arrays import as_arrow, one_text
 from trio_kafka.records.columnar.columns import make_columns
 from trio_kafka.records.columnar.errors import (
     CorruptBatchError,
@@ -31,7 +33,7 @@ from trio_kafka.records.header import corrupt, read_header
 from trio_kafka.world.protocols import Buffer
 
 ROWS: Final = 20_000
-_LARGEST_TEXT: Final = (1 << 31) - 1  # bytes of a column of strings
+_LARGEST_TEXT: Final = 1 << 30  # bytes of a column of strings, half of what Arrow has
 
 
 def decode(
@@ -68,8 +70,8 @@ def decode(
         data=as_bytes(buffer),
         schema=schema,
         constants={
-            "topic": pa.repeat(pa.scalar(topic, pa.string()), 1),
-            "partition": pa.repeat(pa.scalar(partition, pa.int32()), 1),
+            "topic": one_text(topic),
+            "partition": as_arrow(np.array([partition], np.int32), pa.int32()),
         },
         start=start,
         stop=stop,
@@ -181,10 +183,12 @@ class _Decoder:
         )
 
     def cut(self, columns: dict[str, pa.Array]) -> Iterator[pa.RecordBatch]:
-        """Record batches of at most `rows` rows."""
+        """Record batches of one size, near to `rows` rows."""
         total = len(columns["offset"]) if columns else 0
-        for begin in range(0, total, self.rows):
-            size = min(self.rows, total - begin)
+        pieces = max(1, round(total / self.rows))
+        bounds = [total * number // pieces for number in range(pieces + 1)]
+        for begin, end in pairwise(bounds if total else ()):
+            size = end - begin
             arrays = [
                 self.repeat(name, size)
                 if name in self.constants
