@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 from trio_kafka.errors import ErrorCode, ProtocolError
 from trio_kafka.model import Endpoint
+from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.protocol.messages.k18_api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -100,6 +101,11 @@ class Connection:
         """The broker ends the session soon: open another connection for the next request."""
         return time.monotonic() > self._expires
 
+    @property
+    def throttled(self) -> bool:
+        """The broker wants no request now: the next `send` waits first."""
+        return time.monotonic() < self._not_before
+
     def fileno(self) -> int:
         """Descriptor of the socket, for select."""
         return self._socket.fileno()
@@ -135,6 +141,10 @@ class Connection:
         self._deadline = time.monotonic() + self._settings.request_timeout_ms / 1000
         try:
             self._write(request, version, answered=answered)
+        except EncodeError as error:
+            raise SourceError(
+                UNSUPPORTED, f"broker {self.endpoint} is too old for this request: {error}"
+            ) from error
         except OSError as error:
             raise self._broken(f"sending {message_of(type(request)).name}", error) from error
 
@@ -152,7 +162,8 @@ class Connection:
             raise self._broken("waiting for an answer", error) from error
         throttle_ms = getattr(answer, "throttle_time_ms", 0)
         if throttle_ms > 0:
-            self._not_before = time.monotonic() + throttle_ms / 1000
+            pause_ms = min(throttle_ms, self._settings.request_timeout_ms)
+            self._not_before = time.monotonic() + pause_ms / 1000
         return answer
 
     def ask(

@@ -70,6 +70,7 @@ class Scripted:
     at_most: Mapping[type[Any], int]
     topic_id: bytes
     asked: list[tuple[Any, int]] = Factory(list)
+    correlations: list[int] = Factory(list)
     connections: int = 0
 
     @property
@@ -222,6 +223,7 @@ def _answer(frame: bytes, made: Scripted) -> Any:
         return small_answer(correlation, to_bytes(refused, 0), flexible=False)
     request, _ = decoder(cls, version)(frame, position)
     made.asked.append((request, version))
+    made.correlations.append(correlation)
     answer = made.answer(request)
     if answer is None or answer is CLOSE or isinstance(answer, bytes):
         return answer

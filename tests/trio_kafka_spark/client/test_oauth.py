@@ -103,13 +103,14 @@ def test_a_file_may_hold_the_token(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="No such file"):
         bearer_token(Sasl(token_url=f"{path.as_uri()}.no"), login())
     with pytest.raises(OptionError, match="ftp: want https:"):
-        bearer_token(Sasl(token_url="ftp://x"), login())
+        bearer_token(Sasl(token_url="ftp://host"), login())
 
 
 def test_an_endpoint_is_asked_with_the_credentials_of_the_client() -> None:
     with endpoint() as (url, asked):
         found = bearer_token(
-            Sasl(token_url=url), login(clientId="me", clientSecret="s3", scope="a", extension_x="y")
+            Sasl(token_url=url),
+            login(clientId="m/e", clientSecret="s 3", scope="a", extension_x="y"),
         )
         bearer_token(
             Sasl(
@@ -127,7 +128,7 @@ def test_an_endpoint_is_asked_with_the_credentials_of_the_client() -> None:
         (base64.b64decode((header or "").removeprefix("Basic ")), form) for header, form in asked
     ]
     assert decoded == [
-        (b"me:s3", b"grant_type=client_credentials&scope=a"),
+        (b"m/e:s 3", b"grant_type=client_credentials&scope=a"),
         (b"m%2Fe:s+3", b"grant_type=client_credentials&scope=b"),
     ]
 
@@ -168,6 +169,12 @@ def test_an_endpoint_that_gives_no_token_is_an_error_without_the_secret(
         bearer_token(Sasl(token_url=url), login(clientId="me", clientSecret="s3cret"))
 
     assert "s3cret" not in str(caught.value)
+
+
+def test_a_tls_option_of_the_jaas_line_that_is_malformed_is_named() -> None:
+    options = {"clientId": "a", "clientSecret": "s3cret", "ssl.enabled.protocols": "SSLv3"}
+    with pytest.raises(OptionError, match=r"ssl\.enabled\.protocols: 'SSLv3': want TLSv1\.2"):
+        bearer_token(Sasl(token_url="https://127.0.0.1/"), login(**options))
 
 
 def test_credentials_that_are_missing_are_named() -> None:
