@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from trio_kafka.records.columnar.arrays import as_arrow, as_bits
 from trio_kafka.records.columnar.errors import MalformedRecordsError
 from trio_kafka.records.columnar.parse import RecordHeaders, Slices, parse_records
 from trio_kafka.records.columnar.schema import HEADERS, TIMESTAMP
@@ -63,7 +64,7 @@ def make_columns(
         every = np.repeat(values, counts)
         return every if inside is None else every[inside]
 
-    columns = {"offset": pa.array(offsets)}
+    columns = {"offset": as_arrow(offsets, pa.int64())}
     appended = (headers["attributes"] & LOG_APPEND_TIME) != 0
     if records.timestamp_deltas is not None:
         base_times = np.where(appended, headers["max_timestamp"], headers["base_timestamp"])
@@ -72,7 +73,7 @@ def make_columns(
             deltas = np.where(spread(appended), 0, deltas)
         columns["timestamp"] = make_timestamps(spread(base_times), deltas)
     if "timestampType" in names:
-        columns["timestampType"] = pa.array(spread(appended.astype(np.int32)))
+        columns["timestampType"] = as_arrow(spread(appended.astype(np.int32)), pa.int32())
     if "key" in names:
         columns["key"] = take_bytes(window.arrow, records.keys)
     if "value" in names:
@@ -100,7 +101,7 @@ def take_bytes(memory: pa.Buffer, slices: Slices) -> pa.Array:
         pa.binary(), max(2 * size - 1, 0), [None, pa.py_buffer(offsets), memory]
     )
     picked = np.arange(0, 2 * size, 2, dtype=np.int32)
-    return laid.take(pa.array(picked, mask=slices.length < 0 if least < 0 else None))
+    return laid.take(as_arrow(picked, pa.int32(), slices.length < 0 if least < 0 else None))
 
 
 def make_timestamps(base: Longs, deltas: Longs) -> pa.Array:
@@ -111,11 +112,11 @@ def make_timestamps(base: Longs, deltas: Longs) -> pa.Array:
     times = base + deltas
     outside: NDArray[np.bool_] | None = None
     if not times.size:
-        return pa.array([], TIMESTAMP)
+        return as_arrow(times, TIMESTAMP)
     if times.min() < -_LARGEST_MS or times.max() > _LARGEST_MS or _may_wrap(base, deltas):
         outside = (times < -_LARGEST_MS) | (times > _LARGEST_MS)
         outside |= ((base ^ times) & (deltas ^ times)) < 0  # the sum has wrapped
-    return pa.array(times * _US_PER_MS, mask=outside).view(TIMESTAMP)
+    return as_arrow(times * _US_PER_MS, TIMESTAMP, outside)
 
 
 def _may_wrap(*numbers: Longs) -> bool:
@@ -130,8 +131,7 @@ def make_headers(memory: pa.Buffer, headers: RecordHeaders) -> pa.Array:
     names = _as_text(take_bytes(memory, headers.keys))
     children = [names, take_bytes(memory, headers.values)]
     pairs = pa.StructArray.from_arrays(children, fields=list(HEADERS.value_type))
-    valid = np.packbits(counts > 0, bitorder="little")
-    buffers = [pa.py_buffer(valid), pa.py_buffer(offsets)]
+    buffers = [as_bits(counts > 0), pa.py_buffer(offsets)]
     return pa.Array.from_buffers(HEADERS, len(counts), buffers, children=[pairs])
 
 

@@ -6,6 +6,7 @@ malformed batch are yielded before its error is raised.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT, read_records
 from trio_kafka.records.columnar.aborted import find_aborted
+from trio_kafka.records.columnar.arrays import as_arrow, one_text
 from trio_kafka.records.columnar.columns import make_columns
 from trio_kafka.records.columnar.errors import (
     CorruptBatchError,
@@ -26,12 +28,12 @@ from trio_kafka.records.columnar.locate import locate_records
 from trio_kafka.records.columnar.schema import COLUMNS, arrow_schema
 from trio_kafka.records.columnar.varints import Longs
 from trio_kafka.records.columnar.walk import END, as_bytes, gather_headers, walk
-from trio_kafka.records.columnar.windows import Window, fill_windows
+from trio_kafka.records.columnar.windows import Source, Window
 from trio_kafka.records.header import corrupt, read_header
 from trio_kafka.world.protocols import Buffer
 
 ROWS: Final = 20_000
-_LARGEST_TEXT: Final = (1 << 31) - 1  # bytes of a column of strings
+_LARGEST_TEXT: Final = 1 << 30  # bytes of a column of strings, half of what Arrow has
 
 
 def decode(
@@ -68,8 +70,8 @@ def decode(
         data=as_bytes(buffer),
         schema=schema,
         constants={
-            "topic": pa.repeat(pa.scalar(topic, pa.string()), rows),
-            "partition": pa.repeat(pa.scalar(partition, pa.int32()), rows),
+            "topic": one_text(topic),
+            "partition": as_arrow(np.array([partition], np.int32), pa.int32()),
         },
         start=start,
         stop=stop,
@@ -85,7 +87,7 @@ class _Decoder:
 
     data: memoryview
     schema: pa.Schema
-    constants: dict[str, pa.Array]  # columns of one value, `rows` long
+    constants: dict[str, pa.Array]  # columns of one value, as long as they were needed
     start: int
     stop: int
     rows: int
@@ -104,15 +106,14 @@ class _Decoder:
             if lie is not None:
                 error = lie
                 wanted[walked.positions.index(lie.position) :] = False
-        windows = fill_windows(
-            self.data,
-            walked.positions,
-            headers,
-            wanted,
+        source = Source(
+            data=self.data,
+            positions=walked.positions,
+            headers=headers,
             check_crcs=check_crcs,
             limit=self.limit,
         )
-        for window in windows:
+        for window in source.windows(wanted):
             yield from self.decode_window(window, headers, walked.positions)
         if error is not None:
             raise error
@@ -182,14 +183,31 @@ class _Decoder:
         )
 
     def cut(self, columns: dict[str, pa.Array]) -> Iterator[pa.RecordBatch]:
-        """Record batches of at most `rows` rows."""
+        """Record batches of one size, near to `rows` rows."""
         total = len(columns["offset"]) if columns else 0
-        for begin in range(0, total, self.rows):
-            size = min(self.rows, total - begin)
+        pieces = max(1, round(total / self.rows))
+        bounds = [total * number // pieces for number in range(pieces + 1)]
+        for begin, end in pairwise(bounds if total else ()):
+            size = end - begin
             arrays = [
-                self.constants[name][:size]
+                self.repeat(name, size)
                 if name in self.constants
                 else columns[name].slice(begin, size)
                 for name in self.schema.names
             ]
-            yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            if arrays:
+                yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            else:
+                yield _rows_without_columns(size)
+
+    def repeat(self, name: str, size: int) -> pa.Array:
+        """A column of one value."""
+        column = self.constants[name]
+        if len(column) < size:
+            column = self.constants[name] = pa.repeat(column[0], size)
+        return column[:size]
+
+
+def _rows_without_columns(size: int) -> pa.RecordBatch:
+    rows = pa.Array.from_buffers(pa.struct([]), size, [None], children=[])
+    return pa.RecordBatch.from_struct_array(rows)

@@ -5,7 +5,6 @@ headers, so each byte is copied once, in C++. What is left to do for each batch 
 checksum and its compression.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -16,10 +15,10 @@ from trio_kafka.attributes import frozen
 from trio_kafka.records.batch import BatchBody, encode_batch
 from trio_kafka.records.columnar.inputs import Inputs, read_inputs
 from trio_kafka.records.columnar.pack import (
-    LARGE,
     join_rows,
     lengths_of,
     offsets_of,
+    one_binary,
     pack_varints,
     varint_sizes,
 )
@@ -28,11 +27,10 @@ from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP
 
 BATCH_BYTES: Final = 16 << 10  # Kafka's batch.size
-_GROUP: Final = 4 << 20  # bytes that are joined at a time: they stay in the cache
+_GROUP: Final = 1 << 20  # bytes that are joined at a time: they stay in the cache
 _LARGEST_BATCH: Final = (1 << 31) - (1 << 10)
 _SEQUENCES: Final = 1 << 31
 _SMALLEST_RECORD: Final = 7
-_NO_HEADERS: Final = pa.scalar(b"\0", LARGE)
 
 
 @frozen
@@ -65,9 +63,9 @@ def encode(
     Raises ValueError for columns of the wrong type, a header without a key, a level out of bounds,
     a record of 2 GiB.
     """
+    inputs = read_inputs(records, timestamp_ms)
     if not records.num_rows:
         return []
-    inputs = read_inputs(records, timestamp_ms)
     batches: list[EncodedBatch] = []
     sequence = base_sequence
     for body in _encode_bodies(inputs, batch_bytes):
@@ -130,12 +128,10 @@ def cut_batches(ends: Longs, batch_bytes: int) -> list[int]:
     ends: the size of all records up to each one. Each batch has a record, and as many more as stay
     within `batch_bytes`.
     """
-    places = ends.tolist()
     cuts, begun = [0], 0
-    while cuts[-1] < len(places):
-        first = cuts[-1]
-        cut = max(first + 1, bisect_right(places, begun + batch_bytes, lo=first))
-        begun = places[cut - 1]
+    while cuts[-1] < len(ends):
+        cut = max(cuts[-1] + 1, int(ends.searchsorted(begun + batch_bytes, side="right")))
+        begun = int(ends[cut - 1])
         cuts.append(cut)
     return cuts
 
@@ -177,7 +173,7 @@ def _encode_records(inputs: Inputs, firsts: Longs, base_times: Longs) -> pa.Arra
     middle_sizes = [varint_sizes(numbers) for numbers in middle]
     for one in head_sizes + middle_sizes:
         lengths += one
-    tail: list[Any] = [_NO_HEADERS]
+    tail: list[Any] = [one_binary(b"\0")]
     if inputs.header_counts is None or inputs.headers is None:
         lengths += 1
     else:

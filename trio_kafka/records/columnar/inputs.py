@@ -1,13 +1,13 @@
 """Take key, value, headers and timestamp out of Arrow columns of any type that fits."""
 
-from typing import Any
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from trio_kafka.attributes import frozen
+from trio_kafka.records.columnar.arrays import as_numpy, nulls_of
 from trio_kafka.records.columnar.pack import (
     LARGE,
     as_binary,
@@ -19,7 +19,7 @@ from trio_kafka.records.columnar.pack import (
 )
 from trio_kafka.records.columnar.varints import Longs
 
-_NS: dict[str, int] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_NS: Final[dict[str, int]] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 @frozen(kw_only=True)
@@ -91,22 +91,18 @@ def _read_timestamps(column: pa.Array | None, size: int, timestamp_ms: int) -> L
     if column is None:
         return np.full(size, timestamp_ms, np.int64)
     if pa.types.is_timestamp(column.type):
-        numbers = column.view(pa.int64())
         unit = _NS[column.type.unit]
     elif pa.types.is_int64(column.type):
-        numbers, unit = column, _NS["ms"]
+        unit = _NS["ms"]
     else:
         raise ValueError(f"column 'timestamp' of {column.type}, want timestamp or int64 of ms")
-    times: Longs = numbers.fill_null(0).to_numpy()
+    times: Longs = as_numpy(column, np.int64)
     ms = _NS["ms"]
     if unit < ms:
         times = times // (ms // unit)
     elif unit > ms:
         times = times * (unit // ms)
-    if column.null_count:
-        missing = column.is_null().to_numpy(zero_copy_only=False)
-        times = np.where(missing, timestamp_ms, times)
-    return times
+    return np.where(nulls_of(column), timestamp_ms, times) if column.null_count else times
 
 
 def _read_headers(column: pa.Array | None) -> tuple[Longs | None, pa.Array | None]:
@@ -115,8 +111,9 @@ def _read_headers(column: pa.Array | None) -> tuple[Longs | None, pa.Array | Non
         return None, None
     if not _is_list_of_pairs(column.type):
         raise ValueError(f"column 'headers' of {column.type}, want list<struct<key, value>>")
-    counts: NDArray[Any] = pc.list_value_length(column).fill_null(0).to_numpy()
-    counts = counts.astype(np.int64)
+    large = pa.types.is_large_list(column.type)
+    counts = as_numpy(pc.list_value_length(column), np.int64 if large else np.int32)
+    counts = np.where(nulls_of(column), 0, counts).astype(np.int64)
     entries = column.flatten()
     if not len(entries):
         return None, None

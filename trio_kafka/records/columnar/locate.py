@@ -24,7 +24,7 @@ def locate_records(data: Bytes, begin: Longs, end: Longs, counts: Longs) -> Long
     """Position of each record of some batches, in their order: `counts.sum()` in all.
 
     begin, end: of the records of each batch, within `data`. counts: at least 1 each. The positions
-    in a malformed batch are any numbers within `data`.
+    in a malformed batch are any numbers, none of them negative.
     """
     first = np.zeros(len(counts), np.int64)
     np.cumsum(counts[:-1], out=first[1:])

@@ -4,7 +4,9 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from trio_kafka.records.columnar.arrays import as_arrow, as_booleans
 from trio_kafka.records.columnar.walk import as_bytes, gather_headers, walk
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import (
@@ -38,8 +40,6 @@ SCAN_SCHEMA: Final = pa.schema(
         ("crc", pa.int64()),
     ]
 )
-# By the three bits of the attributes; null: no codec has that number.
-_CODECS: Final = pa.array([*(codec.name.lower() for codec in Codec), *[None] * 3], pa.string())
 
 
 def scan(buffer: Buffer) -> pa.RecordBatch:
@@ -60,19 +60,30 @@ def scan(buffer: Buffer) -> pa.RecordBatch:
     base = headers["base_offset"]
     size = headers["length"].astype(np.int64) + LENGTH_END
     columns = {
-        "position": pa.array(np.array(walked.positions, np.int64)),
-        "size": pa.array(np.minimum(size, 2**31 - 1).astype(np.int32)),
-        "last_offset": pa.array(base + headers["last_offset_delta"]),
-        "codec": _CODECS.take(pa.array(attributes & CODEC_MASK)),
-        "timestamp_type": pa.array(((attributes & LOG_APPEND_TIME) != 0).astype(np.int32)),
-        "transactional": pa.array((attributes & TRANSACTIONAL) != 0),
-        "control": pa.array((attributes & CONTROL) != 0),
-        "crc": pa.array(headers["crc"].astype(np.int64)),
+        "position": as_arrow(np.array(walked.positions, np.int64), pa.int64()),
+        "size": as_arrow(np.minimum(size, 2**31 - 1).astype(np.int32), pa.int32()),
+        "last_offset": as_arrow(base + headers["last_offset_delta"], pa.int64()),
+        "codec": _name_codecs(attributes & CODEC_MASK),
+        "timestamp_type": as_arrow(
+            ((attributes & LOG_APPEND_TIME) != 0).astype(np.int32), pa.int32()
+        ),
+        "transactional": as_booleans((attributes & TRANSACTIONAL) != 0),
+        "control": as_booleans((attributes & CONTROL) != 0),
+        "crc": as_arrow(headers["crc"].astype(np.int64), pa.int64()),
     }
     for name in ("base_timestamp", "max_timestamp"):
         times = headers[name]
-        columns[name] = pa.array(times, mask=times == NO_TIMESTAMP).view(_TIME)
-    for name in SCAN_SCHEMA.names:
-        if name not in columns:
-            columns[name] = pa.array(np.ascontiguousarray(headers[name]))
+        columns[name] = as_arrow(times, _TIME, times == NO_TIMESTAMP)
+    for field in SCAN_SCHEMA:
+        if field.name not in columns:
+            columns[field.name] = as_arrow(headers[field.name], field.type)
     return pa.RecordBatch.from_arrays([columns[n] for n in SCAN_SCHEMA.names], schema=SCAN_SCHEMA)
+
+
+def _name_codecs(numbers: NDArray[np.int16]) -> pa.Array:
+    """Names of codecs by their numbers; null for a number that names none."""
+    names = [codec.name.lower() for codec in Codec]
+    offsets = np.cumsum([0, *map(len, names)], dtype=np.int32)
+    text = pa.py_buffer("".join(names).encode())
+    every = pa.Array.from_buffers(pa.string(), len(names), [None, pa.py_buffer(offsets), text])
+    return every.take(as_arrow(numbers, pa.int16(), numbers >= len(names)))

@@ -1,0 +1,61 @@
+import numpy as np
+import pyarrow as pa
+
+from trio_kafka.records.columnar.columns import make_headers, make_timestamps, take_bytes
+from trio_kafka.records.columnar.parse import RecordHeaders, Slices
+
+MEMORY = pa.py_buffer(b"abcdefgh\xff")
+
+
+def slices(*pairs: tuple[int, int]) -> Slices:
+    found = np.array(pairs, np.int64).reshape(-1, 2)
+    return Slices(found[:, 0], found[:, 1])
+
+
+def test_bytes_are_taken_out_of_the_memory() -> None:
+    taken = take_bytes(MEMORY, slices((0, 2), (2, -1), (3, 0), (5, 3)))
+
+    assert taken.type == pa.binary()
+    assert taken.to_pylist() == [b"ab", None, b"", b"fgh"]
+    assert taken.null_count == 1
+
+
+def test_nothing_but_nulls_is_not_taken() -> None:
+    assert take_bytes(MEMORY, slices((0, -1), (2, -1))).to_pylist() == [None, None]
+    assert take_bytes(MEMORY, slices()).to_pylist() == []
+    assert take_bytes(MEMORY, slices((1, 1))).null_count == 0
+
+
+def test_times_are_microseconds_and_null_out_of_range() -> None:
+    most = ((1 << 63) - 1) // 1000
+    base = np.array([0, most, most, -most, -most, (1 << 63) - 1])
+    deltas = np.array([5, 0, 1, 0, -1, 1])
+
+    times = make_timestamps(base, deltas)
+
+    assert times.view(pa.int64()).to_pylist() == [
+        5000,
+        most * 1000,
+        None,
+        -most * 1000,
+        None,
+        None,
+    ]
+    assert make_timestamps(base[:0], deltas[:0]).to_pylist() == []
+
+
+def test_records_without_headers_have_null() -> None:
+    headers = RecordHeaders(
+        counts=np.array([0, 2, 1]),
+        keys=slices((0, 1), (2, 2), (8, 1)),
+        values=slices((1, 1), (4, -1), (9, 0)),
+    )
+
+    made = make_headers(MEMORY, headers)
+
+    assert made.to_pylist() == [
+        None,
+        [{"key": "a", "value": b"b"}, {"key": "cd", "value": None}],
+        [{"key": "\ufffd", "value": b""}],
+    ]
+    made.validate(full=True)

@@ -1,0 +1,153 @@
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.records.columnar.kit import CONTENTS, decoded, records
+from trio_kafka.records.batch import HEADER_SIZE, Record, encode_batch, read_header, read_records
+from trio_kafka.records.columnar import decode, encode
+from trio_kafka.records.columnar.encode import cut_batches
+from trio_kafka.records.compression import Codec
+
+PAIRS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+
+def columns_of(found: list[Record]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([one.key for one in found], pa.binary()),
+            "value": pa.array([one.value for one in found], pa.binary()),
+            "timestamp": pa.array([one.timestamp for one in found], pa.int64()),
+            "headers": pa.array(
+                [[{"key": key, "value": value} for key, value in one.headers] for one in found],
+                PAIRS,
+            ),
+        }
+    )
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=60)
+@given(
+    found=st.lists(records(), min_size=1, max_size=30),
+    begin=st.integers(0, 5),
+    codec=st.sampled_from(Codec),
+    batch_bytes=st.sampled_from([1, 60, 500, 100_000]),
+    base_sequence=st.sampled_from([-1, 0, 2**31 - 3]),
+)
+def test_batches_are_those_of_the_row_codec_byte_by_byte(
+    found: list[Record], begin: int, codec: Codec, batch_bytes: int, base_sequence: int
+) -> None:
+    batches = encode(
+        columns_of(found).slice(begin),
+        codec=codec,
+        timestamp_ms=0,
+        batch_bytes=batch_bytes,
+        producer_id=4,
+        producer_epoch=2,
+        base_sequence=base_sequence,
+    )
+
+    done = begin
+    for batch in batches:
+        sequence = -1 if base_sequence < 0 else (base_sequence + done - begin) % 2**31
+        assert batch.data == encode_batch(
+            found[done : done + batch.count],
+            codec=codec,
+            producer_id=4,
+            producer_epoch=2,
+            base_sequence=sequence,
+        )
+        done += batch.count
+        size = len(encode_batch(found[done - batch.count : done])) - HEADER_SIZE
+        assert size <= batch_bytes or batch.count == 1
+    assert done == max(begin, len(found))
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(CONTENTS, CONTENTS, st.integers(-1, 1 << 50)), max_size=50))
+def test_what_was_encoded_is_decoded_and_encoded_again(
+    rows: list[tuple[bytes | None, bytes | None, int]],
+) -> None:
+    first = encode(
+        columns_of([Record(key=k, value=v, timestamp=t, headers=[("h", v)]) for k, v, t in rows]),
+        timestamp_ms=0,
+        batch_bytes=300,
+    )
+    log = b"".join(batch.data for batch in first)
+
+    found = [(row["key"], row["value"], row["timestamp"]) for row in decoded(log)]
+    again = [
+        encode(one, timestamp_ms=0, batch_bytes=1 << 20)
+        for batch in first
+        for one in decode(batch.data, topic="t", partition=0)
+    ]
+
+    assert found == [(key, value, time * 1000) for key, value, time in rows]
+    assert again == [[batch] for batch in first]
+
+
+@pytest.mark.parametrize("codec", Codec)
+@pytest.mark.parametrize("names", [["value"], ["key", "value"], ["value", "headers"]])
+def test_columns_may_be_left_out(codec: Codec, names: list[str]) -> None:
+    found = [
+        Record(timestamp=9, key=b"k" if "key" in names else None, value=b"v" * n)
+        for n in range(100)
+    ]
+    columns = columns_of(found).select(names)
+
+    (batch,) = encode(columns, codec=codec, timestamp_ms=9, level=None)
+
+    assert batch.data == encode_batch(found, codec=codec)
+    assert batch.count == 100
+
+
+def test_the_level_is_that_of_the_codec() -> None:
+    columns = columns_of([Record(value=bytes(range(256)) * 9, timestamp=5)])
+
+    (batch,) = encode(columns, codec=Codec.ZSTD, level=19, timestamp_ms=0)
+
+    assert batch.data == encode_batch(
+        [Record(value=bytes(range(256)) * 9, timestamp=5)], codec=Codec.ZSTD, level=19
+    )
+    with pytest.raises(ValueError, match="level 99"):
+        encode(columns, codec=Codec.ZSTD, level=99, timestamp_ms=0)
+
+
+def test_no_records_make_no_batches() -> None:
+    assert encode(columns_of([]), timestamp_ms=0) == []
+    with pytest.raises(ValueError, match="no column 'value'"):
+        encode(pa.RecordBatch.from_pydict({"key": pa.array([], pa.binary())}), timestamp_ms=0)
+
+
+def test_a_large_record_has_its_own_batch() -> None:
+    found = [Record(value=b"a"), Record(value=bytes(9000)), Record(value=b"b"), Record(value=b"c")]
+
+    batches = encode(columns_of(found), timestamp_ms=0, batch_bytes=1000)
+
+    assert [batch.count for batch in batches] == [1, 1, 2]
+
+
+@pytest.mark.slow
+def test_more_records_than_are_joined_at_a_time_are_all_there() -> None:
+    values = pa.array([bytes([n % 251]) * 1000 for n in range(10_000)], pa.binary())
+
+    batches = encode(pa.RecordBatch.from_arrays([values], names=["value"]), timestamp_ms=0)
+
+    found: list[Any] = []
+    for batch in batches:
+        assert len(batch.data) <= (16 << 10) + HEADER_SIZE
+        found += (one.value for one in read_records(batch.data, 0, read_header(batch.data)))
+    assert found == values.to_pylist()
+
+
+def test_batches_are_cut_before_they_grow_too_large() -> None:
+    ends = np.cumsum([5, 5, 5, 30, 1, 1])
+
+    assert cut_batches(ends, 10) == [0, 2, 3, 4, 6]
+    assert cut_batches(ends, 1) == [0, 1, 2, 3, 4, 5, 6]
+    assert cut_batches(ends, 100) == [0, 6]

@@ -1,0 +1,110 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trio_kafka.records.batch import HEADER_SIZE, Record, encode_batch
+from trio_kafka.records.columnar.errors import MalformedRecordsError
+from trio_kafka.records.columnar.locate import locate_records
+from trio_kafka.records.columnar.parse import Records, Slices, parse_records
+
+
+def parsed(
+    batches: list[list[Record]], last: int | None = None, **options: Any
+) -> tuple[bytes, Records]:
+    contents = [encode_batch(batch)[HEADER_SIZE:] for batch in batches]
+    data = b"".join(contents)
+    end = np.cumsum([len(content) for content in contents])
+    counts = np.array([len(batch) for batch in batches])
+    view = np.frombuffer(data, np.uint8)
+    starts = locate_records(view, np.append(0, end[:-1]), end, counts)
+    last_deltas = counts - 1 if last is None else np.full(len(counts), last)
+    options = {"timestamps": True, "last_deltas": last_deltas, **options}
+    return data, parse_records(view, starts, end=end, counts=counts, **options)
+
+
+def contents(data: bytes, slices: Slices) -> list[bytes | None]:
+    return [
+        None if length < 0 else data[begin : begin + length]
+        for begin, length in zip(slices.begin.tolist(), slices.length.tolist(), strict=True)
+    ]
+
+
+# More than a vector of headers is good for, and records with many headers at the end.
+RECORDS = [
+    Record(
+        offset=2 * n,
+        timestamp=7 * n * n,
+        key=None if n % 3 else b"key",
+        value=b"v" * (n * 10) if n % 4 else None,
+        headers=[("h" * (n % 5), b"x" if n % 2 else None)] * (n % 4 if n < 30 else n),
+    )
+    for n in range(40)
+]
+
+
+@pytest.mark.parametrize("batches", [[RECORDS], [RECORDS[:1], RECORDS[:30], RECORDS]])
+def test_fields_of_all_records_are_found(batches: list[list[Record]]) -> None:
+    every = [record for batch in batches for record in batch]
+
+    data, found = parsed(batches, last=78)
+
+    assert found.timestamp_deltas is not None
+    assert found.timestamp_deltas.tolist() == [record.timestamp for record in every]
+    assert found.offset_deltas.tolist() == [record.offset for record in every]
+    assert contents(data, found.keys) == [record.key for record in every]
+    assert contents(data, found.values) == [record.value for record in every]
+    assert found.headers is not None
+    assert found.headers.counts.tolist() == [len(record.headers) for record in every]
+    pairs = [pair for record in every for pair in record.headers]
+    assert contents(data, found.headers.keys) == [name.encode() for name, _ in pairs]
+    assert contents(data, found.headers.values) == [value for _, value in pairs]
+
+
+def test_records_are_picked_with_their_headers() -> None:
+    wanted = np.arange(40) % 3 == 1
+
+    data, found = parsed([RECORDS], last=78)
+    picked = found.pick(wanted)
+
+    left = [record for n, record in enumerate(RECORDS) if n % 3 == 1]
+    assert picked.offset_deltas.tolist() == [record.offset for record in left]
+    assert picked.headers is not None
+    names = [name.encode() for record in left for name, _ in record.headers]
+    assert contents(data, picked.headers.keys) == names
+
+
+def test_timestamps_are_read_if_they_are_asked_for() -> None:
+    _, found = parsed([[Record(timestamp=5), Record(timestamp=1 << 60)]], timestamps=False)
+
+    assert found.timestamp_deltas is None
+    assert found.offset_deltas.tolist() == [0, 1]
+    assert found.headers is None
+    assert found.pick(np.array([True, False])).timestamp_deltas is None
+
+
+def test_offsets_beyond_the_last_of_the_header_are_malformed() -> None:
+    assert parsed([[Record(), Record(offset=5)]], last=5)
+    with pytest.raises(MalformedRecordsError):
+        parsed([[Record(), Record(offset=5)]], last=4)
+
+
+def test_offsets_ascend_within_each_batch_only() -> None:
+    _, found = parsed([[Record()] * 3, [Record()], [Record()] * 2])
+
+    assert found.offset_deltas.tolist() == [0, 1, 2, 0, 0, 1]
+
+
+@pytest.mark.parametrize("wrong", [0, 5])
+def test_records_that_do_not_end_where_their_batch_does_are_malformed(wrong: int) -> None:
+    data = encode_batch([Record(value=b"12345")])[HEADER_SIZE:]
+
+    with pytest.raises(MalformedRecordsError):
+        parse_records(
+            np.frombuffer(data + b"\0", np.uint8),
+            np.array([0]),
+            end=np.array([wrong or len(data) + 1]),
+            counts=np.array([1]),
+            last_deltas=np.array([0]),
+            timestamps=True,
+        )

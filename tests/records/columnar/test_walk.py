@@ -1,0 +1,99 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.records.columnar.kit import END
+from trio_kafka.errors import ErrorCode
+from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_header
+from trio_kafka.records.columnar.errors import CorruptBatchError
+from trio_kafka.records.columnar.walk import as_bytes, gather_headers, next_offset, walk
+
+DATA = Path(__file__).parents[1] / "data"
+ONE = encode_batch([Record(value=b"1")], 5, last_offset=9)
+TWO = encode_batch([Record(value=b"2")] * 2, 10, producer_id=3, producer_epoch=1, base_sequence=0)
+
+
+@pytest.mark.parametrize("name", ["txn.log", "plain.log", "compacted.log"])
+def test_headers_are_those_of_the_reference(name: str) -> None:
+    log = memoryview((DATA / name).read_bytes())
+    wanted = list(iterate_headers(log))
+
+    walked = walk(log)
+    headers = gather_headers(log, walked.positions)
+
+    assert walked.positions == [position for position, _ in wanted]
+    assert (walked.end, walked.error) == (len(log), None)
+    for found, (_, header) in zip(headers, wanted, strict=True):
+        assert {name: found[name] for name in headers.dtype.names} == {
+            name: getattr(header, name) for name in headers.dtype.names
+        }
+
+
+def test_no_batches_have_no_headers() -> None:
+    assert len(gather_headers(memoryview(b""), [])) == 0
+
+
+def test_the_walk_ends_where_offsets_are_not_asked_for() -> None:
+    log = memoryview(ONE + TWO + b"\1" * 100)
+
+    assert walk(log, 10).positions == [0]
+    assert walk(log, 10).error is None
+    assert walk(log, 11).positions == [0, len(ONE)]
+    assert walk(log, 11).error is not None
+
+
+@given(st.integers(0, len(ONE)))
+def test_a_batch_that_is_cut_short_is_left_out(size: int) -> None:
+    log = memoryview((TWO + ONE)[: len(TWO) + size])
+
+    walked = walk(log)
+
+    assert walked.error is None
+    assert len(walked.positions) == 1 + (size == len(ONE))
+
+
+@given(st.binary(max_size=80))
+def test_what_is_wrong_is_what_the_reference_says(rest: bytes) -> None:
+    log = memoryview(ONE + rest)
+    error = None
+    try:
+        reference = [position for position, _ in iterate_headers(log)]
+    except Exception as raised:
+        reference, error = [0], raised
+
+    walked = walk(log)
+
+    assert walked.positions == reference
+    assert str(walked.error) == str(error)
+
+
+@pytest.mark.parametrize("name", ["v0-gzip.bin", "v1-none.bin"])
+def test_old_formats_are_named_with_their_position(name: str) -> None:
+    walked = walk(memoryview(ONE + (DATA / name).read_bytes()))
+
+    assert walked.error is not None
+    assert walked.error.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    assert walked.error.position == len(ONE)
+
+
+def test_the_next_offset_is_that_after_the_last_whole_batch() -> None:
+    assert next_offset(b"", 7) == 7
+    assert next_offset(ONE[:-1], 7) == 7
+    assert next_offset(ONE, 7) == 10
+    assert next_offset(ONE + TWO[:-1], 7) == 10
+    assert next_offset(bytearray(ONE + TWO), 7) == 12 == read_header(TWO).next_offset
+
+
+def test_there_is_no_next_offset_where_headers_lie() -> None:
+    with pytest.raises(CorruptBatchError, match="magic 1 at position"):
+        next_offset(ONE + b"\1" * 100, 0)
+
+
+def test_a_view_of_other_items_becomes_one_of_bytes() -> None:
+    words = memoryview(bytes(16)).cast("q")
+
+    assert as_bytes(words).format == "B"
+    assert len(as_bytes(words)) == 16
+    assert END == (1 << 63) - 1

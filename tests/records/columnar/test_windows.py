@@ -1,0 +1,121 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.columnar import CorruptBatchError
+from trio_kafka.records.columnar.walk import gather_headers, walk
+from trio_kafka.records.columnar.windows import Source, Window
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.control import Marker, encode_marker
+
+PLAIN = encode_batch([Record(value=b"p" * 1000)])
+EMPTY = encode_batch([], last_offset=3)
+MARKER = encode_marker(
+    Marker(committed=True, coordinator_epoch=1), producer_id=1, producer_epoch=0, timestamp=5
+)
+PACKED = [encode_batch([Record(value=b"c" * 1000)], codec=codec) for codec in Codec if codec]
+
+
+def source(log: bytes, **options: Any) -> Source:
+    data = memoryview(log)
+    positions = walk(data).positions
+    options = {"check_crcs": True, "limit": 1 << 20, "size": 3000, **options}
+    headers = gather_headers(data, positions)
+    return Source(data=data, positions=positions, headers=headers, **options)
+
+
+def contents(window: Window) -> list[tuple[int, bytes]]:
+    """Number and first byte of the value of each batch of a window."""
+    view = window.data.tobytes()
+    assert window.arrow.to_pybytes() == view
+    found = []
+    for index, begin, end in zip(window.batches, window.begin, window.end, strict=True):
+        value = view[begin:end].strip(b"\0\1")[-10:]
+        found.append((int(index), value[:1]))
+        assert end - begin == len(PLAIN) - 61
+    return found
+
+
+def windows(log: bytes, wanted: list[bool] | None = None, **options: Any) -> list[Any]:
+    origin = source(log, **options)
+    mask = np.array([True] * len(origin.positions) if wanted is None else wanted)
+    return [contents(window) for window in origin.windows(mask)]
+
+
+def test_plain_batches_are_not_copied() -> None:
+    log = PLAIN * 3
+    origin = source(log)
+
+    (window,) = origin.windows(np.array([True, True, True]))
+
+    whole = np.frombuffer(log, np.uint8)
+    assert np.shares_memory(window.data, whole)
+    part = window.part(1, 2)
+    assert part.batches.tolist() == [1]
+    assert (part.begin[0], part.end[0]) == (window.begin[1], window.end[1])
+
+
+def test_a_window_ends_when_it_has_its_size() -> None:
+    found = windows(PLAIN * 7)
+
+    assert [index for window in found for index, _ in window] == list(range(7))
+    assert [len(window) for window in found] == [3, 3, 1]
+    assert [len(window) for window in windows(PLAIN * 3, size=1)] == [1, 1, 1]
+
+
+def test_packed_and_plain_batches_share_windows_in_their_order() -> None:
+    found = windows(b"".join([PLAIN, *PACKED, PLAIN]) * 2, size=1 << 16)
+
+    assert found == [[(n, b"p" if n % 6 in (0, 5) else b"c") for n in range(12)]]
+
+
+def test_packed_batches_that_do_not_fit_come_in_the_next_window() -> None:
+    found = windows(b"".join(PACKED) * 40, size=100_000)
+
+    assert [index for window in found for index, _ in window] == list(range(160))
+    assert len(found) > 1
+
+
+@pytest.mark.parametrize("others", [[], PACKED[:1]])
+def test_control_batches_empty_ones_and_unwanted_ones_are_left_out(others: list[bytes]) -> None:
+    log = b"".join([*others, PLAIN, MARKER, PLAIN, EMPTY, PLAIN])
+    wanted = [True] * len(others) + [True, True, False, True, True]
+
+    found = [index - len(others) for window in windows(log, wanted) for index, _ in window]
+
+    assert found == [-1] * len(others) + [0, 4]
+
+
+@pytest.mark.parametrize("others", [[], PACKED[:1]])
+@pytest.mark.parametrize("broken", [PLAIN, MARKER, EMPTY], ids=["data", "marker", "empty"])
+def test_every_wanted_batch_is_checked_in_its_order(broken: bytes, others: list[bytes]) -> None:
+    lie = bytearray(broken)
+    lie[30] ^= 1
+    log = b"".join([PLAIN, *others, PLAIN, lie, PLAIN])
+    origin = source(log, size=10_000)
+    found = origin.windows(np.ones(len(origin.positions), np.bool_))
+
+    assert len(next(found).batches) == 2 + len(others)
+    with pytest.raises(CorruptBatchError, match="crc") as raised:
+        next(found)
+    assert raised.value.position == len(PLAIN) * 2 + len(b"".join(others))
+
+
+def test_checksums_are_left_alone_if_they_are_not_to_be_checked() -> None:
+    lie = bytearray(PLAIN)
+    lie[18] ^= 1
+
+    assert len(windows(bytes(lie), check_crcs=False)) == 1
+
+
+def test_a_large_plain_batch_is_no_bomb() -> None:
+    large = encode_batch([Record(value=bytes(5000))])
+
+    for log in (large, PACKED[0] + large):
+        origin = source(log, limit=2000)
+        found = list(origin.windows(np.ones(len(origin.positions), np.bool_)))
+        assert [int(index) for window in found for index in window.batches] == list(
+            range(len(origin.positions))
+        )

@@ -1,0 +1,60 @@
+import subprocess
+import sys
+
+import pytest
+
+from trio_kafka.records import columnar
+
+
+def run(code: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    ).stdout
+
+
+def test_the_package_names_what_it_offers() -> None:
+    assert all(hasattr(columnar, name) for name in columnar.__all__)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", ["numpy", "pyarrow"])
+def test_a_missing_library_is_an_error_that_says_what_to_install(missing: str) -> None:
+    said = run(
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "try:\n"
+        "    import trio_kafka.records.columnar\n"
+        "except ModuleNotFoundError as error:\n"
+        "    print(error)\n"
+    )
+
+    assert f"need {missing}" in said
+    assert 'pip install "trio-kafka[columnar]"' in said
+
+
+@pytest.mark.slow
+def test_another_missing_module_is_not_blamed_on_the_extra() -> None:
+    said = run(
+        "import sys; sys.modules['crc32c'] = None\n"
+        "try:\n"
+        "    import trio_kafka.records.columnar\n"
+        "except ModuleNotFoundError as error:\n"
+        "    print(error)\n"
+    )
+
+    assert "crc32c" in said
+    assert "pip" not in said
+
+
+@pytest.mark.slow
+def test_neither_trio_nor_pandas_is_imported() -> None:
+    said = run(
+        "import sys\n"
+        "from trio_kafka.records.columnar import decode, encode, scan\n"
+        "from trio_kafka.records.batch import Record, encode_batch\n"
+        "log = encode_batch([Record(key=b'k'), Record(value=b'v', headers=[('h', None)])])\n"
+        "rows, = decode(log, topic='t', partition=0)\n"
+        "scan(log), encode(rows, timestamp_ms=0)\n"
+        "print({'trio', 'pandas', 'pyspark'} & set(sys.modules))\n"
+    )
+
+    assert said == "set()\n"

@@ -1,0 +1,53 @@
+"""Make Arrow arrays of numpy's without a copy.
+
+pyarrow's own `array`, `scalar` and `to_numpy` import pandas where it is installed: half a second.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+def as_arrow(values: NDArray[Any], kind: Any, missing: NDArray[np.bool_] | None = None) -> Any:
+    """The numbers `values` as an array of the Arrow type `kind`, of as many bits.
+
+    missing: which of them are null.
+    """
+    validity = None if missing is None else as_bits(~missing)
+    numbers = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(kind, len(values), [validity, numbers])
+
+
+def as_numpy(array: Any, kind: Any) -> NDArray[Any]:
+    """The numbers of an Arrow array without a copy; `kind` is their type. Nulls are any number."""
+    numbers = array.buffers()[1]
+    if numbers is None:
+        return np.empty(0, kind)
+    return np.frombuffer(numbers, kind)[array.offset : array.offset + len(array)]
+
+
+def nulls_of(array: Any) -> NDArray[np.bool_]:
+    """Which elements of an Arrow array are null."""
+    found = array.is_null()
+    bits = np.unpackbits(np.frombuffer(found.buffers()[1], np.uint8), bitorder="little")
+    return bits[found.offset : found.offset + len(found)].view(np.bool_)
+
+
+def one_text(text: str) -> Any:
+    """An array of one string."""
+    encoded = text.encode()
+    offsets = np.array([0, len(encoded)], np.int32)
+    return pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(encoded)]
+    )
+
+
+def as_booleans(values: NDArray[np.bool_]) -> Any:
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, as_bits(values)])
+
+
+def as_bits(values: NDArray[np.bool_]) -> pa.Buffer:
+    """A bitmap as Arrow has it: the first value is the lowest bit."""
+    return pa.py_buffer(np.packbits(values, bitorder="little"))
