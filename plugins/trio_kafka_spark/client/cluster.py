@@ -8,7 +8,7 @@ Not safe for several threads at once; nothing here is pickled.
 import re
 import ssl
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -126,7 +126,7 @@ class Cluster:
             found = self._metadata.known(tp, self.settings.metadata_max_age_ms)
             if found is None:
                 self._ask_metadata([tp.topic], attempts, create=False)
-                found = self._metadata.known(tp, self.settings.metadata_max_age_ms)
+                found = self._metadata.known(tp)
             if found is not None and found.error == 0:
                 return found
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if found is None else found.error
@@ -161,9 +161,17 @@ class Cluster:
         self._metadata.forget(topic)
 
     def ask_leader(
-        self, tp: TopicPartition, request: object, *, timeout_ms: int | None = None
+        self,
+        tp: TopicPartition,
+        request: object,
+        *,
+        error_of: Callable[[Any], int] = lambda _: 0,
+        timeout_ms: int | None = None,
     ) -> Any:
-        """The answer of a partition's leader; lost connections are retried, error codes are not."""
+        """The answer of a partition's leader. Lost connections and new leaders are retried.
+
+        error_of: finds the partition's error code in an answer; 0 ends the attempts.
+        """
         name = message_of(type(request)).name
         attempts = self._attempts(f"{name} of {tp}", timeout_ms or self.settings.api_timeout_ms)
         while True:
@@ -173,11 +181,19 @@ class Cluster:
                 attempts.failed(error)
                 continue
             try:
-                return connection.ask(request)
+                answer = connection.ask(request)
             except BrokerConnectionError as error:
                 self.drop(connection)
-                self.forget(tp.topic)
-                attempts.failed(error)
+                reason: object = error
+            else:
+                code = error_of(answer)
+                if not code:
+                    return answer
+                if not is_retriable(code):
+                    raise rejected(f"{name} of {tp} at broker {connection.endpoint}", code)
+                reason = f"{named(code)} from {connection}"
+            self.forget(tp.topic)
+            attempts.failed(reason)
 
     def ask_any(self, request: object, *, timeout_ms: int | None = None) -> Any:
         """The answer of any broker: one that is connected, that is known, or a bootstrap one."""

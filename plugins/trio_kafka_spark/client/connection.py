@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 from trio_kafka.errors import ErrorCode, ProtocolError
 from trio_kafka.model import Endpoint
+from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.protocol.messages.k18_api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -23,6 +24,7 @@ from trio_kafka.protocol.messages.k18_api_versions import (
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.wire.client import LARGEST, ClientSide, common_version
 from trio_kafka_spark.client.errors import (
+    PROTOCOL,
     UNSUPPORTED,
     AuthenticationError,
     SourceError,
@@ -99,6 +101,11 @@ class Connection:
         """The broker ends the session soon: open another connection for the next request."""
         return time.monotonic() > self._expires
 
+    @property
+    def throttled(self) -> bool:
+        """The broker wants no request now: the next `send` waits first."""
+        return time.monotonic() < self._not_before
+
     def fileno(self) -> int:
         """Descriptor of the socket, for select."""
         return self._socket.fileno()
@@ -134,13 +141,18 @@ class Connection:
         self._deadline = time.monotonic() + self._settings.request_timeout_ms / 1000
         try:
             self._write(request, version, answered=answered)
+        except EncodeError as error:
+            raise SourceError(
+                UNSUPPORTED, f"broker {self.endpoint} is too old for this request: {error}"
+            ) from error
         except OSError as error:
             raise self._broken(f"sending {message_of(type(request)).name}", error) from error
 
     def receive(self, timeout_ms: int | None = None) -> Any:
         """The answer to the oldest request in flight.
 
-        timeout_ms: from now; None: `request.timeout.ms`. Raises BrokerConnectionError.
+        timeout_ms: from now; None: `request.timeout.ms`. Raises BrokerConnectionError; SourceError
+        for bytes that are no answer.
         """
         timeout_ms = self._settings.request_timeout_ms if timeout_ms is None else timeout_ms
         self._deadline = time.monotonic() + timeout_ms / 1000
@@ -150,7 +162,8 @@ class Connection:
             raise self._broken("waiting for an answer", error) from error
         throttle_ms = getattr(answer, "throttle_time_ms", 0)
         if throttle_ms > 0:
-            self._not_before = time.monotonic() + throttle_ms / 1000
+            pause_ms = min(throttle_ms, self._settings.request_timeout_ms)
+            self._not_before = time.monotonic() + pause_ms / 1000
         return answer
 
     def ask(
@@ -173,7 +186,7 @@ class Connection:
         address = (self.endpoint.host, self.endpoint.port)
         try:
             made = socket.create_connection(address, self._left_s())
-        except OSError as error:
+        except (OSError, ValueError, OverflowError) as error:  # a name, or a port, that is none
             raise self._broken("connecting", error) from error
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -256,6 +269,14 @@ class Connection:
                 " certificate"
             )
         said = str(error) or type(error).__name__
+        if isinstance(error, ProtocolError):
+            return SourceError(
+                PROTOCOL,
+                f"broker {self.endpoint}: {doing}: {said}; check the port and"
+                " kafka.security.protocol: what answers there does not speak Kafka's protocol",
+            )
+        if isinstance(error, ssl.SSLError):
+            said = "it ended the TLS handshake, or is no TLS listener: kafka.security.protocol"
         return BrokerConnectionError(f"broker {self.endpoint}: {doing}: {said}")
 
 

@@ -117,6 +117,7 @@ class _Reader:
     _corrupt: int = field(default=0, init=False)
     _empty: int = field(default=0, init=False)
     _bytes: int = field(default=0, init=False)
+    _throttled: bool = field(default=False, init=False)
     _waiting_since: float = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -174,8 +175,8 @@ class _Reader:
     def _send_ahead(self) -> None:
         """Send the next request while the caller works; a failure is dealt with after that."""
         connection = self._connection
-        if connection is None or connection.expired:
-            self._connection = None
+        if connection is None or connection.expired or connection.throttled:
+            self._connection = None  # sent when the caller comes back
             return
         try:
             self._send()
@@ -222,6 +223,7 @@ class _Reader:
         connection = self._connection
         assert connection is not None  # noqa: S101 - for the type: run() has sent a request
         answer: FetchResponse = connection.receive()
+        self._throttled = answer.throttle_time_ms > 0
         if answer.error_code:
             self._retry(answer.error_code, connection)
             return None
@@ -229,7 +231,7 @@ class _Reader:
             for data in topic.partitions:
                 if data.partition_index == self.tp.partition:
                     return data
-        if not answer.throttle_time_ms:
+        if not self._throttled:
             self._retry(ErrorCode.UNKNOWN_SERVER_ERROR, connection)
         self._connection = None
         self._check_patience("the broker throttles this client")
@@ -289,7 +291,7 @@ class _Reader:
         records = data.records
         buffer = records if isinstance(records, memoryview) else memoryview(b"")
         end, next_offset = self._walk(buffer)
-        if not end:
+        if not end and next_offset < self.stop:
             if buffer.nbytes:
                 raise SourceError(
                     CORRUPT,
@@ -333,22 +335,26 @@ class _Reader:
     def _is_gap(self, data: PartitionData) -> bool:
         """No records are left between position and stop, though the log goes on: a compacted end.
 
-        Waits for records otherwise: until the patience ends.
+        Waits for records otherwise, until the patience ends. Two answers in a row must be empty,
+        and a throttled one does not count: a broker answers nothing then, whatever it has.
         """
         self._connection = None
         committed = self.cluster.settings.read_committed
         end = data.last_stable_offset if committed else data.high_watermark
-        if end >= self.stop:
+        if end >= self.stop and not self._throttled:
             self._empty += 1
             if self._empty > 1 and self._is_local():
                 return True
-        if committed and data.high_watermark > end:
-            reason = f"an open transaction keeps records from offset {end} on back"
-        else:
-            reason = f"the log ends with offset {data.high_watermark}"
-        self._check_patience(reason)
+        self._check_patience(self._why_empty(data.high_watermark, end))
         self._attempts.succeeded()
         return False
+
+    def _why_empty(self, high_watermark: int, end: int) -> str:
+        if self._throttled:
+            return "the broker throttles this client"
+        if high_watermark > end:
+            return f"an open transaction keeps records from offset {end} on back"
+        return f"the log ends with offset {high_watermark}"
 
     def _is_local(self) -> bool:
         """The position is in the leader's own log: an empty answer there means no records."""

@@ -1,5 +1,6 @@
 """Metadata of the topics in use: who leads which partition, and since when that is known."""
 
+import math
 import time
 from collections.abc import Mapping
 
@@ -53,8 +54,8 @@ class Metadata:
             self._topics[topic.name] = topic
         return found
 
-    def known(self, tp: TopicPartition, max_age_ms: int) -> Known | None:
-        """A partition, unless the topic is not known, or not well enough any more.
+    def known(self, tp: TopicPartition, max_age_ms: float = math.inf) -> Known | None:
+        """A partition, unless the topic is not known, or is known for too long.
 
         The error of its topic is its own; a topic without that partition has none of this number.
         """

@@ -1,0 +1,284 @@
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.trio_kafka_spark.client.scripted import (
+    CLOSE,
+    Scripted,
+    fetch_answer,
+    offsets_answer,
+    scripted,
+)
+from tests.trio_kafka_spark.client.test_connection import offsets_of
+from trio_kafka.model import Endpoint, TopicPartition
+from trio_kafka.protocol.messages.k01_fetch import FetchRequest
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+from trio_kafka.protocol.messages.k03_metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
+from trio_kafka.testing.processes import BrokerProcess, unused_port
+from trio_kafka_spark.client.cluster import LATEST, Cluster
+from trio_kafka_spark.client.connection import BrokerConnectionError
+from trio_kafka_spark.client.errors import OptionError, SourceError, UnknownTopicError
+from trio_kafka_spark.client.settings import ClientSettings
+
+TP = TopicPartition("t", 0)
+
+
+def quick(*endpoints: Endpoint, **more: Any) -> ClientSettings:
+    fast = {"retry_backoff_ms": 1, "retry_backoff_max_ms": 2, "api_timeout_ms": 5000}
+    return ClientSettings(bootstrap=endpoints, **(fast | more))
+
+
+def create(broker: BrokerProcess, **topics: int) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    new = [NewTopic(name.replace("_", "-"), count, 1) for name, count in topics.items()]
+    for future in admin.create_topics(new).values():
+        future.result()
+
+
+def test_topics_have_their_partitions_and_unknown_ones_are_absent(
+    shared_broker: BrokerProcess,
+) -> None:
+    create(shared_broker, cluster_a=3, cluster_b=1)
+    with Cluster(quick(Endpoint(*shared_broker.address))) as cluster:
+        assert cluster.topics(["cluster-a", "cluster-absent"]) == {"cluster-a": [0, 1, 2]}
+        assert cluster.topics([]) == {}
+        everything = cluster.topics()
+        assert (everything["cluster-a"], everything["cluster-b"]) == ([0, 1, 2], [0])
+        assert cluster.topics_matching("cluster-[ab]") == {"cluster-a": [0, 1, 2], "cluster-b": [0]}
+        assert cluster.topics_matching("cluster") == {}
+
+
+def test_a_missing_topic_is_created_where_that_is_asked_for(shared_broker: BrokerProcess) -> None:
+    with Cluster(quick(Endpoint(*shared_broker.address))) as cluster:
+        assert cluster.topics(["cluster-new"]) == {}
+
+        assert cluster.topics(["cluster-new"], create=True) == {"cluster-new": [0]}
+
+
+def test_internal_topics_are_left_out_unless_they_are_asked_for() -> None:
+    def internal(_request: Any) -> Any:
+        answer = broker.metadata()
+        [topic] = answer.topics
+        topic.is_internal = True
+        return answer
+
+    with scripted({MetadataRequest: internal}) as broker:
+        with Cluster(quick(broker.endpoint)) as cluster:
+            assert (cluster.topics(), cluster.topics_matching(".*")) == ({}, {})
+            assert cluster.topics(["t"]) == {"t": [0]}
+        with Cluster(quick(broker.endpoint, exclude_internal_topics=False)) as cluster:
+            assert cluster.topics_matching("t") == {"t": [0]}
+
+
+def test_a_pattern_that_is_no_regular_expression_is_named() -> None:
+    with (
+        Cluster(quick(Endpoint("a", 1))) as cluster,
+        pytest.raises(OptionError, match="subscribePattern: is no regular expression"),
+    ):
+        cluster.topics_matching("(")
+
+
+def test_the_next_bootstrap_server_is_asked_where_one_is_down() -> None:
+    with scripted() as broker:
+        dead = Endpoint("127.0.0.1", unused_port())
+        with Cluster(quick(dead, broker.endpoint)) as cluster:
+            assert cluster.topics(["t"]) == {"t": [0]}
+
+
+def test_bootstrap_servers_are_asked_again_where_no_known_broker_answers() -> None:
+    with scripted() as broker:
+        settings = quick(broker.endpoint)
+        with Cluster(settings) as cluster:
+            elsewhere = broker.metadata()
+            elsewhere.brokers[0].port = unused_port()
+            broker.handlers[MetadataRequest] = lambda _: elsewhere
+            cluster.topics(["t"])
+            cluster.close()
+
+            assert cluster.topics(["t"]) == {"t": [0]}
+
+
+def test_a_cluster_that_is_not_there_is_an_error_that_names_api_and_broker() -> None:
+    dead = Endpoint("127.0.0.1", unused_port())
+    with (
+        Cluster(quick(dead, api_timeout_ms=5)) as cluster,
+        pytest.raises(SourceError, match=rf"UNAVAILABLE\] Metadata: .*broker {dead}: .*refused"),
+    ):
+        cluster.topics(["t"])
+
+
+def test_a_topic_without_a_leader_is_asked_for_until_it_has_one() -> None:
+    with scripted() as broker:
+        answers = [broker.metadata(leader_id=-1, error_code=5), broker.metadata()]
+        broker.handlers[MetadataRequest] = lambda _: answers.pop(0)
+        with Cluster(quick(broker.endpoint)) as cluster:
+            assert cluster.known(TP).node == 1
+
+        assert len(broker.requests(MetadataRequest)) == 2
+
+
+def test_a_topic_that_does_not_exist_is_an_error_after_a_few_attempts() -> None:
+    def unknown(_request: Any) -> Any:
+        answer = broker.metadata()
+        answer.topics = [MetadataResponseTopic(3, "t")]
+        return answer
+
+    with (
+        scripted({MetadataRequest: unknown}) as broker,
+        Cluster(quick(broker.endpoint)) as cluster,
+    ):
+        with pytest.raises(UnknownTopicError, match="topic t has no partition 0, or does not"):
+            cluster.leader(TP)
+        assert len(broker.requests(MetadataRequest)) == 5
+
+
+def test_a_topic_that_may_not_be_seen_is_an_error_at_once() -> None:
+    def forbidden(_request: Any) -> Any:
+        answer = broker.metadata()
+        answer.topics = [MetadataResponseTopic(29, "t")]
+        return answer
+
+    with (
+        scripted({MetadataRequest: forbidden}) as broker,
+        Cluster(quick(broker.endpoint)) as cluster,
+    ):
+        for ask in (lambda: cluster.topics(["t"]), lambda: cluster.leader(TP)):
+            with pytest.raises(SourceError, match=r"KAFKA_AUTHORIZATION_FAILED\] .*topic t"):
+                ask()
+
+
+def test_a_leader_that_closes_the_connection_is_asked_again() -> None:
+    with scripted() as broker:
+        failures = [CLOSE]
+        broker.handlers[ListOffsetsRequest] = lambda request: (
+            failures.pop() if failures else offsets_answer(request)
+        )
+        with Cluster(quick(broker.endpoint)) as cluster:
+            assert cluster.offsets({TP: LATEST}) == {TP: 100}
+
+        assert broker.connections == 2
+
+
+def test_metadata_is_asked_again_when_it_is_old() -> None:
+    with scripted() as broker:
+        with Cluster(quick(broker.endpoint, metadata_max_age_ms=0)) as cluster:
+            cluster.leader(TP)
+            cluster.leader(TP)
+        assert len(broker.requests(MetadataRequest)) >= 2
+        broker.asked.clear()
+        with Cluster(quick(broker.endpoint)) as cluster:
+            cluster.leader(TP)
+            cluster.leader(TP)
+        assert len(broker.requests(MetadataRequest)) == 1
+
+
+def test_a_connection_that_is_busy_is_left_alone() -> None:
+    with scripted({FetchRequest: lambda _: fetch_answer()}) as broker:
+        with Cluster(quick(broker.endpoint)) as cluster:
+            busy = cluster.leader(TP)
+            busy.send(FetchRequest(max_wait_ms=0, min_bytes=0))
+
+            assert cluster.topics(["t"]) == {"t": [0]}
+            assert cluster.leader(TP) is busy
+            assert cluster.leader(TP, idle=True) is not busy
+            assert busy.receive().responses
+
+            assert cluster.leader(TP, idle=True) is busy
+        assert broker.connections == 2
+
+
+def test_a_session_that_ends_soon_is_replaced_unless_an_answer_is_awaited() -> None:
+    with (
+        scripted({FetchRequest: lambda _: fetch_answer()}) as broker,
+        Cluster(quick(broker.endpoint)) as cluster,
+    ):
+        first = cluster.leader(TP)
+        first._expires = 0.0
+        first.send(FetchRequest(max_wait_ms=0, min_bytes=0))
+        assert cluster.leader(TP) is first
+        first.receive()
+
+        assert cluster.leader(TP) is not first
+
+
+def test_a_connection_that_fails_makes_the_client_ask_for_the_leader_again() -> None:
+    with scripted() as broker:
+        elsewhere = broker.metadata()
+        elsewhere.brokers[0].port = unused_port()
+        answers = [elsewhere, broker.metadata()]
+        broker.handlers[MetadataRequest] = lambda _: answers.pop(0)
+        with Cluster(quick(broker.endpoint)) as cluster:
+            with pytest.raises(BrokerConnectionError):
+                cluster.leader(TP)
+
+            assert cluster.leader(TP).endpoint == broker.endpoint
+
+
+def test_any_request_goes_to_the_leader_or_to_any_broker() -> None:
+    with scripted() as broker, Cluster(quick(broker.endpoint)) as cluster:
+        assert cluster.ask_any(MetadataRequest(None)).topics
+        assert cluster.ask_leader(TP, offsets_of()).topics[0].partitions[0].offset == 100
+
+
+def test_a_leader_is_asked_until_the_partition_has_no_error() -> None:
+    def error_of(answer: ListOffsetsResponse) -> int:
+        return answer.topics[0].partitions[0].error_code
+
+    codes: list[Any] = [6, CLOSE, 75, 0, 29]
+
+    def answer(request: ListOffsetsRequest) -> Any:
+        code = codes.pop(0)
+        if code is CLOSE:
+            return CLOSE
+        found = offsets_answer(request)
+        found.topics[0].partitions[0].error_code = code
+        return found
+
+    with (
+        scripted({ListOffsetsRequest: answer}) as broker,
+        Cluster(quick(broker.endpoint)) as cluster,
+    ):
+        found = cluster.ask_leader(TP, offsets_of(), error_of=error_of)
+        assert (error_of(found), len(codes)) == (0, 1)
+        assert len(broker.requests(MetadataRequest)) == 4
+        with pytest.raises(SourceError, match=f"ListOffsets.* of t-0 at broker {broker.endpoint}"):
+            cluster.ask_leader(TP, offsets_of(), error_of=error_of)
+
+
+def test_an_error_of_the_whole_answer_is_retried_or_raised() -> None:
+    with scripted(at_most={MetadataRequest: 13}) as broker:
+        answers: list[MetadataResponse] = [MetadataResponse(error_code=129), broker.metadata()]
+        broker.handlers[MetadataRequest] = lambda _: answers.pop(0)
+        with Cluster(quick(broker.endpoint)) as cluster:
+            assert cluster.topics(["t"]) == {"t": [0]}
+            answers.append(MetadataResponse(error_code=31))
+            with pytest.raises(SourceError, match="CLUSTER_AUTHORIZATION_FAILED"):
+                cluster.topics(["t"])
+
+
+def test_a_creation_waits_until_each_partition_has_a_leader() -> None:
+    def of(broker: Scripted, code: int) -> MetadataResponse:
+        answer = broker.metadata()
+        answer.topics = [MetadataResponseTopic(code, "t")]
+        return answer
+
+    with scripted() as broker:
+        answers = [
+            of(broker, 3),
+            of(broker, 5),
+            broker.metadata(leader_id=-1, error_code=5),
+            broker.metadata(),
+        ]
+        broker.handlers[MetadataRequest] = lambda _: answers.pop(0)
+        with Cluster(quick(broker.endpoint)) as cluster:
+            assert cluster.topics(["t"], create=True) == {"t": [0]}
+
+        assert all(one.allow_auto_topic_creation for one in broker.requests(MetadataRequest))

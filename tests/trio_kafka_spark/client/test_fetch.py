@@ -1,0 +1,654 @@
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.trio_kafka_spark.client.scripted import (
+    CLOSE,
+    TOPIC_ID,
+    Scripted,
+    fetch_answer,
+    offsets_answer,
+    scripted,
+)
+from tests.trio_kafka_spark.client.test_cluster import TP, quick
+from trio_kafka.model import ZERO_TOPIC_ID, Endpoint, TopicPartition
+from trio_kafka.protocol.compiler import to_bytes
+from trio_kafka.protocol.messages.k01_fetch import AbortedTransaction, FetchRequest, FetchResponse
+from trio_kafka.protocol.messages.k02_list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka.protocol.messages.k49_alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
+from trio_kafka.records.batch import Record, encode_batch, read_records
+from trio_kafka.records.header import iterate_headers
+from trio_kafka.testing.processes import BrokerProcess, broker_process
+from trio_kafka.wire.server import small_answer
+from trio_kafka_spark.client.cluster import Cluster
+from trio_kafka_spark.client.errors import (
+    OffsetOutOfRangeError,
+    SourceError,
+    UnknownTopicError,
+)
+from trio_kafka_spark.client.fetch import Fetched, fetch
+
+STOP = 100
+
+
+def batch(first: int, count: int = 10, **more: Any) -> bytes:
+    return encode_batch(
+        [Record(value=b"v%d" % n) for n in range(first, first + count)], first, **more
+    )
+
+
+def log(request: FetchRequest, *, stop: int = STOP, per_answer: int = 20) -> FetchResponse:
+    """Batches of ten records up to `stop`, from the one that has the offset asked for."""
+    [topic] = request.topics
+    [partition] = topic.partitions
+    first = partition.fetch_offset // 10 * 10
+    end = min(first + per_answer, stop)
+    return fetch_answer(
+        b"".join(batch(n) for n in range(first, end, 10)),
+        high_watermark=stop,
+        last_stable_offset=stop,
+    )
+
+
+def values(found: Iterator[Fetched] | list[Fetched], start: int = 0, stop: int = STOP) -> list[str]:
+    """Values of the records within a range."""
+    return [
+        (record.value or b"").decode()
+        for one in found
+        for at, header in iterate_headers(one.buffer)
+        for record in read_records(one.buffer, at, header)
+        if start <= record.offset < stop
+    ]
+
+
+def expected(start: int = 0, stop: int = STOP) -> list[str]:
+    return [f"v{n}" for n in range(start, stop)]
+
+
+def seeded(bootstrap: str, topic: str, count: int, **more: Any) -> TopicPartition:
+    """A topic of one partition with records of 1000 bytes."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "linger.ms": 5, "batch.size": 16384, **more}
+    )
+    for n in range(count):
+        producer.produce(topic, b"v%d" % n + bytes(1000))
+    producer.flush()
+    return TopicPartition(topic, 0)
+
+
+def stripped(found: list[str]) -> list[str]:
+    return [one.rstrip("\0") for one in found]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_a_partition_of_our_broker_is_read_whole(shared_broker: BrokerProcess, codec: str) -> None:
+    tp = seeded(shared_broker.bootstrap, f"fetch-{codec}", 5000, **{"compression.type": codec})
+
+    found = list(fetch(quick(Endpoint(*shared_broker.address)), tp, 0, 5000))
+
+    assert stripped(values(found, 0, 5000)) == expected(0, 5000)
+    assert (found[-1].next_offset, found[-1].high_watermark, found[-1].log_start) == (5000, 5000, 0)
+
+
+def test_a_range_is_read_from_within_a_batch_to_within_a_batch(
+    shared_broker: BrokerProcess,
+) -> None:
+    tp = seeded(shared_broker.bootstrap, "fetch-range", 1000)
+    small = quick(Endpoint(*shared_broker.address), fetch_bytes=50_000)
+
+    found = list(fetch(small, tp, 123, 789))
+
+    assert stripped(values(found, 123, 789)) == expected(123, 789)
+    assert len(found) > 5
+    assert found[-1].next_offset < 850
+    assert list(fetch(small, tp, 5, 5)) == []
+
+
+def test_a_batch_that_is_larger_than_a_fetch_is_read(shared_broker: BrokerProcess) -> None:
+    tp = seeded(shared_broker.bootstrap, "fetch-large", 300)
+
+    found = list(fetch(quick(Endpoint(*shared_broker.address), fetch_bytes=1), tp, 0, 300))
+
+    assert stripped(values(found, 0, 300)) == expected(0, 300)
+
+
+@pytest.mark.slow
+def test_a_read_survives_a_broker_that_is_killed_and_started_again(tmp_path: Path) -> None:
+    with broker_process(tmp_path) as broker:
+        tp = seeded(broker.bootstrap, "fetch-killed", 500)
+        small = quick(Endpoint(*broker.address), fetch_bytes=50_000, api_timeout_ms=30_000)
+        reading = fetch(small, tp, 0, 500)
+        found = [next(reading)]
+        os.kill(broker.process.pid, signal.SIGKILL)
+        broker.process.wait()
+        with broker_process(tmp_path, port=broker.address[1]):
+            found += reading
+
+    assert stripped(values(found, 0, 500)) == expected(0, 500)
+
+
+@pytest.mark.slow
+def test_a_broker_that_does_not_come_back_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with broker_process(tmp_path) as broker:
+        tp = seeded(broker.bootstrap, "fetch-gone", 500)
+        endpoint = Endpoint(*broker.address)
+        reading = fetch(quick(endpoint, fetch_bytes=50_000, api_timeout_ms=50), tp, 0, 500)
+        next(reading)
+        os.kill(broker.process.pid, signal.SIGKILL)
+        broker.process.wait()
+
+        with pytest.raises(SourceError, match=rf"KAFKA_UNAVAILABLE\] .*fetch-gone-0.*{endpoint}"):
+            list(reading)
+
+
+@pytest.mark.slow
+def test_a_topic_that_is_deleted_while_it_is_read_is_an_error(shared_broker: BrokerProcess) -> None:
+    tp = seeded(shared_broker.bootstrap, "fetch-deleted", 2000)
+    small = quick(Endpoint(*shared_broker.address), fetch_bytes=20_000)
+    reading = fetch(small, tp, 0, 2000)
+    next(reading)
+    admin = AdminClient({"bootstrap.servers": shared_broker.bootstrap})
+    admin.delete_topics(["fetch-deleted"])["fetch-deleted"].result()
+
+    with pytest.raises(UnknownTopicError, match="fetch-deleted"):
+        list(reading)
+
+
+@pytest.mark.slow
+def test_a_topic_that_is_created_again_while_it_is_read_is_another_topic(
+    shared_broker: BrokerProcess,
+) -> None:
+    tp = seeded(shared_broker.bootstrap, "fetch-again", 2000)
+    small = quick(Endpoint(*shared_broker.address), fetch_bytes=20_000)
+    reading = fetch(small, tp, 0, 2000)
+    next(reading)
+    admin = AdminClient({"bootstrap.servers": shared_broker.bootstrap})
+    admin.delete_topics(["fetch-again"])["fetch-again"].result()
+    seeded(shared_broker.bootstrap, "fetch-again", 2000)
+
+    with pytest.raises(UnknownTopicError, match="deleted and created again"):
+        list(reading)
+
+
+def test_an_offset_behind_the_end_of_our_broker_is_out_of_range(
+    shared_broker: BrokerProcess,
+) -> None:
+    tp = seeded(shared_broker.bootstrap, "fetch-range-end", 3)
+
+    with pytest.raises(OffsetOutOfRangeError) as caught:
+        list(fetch(quick(Endpoint(*shared_broker.address)), tp, 10, 20))
+
+    assert (caught.value.offset, caught.value.log_start, caught.value.high_watermark) == (10, 0, 3)
+
+
+def test_a_read_behind_the_end_waits_for_records_that_come(shared_broker: BrokerProcess) -> None:
+    tp = seeded(shared_broker.bootstrap, "fetch-wait", 3)
+    reading = fetch(quick(Endpoint(*shared_broker.address), fetch_max_wait_ms=10_000), tp, 0, 4)
+    first = next(reading)
+    producer = Producer({"bootstrap.servers": shared_broker.bootstrap})
+    producer.produce("fetch-wait", b"late")
+    producer.flush()
+
+    assert values([first, *reading], 3, 4) == ["late"]
+
+
+def test_the_next_request_is_sent_before_the_answer_is_given() -> None:
+    second = threading.Event()
+
+    def answer(request: FetchRequest) -> FetchResponse:
+        if request.topics[0].partitions[0].fetch_offset:
+            second.set()
+        return log(request)
+
+    with scripted({FetchRequest: answer}) as broker:
+        reading = fetch(quick(broker.endpoint), TP, 0, STOP)
+        next(reading)
+
+        assert second.wait(10)
+        reading.close()
+
+
+def test_no_request_goes_beyond_the_end_and_one_connection_does_all() -> None:
+    with scripted({FetchRequest: log}) as broker:
+        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+
+        assert len(broker.requests(FetchRequest)) == 5
+        assert broker.connections == 1
+
+
+def test_sizes_follow_what_is_left_after_a_small_first_answer() -> None:
+    large = {"per_answer": 10}
+    with scripted({FetchRequest: lambda request: log(request, **large)}) as broker:
+        list(fetch(quick(broker.endpoint, fetch_bytes=2 << 20), TP, 0, STOP))
+        sizes = [
+            one.topics[0].partitions[0].partition_max_bytes for one in broker.requests(FetchRequest)
+        ]
+    with scripted({FetchRequest: log}) as broker:
+        list(fetch(quick(broker.endpoint, fetch_bytes=1000), TP, 0, STOP))
+        limited = {one.max_bytes for one in broker.requests(FetchRequest)}
+
+    assert sizes[0] == 1 << 20
+    assert 64 << 10 < sizes[-1] < sizes[1] < 80 << 10
+    assert limited == {1000}
+
+
+def test_a_reader_that_stops_early_leaves_no_answer_behind() -> None:
+    with scripted({FetchRequest: log}) as broker, Cluster(quick(broker.endpoint)) as cluster:
+        reading = fetch(cluster.settings, TP, 0, STOP, cluster=cluster)
+        next(reading)
+        [busy] = cluster._connections.values()
+        assert busy.waiting == 1
+
+        reading.close()
+
+        assert cluster.leader(TP).waiting == 0
+        assert broker.connections == 2
+
+
+def test_a_cluster_that_is_lent_stays_open() -> None:
+    with scripted({FetchRequest: log}) as broker, Cluster(quick(broker.endpoint)) as cluster:
+        for _ in range(2):
+            list(fetch(cluster.settings, TP, 0, STOP, cluster=cluster))
+
+        assert (broker.connections, len(broker.requests(MetadataRequest))) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("served", "topic_id", "version"),
+    [(18, TOPIC_ID, 18), (12, TOPIC_ID, 12), (18, ZERO_TOPIC_ID, 12), (4, ZERO_TOPIC_ID, 4)],
+)
+def test_a_topic_is_named_by_id_where_both_know_it(
+    served: int, topic_id: bytes, version: int
+) -> None:
+    at_most = {FetchRequest: served}
+    with scripted({FetchRequest: log}, at_most=at_most, topic_id=topic_id) as broker:
+        list(fetch(quick(broker.endpoint), TP, 0, STOP))
+        [topic] = broker.requests(FetchRequest)[0].topics
+
+        assert broker.versions(FetchRequest)[0] == version
+        named = (topic.topic, topic.topic_id)
+        assert named == (("", TOPIC_ID) if version > 12 else ("t", ZERO_TOPIC_ID))
+
+
+def test_the_settings_reach_the_broker() -> None:
+    chosen = {"read_committed": True, "fetch_min_bytes": 7, "fetch_max_wait_ms": 9}
+    with scripted({FetchRequest: log}) as broker:
+        list(fetch(quick(broker.endpoint, **chosen), TP, 0, STOP))
+        first = broker.requests(FetchRequest)[0]
+
+    assert (first.isolation_level, first.min_bytes, first.max_wait_ms) == (1, 7, 9)
+    assert first.topics[0].partitions[0].current_leader_epoch == 3
+
+
+def test_a_newer_leader_epoch_of_the_caller_is_told() -> None:
+    with scripted({FetchRequest: log}) as broker:
+        list(fetch(quick(broker.endpoint), TP, 0, STOP, epoch=5))
+
+        assert broker.requests(FetchRequest)[0].topics[0].partitions[0].current_leader_epoch == 5
+
+
+@pytest.mark.parametrize("code", [3, 5, 6, 9, 56, 74, 75, 78, 100, 103, -1, 2])
+def test_a_read_goes_on_after_an_error_that_passes_with_new_metadata(code: int) -> None:
+    failures = [code]
+
+    def answer(request: FetchRequest) -> FetchResponse:
+        if request.topics[0].partitions[0].fetch_offset and failures:
+            return fetch_answer(error=failures.pop())
+        return log(request)
+
+    with scripted({FetchRequest: answer}) as broker:
+        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+        assert len(broker.requests(MetadataRequest)) == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "condition"),
+    [
+        (29, "AUTHORIZATION_FAILED"),
+        (35, "UNSUPPORTED_VERSION"),
+        (42, "REQUEST_REJECTED"),
+        (999, "REQUEST_REJECTED"),
+    ],
+)
+def test_an_error_that_does_not_pass_is_raised_at_once(code: int, condition: str) -> None:
+    with (
+        scripted({FetchRequest: lambda _: fetch_answer(error=code)}) as broker,
+        pytest.raises(
+            SourceError,
+            match=rf"KAFKA_{condition}\] Fetch of t-0, offset 7 at broker {broker.endpoint}",
+        ),
+    ):
+        list(fetch(quick(broker.endpoint), TP, 7, STOP))
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "attempts"),
+    [(100, UnknownTopicError, 5), (3, UnknownTopicError, 5), (2, SourceError, 3)],
+)
+def test_an_error_that_stays_is_raised_after_some_attempts(
+    code: int, error: type[Exception], attempts: int
+) -> None:
+    with scripted({FetchRequest: lambda _: fetch_answer(error=code)}) as broker:
+        with pytest.raises(error, match="t-0"):
+            list(fetch(quick(broker.endpoint), TP, 0, STOP))
+        assert len(broker.requests(FetchRequest)) == attempts
+
+
+def test_a_leader_that_is_never_found_is_an_error_at_the_deadline() -> None:
+    with (
+        scripted({FetchRequest: lambda _: fetch_answer(error=6)}) as broker,
+        pytest.raises(SourceError, match=r"Fetch of t-0: gave up .*NOT_LEADER_OR_FOLLOWER from"),
+    ):
+        list(fetch(quick(broker.endpoint, api_timeout_ms=20), TP, 0, STOP))
+
+
+def test_a_read_follows_the_leader_to_another_broker() -> None:
+    moved = threading.Event()
+
+    def old(request: FetchRequest) -> FetchResponse:
+        if request.topics[0].partitions[0].fetch_offset >= 40:
+            moved.set()
+            return fetch_answer(error=6)
+        return log(request)
+
+    with scripted({FetchRequest: old}) as first, scripted({FetchRequest: log}) as second:
+        first.handlers[MetadataRequest] = lambda _: (
+            second.metadata() if moved.is_set() else first.metadata()
+        )
+        assert values(fetch(quick(first.endpoint), TP, 0, STOP)) == expected()
+        assert second.requests(FetchRequest)[0].topics[0].partitions[0].fetch_offset == 40
+
+
+@pytest.mark.parametrize("answer", [CLOSE, b"\0\0"])
+def test_a_lost_connection_is_opened_again(answer: Any) -> None:
+    failures = [answer]
+
+    def handler(request: FetchRequest) -> Any:
+        if request.topics[0].partitions[0].fetch_offset and failures:
+            broker.handlers[FetchRequest] = log
+            return failures.pop()
+        return log(request)
+
+    with scripted({FetchRequest: handler}) as broker:
+        settings = quick(broker.endpoint, request_timeout_ms=100)
+        assert values(fetch(settings, TP, 0, STOP)) == expected()
+        assert broker.connections == 2
+
+
+def test_a_fetch_out_of_range_tells_the_range() -> None:
+    with (
+        scripted(
+            {
+                FetchRequest: lambda _: fetch_answer(error=1),
+                ListOffsetsRequest: lambda request: offsets_answer(request, first=50, last=80),
+            }
+        ) as broker,
+        pytest.raises(OffsetOutOfRangeError, match=r"offset 7 of t-0 .* offsets 50 to 80"),
+    ):
+        list(fetch(quick(broker.endpoint), TP, 7, STOP))
+
+
+def test_a_new_leader_that_lags_is_asked_again() -> None:
+    failures = [1]
+
+    def answer(request: FetchRequest) -> FetchResponse:
+        return fetch_answer(error=failures.pop()) if failures else log(request)
+
+    with scripted({FetchRequest: answer}) as broker:
+        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+
+
+def test_offsets_that_compaction_removed_are_passed_over() -> None:
+    def compacted(request: FetchRequest) -> FetchResponse:
+        if request.topics[0].partitions[0].fetch_offset < 15:
+            return fetch_answer(batch(10, 5))
+        return fetch_answer(batch(120, 3), high_watermark=123, last_stable_offset=123)
+
+    with scripted({FetchRequest: compacted}) as broker:
+        first, second = fetch(quick(broker.endpoint), TP, 0, STOP)
+
+    assert (first.next_offset, second.next_offset, len(second.buffer)) == (15, STOP, 0)
+
+
+def test_a_compacted_end_ends_the_read_once_the_log_is_known_to_be_local() -> None:
+    def compacted(request: FetchRequest) -> FetchResponse:
+        at = request.topics[0].partitions[0].fetch_offset
+        return fetch_answer(batch(0, 50) if at < 50 else b"")
+
+    with scripted({FetchRequest: compacted}) as broker:
+        first, second = fetch(quick(broker.endpoint), TP, 0, STOP)
+        asked = [
+            one.topics[0].partitions[0].timestamp for one in broker.requests(ListOffsetsRequest)
+        ]
+
+    assert (first.next_offset, second.next_offset, len(second.buffer)) == (50, STOP, 0)
+    assert asked == [-4]
+
+
+def test_one_empty_answer_is_no_gap() -> None:
+    answers = [fetch_answer()]
+
+    with scripted() as broker:
+        broker.handlers[FetchRequest] = lambda request: answers.pop() if answers else log(request)
+        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+        assert not broker.requests(ListOffsetsRequest)
+
+
+def test_a_compacted_end_is_believed_where_the_broker_knows_no_remote_storage() -> None:
+    def unknown(request: ListOffsetsRequest) -> ListOffsetsResponse:
+        answer = offsets_answer(request)
+        answer.topics[0].partitions[0].error_code = 35
+        return answer
+
+    handlers = {FetchRequest: lambda _: fetch_answer(), ListOffsetsRequest: unknown}
+    with scripted(handlers) as broker:
+        [found] = fetch(quick(broker.endpoint), TP, 0, STOP)
+
+    assert found.next_offset == STOP
+
+
+def test_empty_answers_of_remote_storage_are_waited_for_until_the_patience_ends() -> None:
+    handlers = {
+        FetchRequest: lambda _: fetch_answer(),
+        ListOffsetsRequest: lambda request: offsets_answer(request, first=90),
+    }
+    with (
+        scripted(handlers) as broker,
+        pytest.raises(SourceError, match=r"READ_TIMED_OUT\] no record of t-0 came for offset 7"),
+    ):
+        list(fetch(quick(broker.endpoint, poll_timeout_ms=20), TP, 7, STOP))
+
+
+def test_an_open_transaction_is_named_when_the_patience_ends() -> None:
+    answer = fetch_answer(high_watermark=120, last_stable_offset=60)
+    committed = {"read_committed": True, "poll_timeout_ms": 10}
+    with (
+        scripted({FetchRequest: lambda _: answer}) as broker,
+        pytest.raises(SourceError, match="an open transaction keeps records from offset 60 on"),
+    ):
+        list(fetch(quick(broker.endpoint, **committed), TP, 60, STOP))
+
+
+def test_the_end_of_the_log_is_named_when_the_patience_ends() -> None:
+    answer = fetch_answer(high_watermark=60, last_stable_offset=60)
+    with (
+        scripted({FetchRequest: lambda _: answer}) as broker,
+        pytest.raises(SourceError, match=r"log ends with offset 60; .*pollTimeoutMs"),
+    ):
+        list(fetch(quick(broker.endpoint, poll_timeout_ms=10), TP, 60, STOP))
+
+
+def test_an_answer_without_the_partition_is_waited_out_while_the_broker_throttles() -> None:
+    answers = [FetchResponse(throttle_time_ms=1), FetchResponse(), FetchResponse(error_code=70)]
+
+    with scripted() as broker:
+        broker.handlers[FetchRequest] = lambda request: answers.pop(0) if answers else log(request)
+        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+
+
+def test_empty_answers_of_a_broker_that_throttles_are_no_gap() -> None:
+    answers = [fetch_answer() for _ in range(3)]
+    for one in answers:
+        one.throttle_time_ms = 1
+
+    with scripted() as broker:
+        broker.handlers[FetchRequest] = lambda request: answers.pop() if answers else log(request)
+        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+
+
+def test_records_of_a_throttled_answer_are_given_before_the_client_waits() -> None:
+    def answer(request: FetchRequest) -> FetchResponse:
+        found = log(request)
+        found.throttle_time_ms = 0x7FFFFFFF
+        return found
+
+    with scripted({FetchRequest: answer}) as broker:
+        reading = fetch(quick(broker.endpoint), TP, 0, STOP)
+
+        assert values([next(reading)]) == expected(0, 20)
+        reading.close()
+
+
+@pytest.mark.slow
+def test_a_quota_of_our_broker_slows_a_read_down_and_loses_nothing(
+    shared_broker: BrokerProcess,
+) -> None:
+    tp = seeded(shared_broker.bootstrap, "fetch-quota", 1150)
+    settings = quick(Endpoint(*shared_broker.address), client_id="throttled", fetch_bytes=200_000)
+    quota = [OpData("consumer_byte_rate", 100_000.0, False)]
+    entity = [EntityData("client-id", "throttled")]
+    with Cluster(settings) as cluster:
+        change = AlterClientQuotasRequest([EntryData(entity, quota)])
+        assert not cluster.ask_any(change).entries[0].error_code
+
+        found = list(fetch(settings, tp, 0, 1150, cluster=cluster))
+
+    assert stripped(values(found, 0, 1150)) == expected(0, 1150)
+
+
+def test_aborted_transactions_are_handed_on() -> None:
+    aborted = [AbortedTransaction(7, 3), AbortedTransaction(8, 5)]
+    with scripted(
+        {FetchRequest: lambda _: fetch_answer(batch(0, STOP), aborted_transactions=aborted)}
+    ) as broker:
+        [found] = fetch(quick(broker.endpoint, read_committed=True), TP, 0, STOP)
+
+    assert found.aborted == ((7, 3), (8, 5))
+
+
+def test_a_batch_that_is_cut_short_is_left_to_the_next_answer() -> None:
+    def cut(request: FetchRequest) -> FetchResponse:
+        at = request.topics[0].partitions[0].fetch_offset
+        return fetch_answer(batch(at, 10) + batch(at + 10, 10)[:-1])
+
+    with scripted({FetchRequest: cut}) as broker:
+        found = list(fetch(quick(broker.endpoint), TP, 0, STOP))
+
+    assert {len(one.buffer) for one in found} == {len(batch(0, 10)), len(batch(10, 10))}
+    assert values(found) == expected()
+
+
+def test_batches_behind_the_end_are_cut_off() -> None:
+    with scripted({FetchRequest: lambda _: fetch_answer(batch(0, 5) + batch(5, 5))}) as broker:
+        [found] = fetch(quick(broker.endpoint), TP, 0, 5)
+
+    assert bytes(found.buffer) == batch(0, 5)
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        (batch(0, 10), r"CORRUPT_RECORDS\] .*ends with offset 9, want at least 20"),
+        (batch(20, 10)[:-1], r"CORRUPT_RECORDS\] .* hold no whole record batch"),
+        (batch(20, 10)[:16] + b"\1" + bytes(90), r"UNSUPPORTED_VERSION\] .*magic 1"),
+        (batch(20, 10)[:16] + b"\7" + bytes(90), r"CORRUPT_RECORDS\] .*magic 7"),
+        (bytes(8) + b"\xff" * 4 + batch(20, 10)[12:], r"CORRUPT_RECORDS\] .*length -1"),
+    ],
+)
+def test_records_that_are_none_are_an_error_that_names_the_offset(
+    records: bytes, message: str
+) -> None:
+    with (
+        scripted({FetchRequest: lambda _: fetch_answer(records)}) as broker,
+        pytest.raises(SourceError, match=message),
+    ):
+        list(fetch(quick(broker.endpoint), TP, 20, STOP))
+
+
+@pytest.fixture(scope="module")
+def garbage() -> Iterator[Scripted]:
+    with scripted() as broker:
+        yield broker
+
+
+changes = st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(1, 255)), max_size=3)
+faults = st.fixed_dictionaries(
+    {
+        "cut": st.none() | st.integers(0, 400),
+        "changed": changes,
+        "correlation": st.sampled_from([0, 0, 0, 1]),
+        "metadata": st.none() | st.integers(0, 60),
+    }
+)
+
+
+def spoiled(good: bytes, fault: dict[str, Any]) -> bytes:
+    """An answer with some bytes changed, or cut."""
+    body = bytearray(good)
+    for at, change in fault["changed"]:
+        body[at % len(body)] ^= change
+    return bytes(body[: fault["cut"]])
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(st.lists(faults, min_size=1, max_size=3))
+def test_garbage_ends_with_a_typed_error_or_is_read(
+    garbage: Scripted, planned: list[dict[str, Any]]
+) -> None:
+    number = 0
+
+    def answer(request: Any) -> bytes:
+        nonlocal number
+        number += 1
+        version = garbage.asked[-1][1]
+        good = log(request) if isinstance(request, FetchRequest) else offsets_answer(request)
+        fault = planned[number % len(planned)]
+        body = spoiled(to_bytes(good, version), fault)
+        right = garbage.correlations[-1]
+        return small_answer(right + fault["correlation"], body, flexible=True)
+
+    def metadata(request: Any) -> Any:
+        """Cut only: an address with a byte changed might be one of another machine."""
+        at = planned[0]["metadata"]
+        if at is None:
+            return garbage.metadata(request)
+        whole = to_bytes(garbage.metadata(request), garbage.asked[-1][1])
+        return small_answer(garbage.correlations[-1], whole[:at], flexible=True)
+
+    garbage.handlers[MetadataRequest] = metadata
+    garbage.handlers[FetchRequest] = garbage.handlers[ListOffsetsRequest] = answer
+    quickest = quick(garbage.endpoint, api_timeout_ms=20, request_timeout_ms=50, poll_timeout_ms=20)
+
+    with suppress(SourceError):
+        for one in fetch(quickest, TP, 0, STOP):
+            assert one.next_offset > 0

@@ -1,0 +1,96 @@
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka_spark.client.errors import OptionError
+from trio_kafka_spark.client.jaas import Login, parse_jaas
+
+PACKAGE = "org.apache.kafka.common.security"
+PLAIN = f"{PACKAGE}.plain.PlainLoginModule"
+SCRAM = f"{PACKAGE}.scram.ScramLoginModule"
+
+words = st.text(string.ascii_letters + string.digits + "._-$", min_size=1)
+blanks = st.sampled_from([" ", "\n", "\t ", " // a comment\n", ' /* password="x"; */ '])
+
+
+def quoted(text: str) -> str:
+    inner = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{inner}"'
+
+
+def test_a_line_of_each_module_is_read() -> None:
+    assert parse_jaas(f'{PLAIN} required username="u" password="p";') == Login(
+        "PlainLoginModule", {"username": "u", "password": "p"}
+    )
+    assert parse_jaas(f"{SCRAM} REQUIRED tokenauth=true username='x y' ;").options == {
+        "tokenauth": "true",
+        "username": "x y",
+    }
+    assert parse_jaas(f"{PACKAGE}.oauthbearer.OAuthBearerLoginModule required;\n") == Login(
+        "OAuthBearerLoginModule", {}
+    )
+
+
+@given(st.dictionaries(words, st.text()), blanks)
+def test_any_option_is_read_as_it_was_quoted(options: dict[str, str], blank: str) -> None:
+    pairs = [f"{name}{blank}={blank}{quoted(value)}" for name, value in options.items()]
+
+    found = parse_jaas(blank.join(["", PLAIN, "required", *pairs, ";", ""]))
+
+    assert found.options == options
+
+
+@given(st.text(alphabet=st.sampled_from("ab =\"';\\/*\n") | st.characters()))
+def test_any_other_line_is_an_error_that_quotes_nothing_of_it(rest: str) -> None:
+    line = f'{PLAIN} required password="s3cret" {rest}'
+
+    try:
+        shown = repr(parse_jaas(line))
+    except OptionError as error:
+        shown = str(error)
+
+    assert "PlainLoginModule" in shown or "never ends" in shown
+    assert "s3cret" not in shown
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "is empty"),
+        ("// nothing", "is empty"),
+        (f"{PLAIN}", "no control flag"),
+        (f"{PLAIN} maybe;", "no control flag"),
+        (f"{PLAIN} required", "no semicolon"),
+        (f'{PLAIN} required a="b"', "no semicolon"),
+        (f"{PLAIN} required a=;", "option 1 of PlainLoginModule has no value"),
+        (f"{PLAIN} required a b;", "option 1 of PlainLoginModule is not NAME=VALUE"),
+        (f"{PLAIN} required a=b c;", "option 2 of PlainLoginModule is not NAME=VALUE"),
+        (f'{PLAIN} required a="b;', "a string that never ends"),
+        (f"{PLAIN} required; {PLAIN} required;", "more stands behind"),
+        ("com.sun.security.auth.module.Krb5LoginModule required;", "Kerberos.* not supported"),
+        ("com.example.PlainLoginModule required;", "no known login module"),
+        ("s3cret required;", "no known login module"),
+        (f"{PACKAGE}.plain.ScramLoginModule required;", "no known login module"),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_told(line: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message) as caught:
+        parse_jaas(line)
+
+    assert "s3cret" not in str(caught.value)
+
+
+def test_escapes_are_those_of_java() -> None:
+    line = PLAIN + r""" required a="\t\n\"\\\101\7x" ;"""
+
+    assert parse_jaas(line).options == {"a": '\t\n"\\A\x07x'}
+
+
+def test_an_option_that_is_needed_is_named() -> None:
+    login = parse_jaas(f'{PLAIN} required username="u";')
+
+    assert login.need("username") == "u"
+    with pytest.raises(OptionError, match="PlainLoginModule needs password="):
+        login.need("password")

@@ -1,0 +1,61 @@
+import attrs
+
+from trio_kafka_spark.client.options import KAFKA_OPTIONS, Side, Use
+from trio_kafka_spark.client.security import Sasl, Security, Tls
+from trio_kafka_spark.client.settings import ClientSettings, WriteSettings
+
+CLASSES = {
+    "": ClientSettings,
+    "security": Security,
+    "security.tls": Tls,
+    "security.sasl": Sasl,
+    "writing": WriteSettings,
+}
+
+
+def test_each_option_that_is_honoured_has_a_field() -> None:
+    for option in KAFKA_OPTIONS.values():
+        assert (option.target is not None) == (option.use is Use.HONOURED)
+        if option.target is not None:
+            part, _, field = option.target.rpartition(".")
+            assert field in {one.name for one in attrs.fields(CLASSES[part])}, option.name
+
+
+def test_the_default_that_the_table_shows_is_the_one_in_effect() -> None:
+    settings = ClientSettings.from_options({"kafka.bootstrap.servers": "a:1"})
+    for option in KAFKA_OPTIONS.values():
+        if option.default and option.target is not None:
+            value: object = settings
+            for name in option.target.split("."):
+                value = getattr(value, name)
+            assert option.parse(option.default) == value, option.name
+
+
+def test_no_two_options_share_a_field() -> None:
+    targets = [option.target for option in KAFKA_OPTIONS.values() if option.target]
+
+    assert len(targets) == len(set(targets))
+
+
+def test_each_password_is_a_secret() -> None:
+    words = ("password", "secret", "jaas", "certificate", "keystore.key", "passphrase")
+    for name, option in KAFKA_OPTIONS.items():
+        if option.use is Use.HONOURED:
+            assert option.secret == any(word in name for word in words), name
+
+
+def test_each_option_says_what_it_does_or_why_not() -> None:
+    for option in KAFKA_OPTIONS.values():
+        assert option.note, option.name
+        assert "|" not in option.note
+        assert option.note.endswith(".") == (option.use is not Use.REFUSED), option.name
+
+
+def test_an_option_may_be_refused_on_one_side() -> None:
+    option = KAFKA_OPTIONS["auto.offset.reset"]
+
+    assert option.side is Side.READ
+    assert (option.is_refused(for_writing=False), option.is_refused(for_writing=True)) == (
+        True,
+        False,
+    )

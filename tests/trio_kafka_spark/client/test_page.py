@@ -1,0 +1,32 @@
+import re
+from typing import Any
+
+import pytest
+
+from tests.trio_kafka_spark.client.page import PAGE, page
+from trio_kafka_spark.client.options import KAFKA_OPTIONS
+from trio_kafka_spark.client.settings import ClientSettings
+
+
+def test_the_page_is_what_the_table_says() -> None:
+    assert PAGE.read_text() == page(), "run: .venv/bin/python -m tests.trio_kafka_spark.client.page"
+
+
+def test_each_option_has_one_row() -> None:
+    rows = re.findall(r"^\| `kafka\.([a-z0-9.]+)` \|", page(), re.MULTILINE)
+
+    assert sorted(set(rows) - {"sasl.mechanism"}) == sorted(
+        KAFKA_OPTIONS.keys() - {"sasl.mechanism"}
+    )
+
+
+def test_the_blocks_of_the_page_are_options_that_are_accepted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("REPORTS_PASSWORD", "x")
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", page(), re.DOTALL):
+        exec(block, names)
+        found = ClientSettings.from_options(names["options"])
+
+    assert found.security.sasl.login().options == {"username": "reports", "password": "x"}

@@ -1,0 +1,186 @@
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.protocol.messages.k17_sasl_handshake import (
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateResponse
+from trio_kafka_spark.client.errors import AuthenticationError, OptionError
+from trio_kafka_spark.client.sasl import Exchange, authenticate, oauthbearer, plain, scram
+from trio_kafka_spark.client.secret import Secret
+from trio_kafka_spark.client.security import Sasl
+
+PACKAGE = "org.apache.kafka.common.security"
+NONCE = b"rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
+SERVER_FIRST = b"r=" + NONCE + b",s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+SERVER_FINAL = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
+
+
+def conversation(exchange: Exchange, *answers: bytes) -> list[bytes]:
+    """What the client says, with these answers of the server."""
+    said = [next(exchange)]
+    for answer in answers:
+        try:
+            said.append(exchange.send(answer))
+        except StopIteration:
+            break
+    return said
+
+
+def test_scram_says_what_rfc_7677_shows() -> None:
+    exchange = scram("sha256", "user", "pencil", nonce="rOprNGfwEbeRWgbNEkqO")
+
+    assert conversation(exchange, SERVER_FIRST, SERVER_FINAL) == [
+        b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO",
+        b"c=biws,r=" + NONCE + b",p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=",
+    ]
+
+
+def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
+    exchange = scram("sha256", "user", "pencil", nonce="rOprNGfwEbeRWgbNEkqO")
+    wrong = b"v=" + base64.b64encode(bytes(32))
+
+    with pytest.raises(AuthenticationError, match="signature is wrong"):
+        conversation(exchange, SERVER_FIRST, wrong)
+
+
+@pytest.mark.parametrize(
+    ("first", "final", "message"),
+    [
+        (b"", b"", "malformed"),
+        (b"e=other-error", b"", "malformed: 'other-error'"),
+        (b"r=another,s=QQ==,i=4096", b"", "does not continue the client's"),
+        (b"r=nonce,s=QQ==,i=4096", b"", "does not continue the client's"),
+        (b"r=nonce1,s=QQ==,i=4095", b"", "4095 iterations: want 4096 to"),
+        (b"r=nonce1,s=QQ==,i=2000000000", b"", "2000000000 iterations"),
+        (b"r=nonce1,s=Q,i=4096", b"", "malformed base64"),
+        (b"r=nonce1,s=QQ==,i=4096", b"e=invalid-proof", "ended the login: 'invalid-proof'"),
+        (b"r=nonce1,s=QQ==,i=4096", b"v=Q", "malformed base64"),
+        (b"r=nonce1,s=QQ==,i=4096", b"\xff", "ended the login"),
+    ],
+)
+def test_a_server_that_breaks_the_rules_of_scram_is_an_error(
+    first: bytes, final: bytes, message: str
+) -> None:
+    with pytest.raises(AuthenticationError, match=message) as caught:
+        conversation(scram("sha512", "user", "s3cret", nonce="nonce"), first, final)
+
+    assert "s3cret" not in str(caught.value)
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40))
+def test_garbage_from_a_scram_server_ends_with_a_typed_error(first: bytes, final: bytes) -> None:
+    with pytest.raises(AuthenticationError):
+        conversation(scram("sha256", "u", "p", nonce="n"), first, final)
+
+
+@given(st.text(min_size=1), st.text())
+def test_a_server_that_knows_the_password_is_accepted_whatever_the_name(
+    name: str, password: str
+) -> None:
+    def server(client_first: bytes) -> tuple[bytes, Callable[[bytes], bytes]]:
+        bare = client_first.decode().removeprefix("n,,")
+        first = f"r={bare.rpartition('r=')[2]}more,s=c2FsdA==,i=4096"
+        salted = hashlib.pbkdf2_hmac("sha512", password.encode(), b"salt", 4096)
+
+        def final(client_final: bytes) -> bytes:
+            without_proof, _, _ = client_final.decode().rpartition(",p=")
+            signed = f"{bare},{first},{without_proof}".encode()
+            key = hmac.digest(salted, b"Server Key", "sha512")
+            return b"v=" + base64.b64encode(hmac.digest(key, signed, "sha512"))
+
+        return first.encode(), final
+
+    exchange = scram("sha512", name, password, nonce="abc")
+    first, final = server(next(exchange))
+    message = exchange.send(first)
+    with pytest.raises(StopIteration):
+        exchange.send(final(message))
+
+
+def test_a_name_is_escaped_and_a_delegation_token_is_marked() -> None:
+    exchange = scram("sha256", "a=b,c", "p", nonce="n", extension=",tokenauth=true")
+
+    assert next(exchange) == b"n,,n=a=3Db=2Cc,r=n,tokenauth=true"
+
+
+def test_plain_is_name_and_password_between_nuls() -> None:
+    assert conversation(plain("u", "p"), b"") == [b"\0u\0p"]
+    for name, password in (("", "p"), ("u", ""), ("u\0", "p")):
+        with pytest.raises(OptionError, match="may be neither empty nor hold a NUL"):
+            next(plain(name, password))
+
+
+def test_a_rejected_token_is_answered_so_that_the_server_can_end_the_login() -> None:
+    exchange = oauthbearer("t.o.k", {"a": "b"})
+    assert next(exchange) == b"n,,\x01auth=Bearer t.o.k\x01a=b\x01\x01"
+    assert exchange.send(b'{"status":"invalid_token"}') == b"\x01"
+    with pytest.raises(AuthenticationError, match="invalid_token"):
+        exchange.send(b"")
+
+
+def sasl(mechanism: str = "PLAIN") -> Sasl:
+    module = {"PLAIN": "plain.PlainLoginModule"}.get(mechanism, "scram.ScramLoginModule")
+    line = f'{PACKAGE}.{module} required username="u" password="s3cret";'
+    return Sasl(mechanism=mechanism, jaas=Secret("kafka.sasl.jaas.config", line))
+
+
+def answering(*answers: Any) -> Callable[[Any], Any]:
+    left = list(answers)
+    return lambda _request: left.pop(0)
+
+
+def test_a_session_ends_before_the_broker_ends_it() -> None:
+    shaken = SaslHandshakeResponse(0, ["PLAIN"])
+
+    assert authenticate(answering(shaken, SaslAuthenticateResponse(0, None, b"", 0)), sasl()) == (
+        float("inf")
+    )
+    limited = SaslAuthenticateResponse(0, None, b"", 10_000)
+    assert authenticate(answering(shaken, limited), sasl()) == 8.5
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([SaslHandshakeResponse(33, ["SCRAM-SHA-256"])], "does not enable PLAIN; .* SCRAM-SHA-256"),
+        ([SaslHandshakeResponse(34, [])], "does not use SASL"),
+        ([SaslHandshakeResponse(-1, [])], "SaslHandshake: error code -1"),
+        (
+            [SaslHandshakeResponse(), SaslAuthenticateResponse(58, "Invalid", b"")],
+            "PLAIN login was rejected: Invalid",
+        ),
+        (
+            [SaslHandshakeResponse(), SaslAuthenticateResponse(58, None, b"")],
+            "PLAIN login was rejected: error code 58",
+        ),
+    ],
+)
+def test_a_broker_that_rejects_the_login_is_an_error_without_the_password(
+    answers: list[Any], message: str
+) -> None:
+    with pytest.raises(AuthenticationError, match=message) as caught:
+        authenticate(answering(*answers), sasl())
+
+    assert "s3cret" not in str(caught.value)
+
+
+def test_the_mechanism_is_the_one_of_the_settings() -> None:
+    asked = []
+
+    def ask(request: Any) -> Any:
+        asked.append(request)
+        return SaslHandshakeResponse(33, [])
+
+    with pytest.raises(AuthenticationError):
+        authenticate(ask, sasl("SCRAM-SHA-512"))
+
+    assert asked == [SaslHandshakeRequest("SCRAM-SHA-512")]

@@ -1,0 +1,74 @@
+import pytest
+
+from trio_kafka_spark.client.errors import OptionError
+from trio_kafka_spark.client.secret import Secret
+from trio_kafka_spark.client.security import Security
+
+PLAIN = (
+    'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="s3";'
+)
+
+
+def security(protocol: str = "SASL_SSL", jaas: str | None = PLAIN, **values: object) -> Security:
+    named = {name.replace("__", "."): value for name, value in values.items()}
+    if jaas is not None:
+        named["sasl.jaas"] = Secret("kafka.sasl.jaas.config", jaas)
+    return Security.from_values({"protocol": protocol, **named})
+
+
+def test_a_protocol_says_what_it_uses() -> None:
+    used = {
+        name: (found.uses_tls, found.uses_sasl)
+        for name in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+        for found in [security(name, sasl__mechanism="PLAIN")]
+    }
+
+    assert used == {
+        "PLAINTEXT": (False, False),
+        "SSL": (True, False),
+        "SASL_PLAINTEXT": (False, True),
+        "SASL_SSL": (True, True),
+    }
+
+
+@pytest.mark.parametrize("mechanism", ["", "GSSAPI", "NTLM"])
+def test_kerberos_and_unknown_mechanisms_are_refused_by_name(mechanism: str) -> None:
+    name = mechanism or "GSSAPI"
+    with pytest.raises(OptionError, match=rf"sasl\.mechanism: .*{name}.* set one of PLAIN, SCRAM"):
+        security(sasl__mechanism=mechanism)
+
+
+def test_credentials_are_checked_before_anything_runs() -> None:
+    with pytest.raises(OptionError, match="is missing: want a line for PlainLoginModule"):
+        security(jaas=None, sasl__mechanism="PLAIN")
+    with pytest.raises(OptionError, match="SCRAM-SHA-512 needs ScramLoginModule"):
+        security(sasl__mechanism="SCRAM-SHA-512")
+    with pytest.raises(OptionError, match="no semicolon"):
+        security(jaas=PLAIN[:-1], sasl__mechanism="PLAIN")
+
+
+def test_a_line_with_a_variable_is_parsed_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = security(jaas="${env:THE_LINE}", sasl__mechanism="PLAIN")
+    with pytest.raises(OptionError, match=r"\$\{env:THE_LINE\}: there is no such value"):
+        found.sasl.login()
+
+    monkeypatch.setenv("THE_LINE", PLAIN)
+
+    assert found.sasl.login().options == {"username": "u", "password": "s3"}
+
+
+def test_a_login_handler_that_cannot_run_is_refused() -> None:
+    with pytest.raises(OptionError, match="a Java class that cannot run here"):
+        security(sasl__mechanism="PLAIN", sasl__login_handler="com.example.Handler")
+
+
+def test_stores_that_contradict_one_another_are_refused() -> None:
+    pem = Secret("option", "pem")
+    with pytest.raises(OptionError, match="give one of them"):
+        security("SSL", tls__truststore_certificates=pem, tls__truststore_location="x")
+    with pytest.raises(OptionError, match="give one"):
+        security("SSL", tls__keystore_key=pem, tls__keystore_chain=pem, tls__keystore_location="x")
+    with pytest.raises(OptionError, match=r"keystore\.certificate\.chain: is missing"):
+        security("SSL", tls__keystore_key=pem)
+    with pytest.raises(OptionError, match=r"keystore\.key: is missing"):
+        security("SSL", tls__keystore_chain=pem)

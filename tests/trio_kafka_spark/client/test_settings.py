@@ -1,0 +1,146 @@
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from trio_kafka.model import Endpoint
+from trio_kafka_spark.client.errors import OptionError
+from trio_kafka_spark.client.settings import ClientSettings
+
+WHERE = {"kafka.bootstrap.servers": "a:1,b:2"}
+PLAIN = (
+    'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="%s";'
+)
+
+
+def settings(*, for_writing: bool = False, **more: str) -> ClientSettings:
+    given = {f"kafka.{name.replace('_', '.')}": value for name, value in more.items()}
+    return ClientSettings.from_options(WHERE | given, for_writing=for_writing)
+
+
+def test_an_address_is_all_that_is_needed() -> None:
+    found = settings()
+
+    assert found.bootstrap == (Endpoint("a", 1), Endpoint("b", 2))
+    assert (found.read_committed, found.fetch_bytes, found.poll_timeout_ms) == (
+        False,
+        8 << 20,
+        120_000,
+    )
+
+
+@pytest.mark.parametrize("for_writing", [True, False])
+def test_without_an_address_the_option_is_named(for_writing: bool) -> None:
+    with pytest.raises(OptionError, match=r"kafka\.bootstrap\.servers: must be specified"):
+        ClientSettings.from_options({"subscribe": "t"}, for_writing=for_writing)
+
+
+def test_names_of_options_are_known_in_any_case() -> None:
+    options = {"KAFKA.Bootstrap.Servers": "a:1", "kafkaconsumer.pollTimeoutMs": "7"}
+
+    found = ClientSettings.from_options(options)
+
+    assert (found.bootstrap, found.poll_timeout_ms) == ((Endpoint("a", 1),), 7)
+
+
+def test_values_reach_the_part_that_they_are_for() -> None:
+    found = settings(
+        isolation_level="read_committed",
+        max_partition_fetch_bytes="1024",
+        compression_type="zstd",
+        compression_zstd_level="7",
+        compression_lz4_level="2",
+        ssl_enabled_protocols="TLSv1.3",
+    )
+
+    assert (found.read_committed, found.fetch_bytes) == (True, 1024)
+    assert (found.writing.compression, found.writing.compression_level) == ("zstd", 7)
+    assert settings(compression_type="snappy").writing.compression_level is None
+    assert found.security.tls.protocols == ("TLSv1.3",)
+
+
+def test_a_name_that_is_unknown_is_an_error_with_the_nearest_one() -> None:
+    with pytest.raises(OptionError, match=r"did you mean kafka\.fetch\.min\.bytes\?"):
+        settings(fetch_min_byte="1")
+    with pytest.raises(OptionError, match=r"is no setting of a Kafka client$"):
+        settings(xyzzy="1")
+
+
+def test_a_value_that_is_malformed_is_an_error_that_names_its_option() -> None:
+    with pytest.raises(OptionError, match=r"kafka\.fetch\.min\.bytes: 'x' is no whole number"):
+        settings(fetch_min_bytes="x")
+    with pytest.raises(OptionError, match=r"kafka\.isolation\.level: .*read_committed"):
+        settings(isolation_level="serializable")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["auto_offset_reset", "key_deserializer", "value_deserializer", "enable_auto_commit"],
+)
+def test_what_the_official_connector_refuses_on_reads_is_refused(name: str) -> None:
+    with pytest.raises(OptionError, match=r"is not supported"):
+        settings(**{name: "x"})
+    settings(**{name: "x"}, for_writing=True)
+
+
+@pytest.mark.parametrize("name", ["key_serializer", "value_serializer", "transactional_id"])
+def test_what_cannot_be_written_is_refused_on_writes(name: str) -> None:
+    with pytest.raises(OptionError, match=r"is not supported"):
+        settings(**{name: "x"}, for_writing=True)
+    settings(**{name: "x"})
+
+
+@pytest.mark.parametrize("for_writing", [True, False])
+def test_interceptors_are_refused_everywhere(for_writing: bool) -> None:
+    with pytest.raises(OptionError, match=r"interceptor\.classes: is not supported"):
+        settings(interceptor_classes="a.B", for_writing=for_writing)
+
+
+def test_a_group_id_and_what_java_alone_needs_are_ignored() -> None:
+    more = {
+        "kafka.config.providers": "env",
+        "kafka.config.providers.env.class": "org.apache.kafka.common.config.provider.X",
+        "kafka.group.id": "g",
+        "kafka.metric.reporters": "",
+    }
+
+    assert ClientSettings.from_options(WHERE | more) == settings()
+
+
+def test_a_variable_of_an_option_that_is_no_secret_is_looked_up_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KAFKA_AT", "c:3")
+
+    found = ClientSettings.from_options({"kafka.bootstrap.servers": "${env:KAFKA_AT}"})
+
+    assert found.bootstrap == (Endpoint("c", 3),)
+
+
+def test_no_secret_is_shown_by_settings_or_by_the_error_of_another_option() -> None:
+    secrets = {
+        "sasl_jaas_config": PLAIN % "s3cret",
+        "ssl_key_password": "s3cret",
+        "ssl_truststore_password": "s3cret",
+        "ssl_keystore_key": "s3cret",
+        "ssl_keystore_certificate_chain": "s3cret",
+        "sasl_oauthbearer_client_credentials_client_secret": "s3cret",
+    }
+    found = settings(security_protocol="SASL_SSL", sasl_mechanism="PLAIN", **secrets)
+
+    assert "s3cret" not in f"{found!r} {found}"
+    assert found.security.sasl.login().options["password"] == "s3cret"
+    assert pickle.loads(pickle.dumps(found)) == found
+    with pytest.raises(OptionError) as caught:
+        settings(security_protocol="SASL_SSL", sasl_mechanism="SCRAM-SHA-256", **secrets)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_worker_imports_no_trio_with_the_client() -> None:
+    program = (
+        "import sys, trio_kafka_spark.client.fetch, trio_kafka_spark.client.tls;"
+        "sys.exit('trio' in sys.modules)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,0 +1,91 @@
+from pathlib import Path
+
+import pytest
+
+from tests.trio_kafka_spark.client.certificates import Identity, authority, issued
+from trio_kafka_spark.client.errors import OptionError
+from trio_kafka_spark.client.secret import Secret
+from trio_kafka_spark.client.stores import identity, trusted
+
+OPTION = "kafka.ssl.truststore.location"
+
+
+@pytest.fixture(scope="module")
+def ca() -> Identity:
+    return authority()
+
+
+def secret(text: str) -> Secret:
+    return Secret("kafka.ssl.truststore.password", text)
+
+
+@pytest.mark.parametrize("kind", ["", "JKS", "PKCS12"])
+def test_trusted_certificates_of_pkcs12_are_pem(tmp_path: Path, ca: Identity, kind: str) -> None:
+    path = ca.write_p12(tmp_path / "trust.p12", "p4ss", with_key=False)
+
+    assert trusted(OPTION, kind, str(path), secret("p4ss")) == ca.pem
+
+
+@pytest.mark.parametrize("kind", ["", "PEM"])
+def test_a_pem_file_is_taken_as_it_is(tmp_path: Path, ca: Identity, kind: str) -> None:
+    path = tmp_path / "ca.pem"
+    path.write_text(ca.pem)
+
+    assert trusted(OPTION, kind, str(path), None) == ca.pem
+
+
+def test_a_key_store_of_pkcs12_is_key_and_chain(tmp_path: Path, ca: Identity) -> None:
+    client = issued(ca, "client")
+    path = client.write_p12(tmp_path / "client.p12", "p4ss")
+
+    found = identity(OPTION, "PKCS12", str(path), secret("p4ss"))
+
+    assert found == client.key_pem() + client.pem
+    pem = client.write_pem(tmp_path / "client.pem", "other")
+    assert identity(OPTION, "PEM", str(pem), None) == pem.read_text()
+
+
+@pytest.mark.parametrize("magic", ["feedfeed", "cececece"])
+def test_a_jks_store_is_refused_with_the_command_that_converts_it(
+    tmp_path: Path, magic: str
+) -> None:
+    path = tmp_path / "trust.jks"
+    path.write_bytes(bytes.fromhex(magic) + bytes(20))
+
+    with pytest.raises(OptionError) as caught:
+        trusted(OPTION, "JKS", str(path), secret("p4ss"))
+
+    assert (
+        f"keytool -importkeystore -srckeystore {path} -destkeystore {path}.p12"
+        " -deststoretype PKCS12"
+    ) in str(caught.value)
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path: Path, ca: Identity) -> None:
+    pem, p12 = tmp_path / "ca.pem", ca.write_p12(tmp_path / "ca.p12", "p4ss", with_key=False)
+    pem.write_text(ca.pem)
+    junk = tmp_path / "junk"
+    junk.write_bytes(b"\x30junk")
+    text = tmp_path / "text"
+    text.write_bytes(b"text")
+    latin = tmp_path / "latin"
+    latin.write_bytes(b"-----BEGIN \xff")
+    for kind, path, message in (
+        ("PKCS12", pem, "is PEM, and the type says PKCS12"),
+        ("PEM", p12, "is PKCS12, and the type says PEM"),
+        ("", text, "neither PEM nor PKCS12"),
+        ("", junk, "cannot be opened: the password is wrong, or the file is damaged"),
+        ("", p12, "cannot be opened: the password is wrong"),
+        ("", latin, "not UTF-8"),
+        ("", tmp_path / "absent", "No such file"),
+    ):
+        with pytest.raises(OptionError, match=message) as caught:
+            trusted(OPTION, kind, str(path), secret("wr0ng"))
+        assert "wr0ng" not in str(caught.value)
+
+
+def test_a_trust_store_is_no_key_store(tmp_path: Path, ca: Identity) -> None:
+    path = ca.write_p12(tmp_path / "ca.p12", "p4ss", with_key=False)
+
+    with pytest.raises(OptionError, match="has no private key"):
+        identity(OPTION, "", str(path), secret("p4ss"))
