@@ -7,6 +7,8 @@ loss, except before the earliest record of a range that starts there.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.model import TopicPartition
@@ -76,7 +78,7 @@ class _RangeReader:
 
         for fetched in fetch(self.options.client, self.partition, self.at, self.stop):
             try:
-                yield from decode(
+                for batch in decode(
                     fetched.buffer,
                     topic=self.partition.topic,
                     partition=self.partition.partition,
@@ -86,7 +88,9 @@ class _RangeReader:
                     aborted=fetched.aborted,
                     check_crcs=self.options.client.check_crcs,
                     rows=ROWS,
-                )
+                ):
+                    self._check_times(batch)
+                    yield batch
             except KafkaError as error:
                 raise SourceError(
                     CORRUPT,
@@ -95,9 +99,27 @@ class _RangeReader:
                 ) from error
             self.at = fetched.next_offset
 
+    def _check_times(self, batch: "pa.RecordBatch") -> None:
+        """Raise SourceError for a time that Spark cannot hold; the decoder leaves it null."""
+        if "timestamp" not in self.columns or not batch.column("timestamp").null_count:
+            return
+        where = f"a record of {self.partition} at or after offset {self.at}"
+        if "offset" in self.columns:
+            bad = batch.filter(batch.column("timestamp").is_null())
+            where = f"the record of {self.partition} at offset {bad.column('offset')[0].as_py()}"
+        raise SourceError(
+            "KAFKA_MALFORMED_RECORD_TIMESTAMP",
+            f"{where} has a timestamp beyond the year 294247; expected milliseconds since 1970, "
+            "not micro- or nanoseconds: correct the producer, or leave the column timestamp out "
+            "by .schema(...)",
+        )
+
     def _skip_missing(self, error: SourceError) -> None:
-        """Report data loss if the partition ends before `at`; else raise the time-out itself."""
-        with Cluster(self.options.client) as cluster:
+        """Report data loss if the partition ends before `at`; else raise the time-out itself.
+
+        Records behind an open transaction are not lost, so the end is the uncommitted one.
+        """
+        with Cluster(attrs.evolve(self.options.client, read_committed=False)) as cluster:
             first = cluster.offsets({self.partition: EARLIEST})[self.partition]
             last = cluster.offsets({self.partition: LATEST})[self.partition]
         if first <= self.at < last:

@@ -13,7 +13,8 @@ from trio_kafka.attributes import frozen
 from trio_kafka.model import TopicPartition
 from trio_kafka_spark.client.cluster import Cluster
 from trio_kafka_spark.client.errors import (
-    AuthenticationError,
+    NOT_ALLOWED,
+    NOT_AUTHENTICATED,
     OptionError,
     SourceError,
     UnknownTopicError,
@@ -23,6 +24,10 @@ from trio_kafka_spark.source.options import At, Position, ReadOptions
 
 log: Final = logging.getLogger(__name__)
 T = TypeVar("T")
+
+OFFSETS_MISMATCH: Final = "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED"
+TIMES_MISMATCH: Final = "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED"
+_FINAL: Final = (OFFSETS_MISMATCH, TIMES_MISMATCH, NOT_ALLOWED, NOT_AUTHENTICATED)
 
 
 @frozen(kw_only=True)
@@ -62,13 +67,11 @@ class Resolver:
         if position.at in (At.EARLIEST, At.LATEST):
             return dict.fromkeys(assigned, EARLIEST if position.at is At.EARLIEST else LATEST)
         if position.at is At.OFFSETS:
-            self._check_same(
-                "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED", "offsets", position, assigned
-            )
+            self._check_same(OFFSETS_MISMATCH, "offsets", position, assigned)
             return dict(position.numbers)
         if position.at is At.TIMESTAMPS:
             self._check_same(
-                "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED",
+                TIMES_MISMATCH,
                 f"{'starting' if starting else 'ending'} timestamps",
                 position,
                 assigned,
@@ -148,10 +151,8 @@ class Resolver:
         for attempt in range(1, attempts + 1):
             try:
                 return ask()
-            except (AuthenticationError, OptionError):
-                raise
             except SourceError as error:
-                if attempt == attempts:
+                if attempt == attempts or error.condition in _FINAL:
                     raise
                 log.warning("offsets asked for again after attempt %d: %s", attempt, error)
                 self.sleep(self.options.offset_retry_s)

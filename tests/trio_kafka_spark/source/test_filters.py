@@ -4,9 +4,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: make test SPARK=yes")
-
 from pyspark.sql.datasource import (
     EqualNullSafe,
     EqualTo,

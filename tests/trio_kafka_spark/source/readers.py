@@ -1,0 +1,57 @@
+"""Readers without Spark, and what they read."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from trio_kafka_spark.data_source import TrioKafkaDataSource
+from trio_kafka_spark.source.batch import BatchReader
+from trio_kafka_spark.source.schema import full_schema
+from trio_kafka_spark.source.stream import StreamReader
+
+QUICK = {"fetchOffset.retryIntervalMs": "1", "kafka.retry.backoff.ms": "1"}
+
+
+def options(bootstrap: str, topic: str = "", **given: str) -> dict[str, str]:
+    """Options with `_` in place of `.`; a topic is subscribed to."""
+    named = {name.replace("_", "."): value for name, value in given.items()}
+    subscribed = {"subscribe": topic} if topic else {}
+    return {"kafka.bootstrap.servers": bootstrap, **QUICK, **subscribed, **named}
+
+
+def batch_reader(schema: StructType | None = None, **given: str) -> BatchReader:
+    reader = TrioKafkaDataSource(given).reader(schema or full_schema(include_headers=False))
+    assert isinstance(reader, BatchReader)
+    return reader
+
+
+def stream_reader(schema: StructType | None = None, **given: str) -> StreamReader:
+    source = TrioKafkaDataSource(given)
+    reader = source.streamReader(schema or full_schema(include_headers=False))
+    assert isinstance(reader, StreamReader)
+    return reader
+
+
+def rows(
+    reader: DataSourceReader | DataSourceStreamReader, partitions: Iterable[InputPartition]
+) -> list[dict[str, Any]]:
+    batches = [each for one in partitions for each in reader.read(one)]
+    assert all(isinstance(each, pa.RecordBatch) for each in batches)
+    return [row for each in batches for row in each.to_pylist()]
+
+
+def offsets(
+    reader: DataSourceReader | DataSourceStreamReader, partitions: Iterable[InputPartition]
+) -> dict[int, list[int]]:
+    """Offsets in the order in which they were read, by partition."""
+    found: dict[int, list[int]] = {}
+    for row in rows(reader, partitions):
+        found.setdefault(row["partition"], []).append(row["offset"])
+    return found
+
+
+def spans(partitions: Iterable[Any]) -> list[tuple[int, int, int]]:
+    return [(one.partition, one.start, one.stop) for one in partitions]

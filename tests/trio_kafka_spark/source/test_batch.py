@@ -1,0 +1,254 @@
+"""Batch reads, without Spark."""
+
+import logging
+import pickle
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pyspark.sql.datasource import (
+    DataSourceReader,
+    EqualTo,
+    GreaterThanOrEqual,
+    InputPartition,
+    LessThan,
+)
+from pyspark.sql.types import StructField, StructType
+
+from tests.trio_kafka_spark.source.kit import (
+    FIRST_MS,
+    create_topic,
+    numbered,
+    peculiar,
+    produce,
+)
+from tests.trio_kafka_spark.source.readers import batch_reader, offsets, options, rows, spans
+from trio_kafka.testing.processes import BrokerProcess
+from trio_kafka_spark.client.errors import SourceError
+from trio_kafka_spark.source.batch import FilteringBatchReader
+from trio_kafka_spark.source.schema import TYPES, full_schema
+
+
+@pytest.fixture
+def filled(sampled_broker: BrokerProcess, topic: str) -> str:
+    """A topic with 20 records in two partitions, a millisecond apart."""
+    create_topic(sampled_broker.bootstrap, topic)
+    produce(sampled_broker.bootstrap, topic, numbered(20))
+    return topic
+
+
+def test_a_batch_reads_what_topics_hold(sampled_broker: BrokerProcess, filled: str) -> None:
+    reader = batch_reader(**options(sampled_broker.bootstrap, filled))
+
+    found = rows(reader, reader.partitions())
+
+    assert found[3] == {
+        "key": b"k6",
+        "value": b"value 6",
+        "topic": filled,
+        "partition": 0,
+        "offset": 3,
+        "timestamp": datetime.fromtimestamp(FIRST_MS / 1000, UTC) + timedelta(milliseconds=6),
+        "timestampType": 0,
+    }
+    assert [row["value"] for row in found] == [
+        record.value for record in sorted(numbered(20), key=lambda record: record.partition)
+    ]
+
+
+def test_nulls_empty_bytes_and_headers_are_kept(sampled_broker: BrokerProcess, topic: str) -> None:
+    create_topic(sampled_broker.bootstrap, topic)
+    produce(sampled_broker.bootstrap, topic, peculiar())
+    reader = batch_reader(
+        full_schema(include_headers=True), **options(sampled_broker.bootstrap, topic)
+    )
+
+    found = {row["timestamp"].microsecond // 1000: row for row in rows(reader, reader.partitions())}
+
+    assert (found[0]["key"], found[0]["value"]) == (None, None)
+    assert (found[1]["key"], found[1]["value"]) == (b"", b"")
+    assert [(each["key"], each["value"]) for each in found[3]["headers"]] == [
+        ("h", b"1"),
+        ("h", None),
+        ("", b""),
+    ]
+
+
+def test_a_schema_limits_what_is_decoded(sampled_broker: BrokerProcess, filled: str) -> None:
+    schema = StructType([StructField(name, TYPES[name]) for name in ("offset", "value")])
+    reader = batch_reader(schema, **options(sampled_broker.bootstrap, filled))
+
+    (first, *_) = reader.read(reader.partitions()[0])
+
+    assert first.schema.names == ["offset", "value"]
+
+
+def test_tasks_carry_offsets_and_nothing_else(sampled_broker: BrokerProcess, filled: str) -> None:
+    reader = batch_reader(**options(sampled_broker.bootstrap, filled))
+
+    planned = reader.partitions()
+
+    assert spans(planned) == [(0, 0, 10), (1, 0, 10)]
+    assert len(pickle.dumps(planned[0])) < 300
+    assert sampled_broker.bootstrap.encode() not in pickle.dumps(planned)
+
+
+def test_minimum_and_maximum_sizes_cut_partitions(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
+    where = options(sampled_broker.bootstrap, filled)
+    four = batch_reader(**where, minPartitions="4")
+    small = batch_reader(**where, maxRecordsPerPartition="4")
+
+    assert spans(four.partitions()) == [(0, 0, 5), (0, 5, 10), (1, 0, 5), (1, 5, 10)]
+    assert spans(small.partitions())[:3] == [(0, 0, 3), (0, 3, 6), (0, 6, 10)]
+    assert offsets(small, small.partitions()) == {0: list(range(10)), 1: list(range(10))}
+
+
+def test_offsets_bound_what_is_read(sampled_broker: BrokerProcess, filled: str) -> None:
+    reader = batch_reader(
+        **options(
+            sampled_broker.bootstrap,
+            filled,
+            startingOffsets=f'{{"{filled}":{{"0":4,"1":-2}}}}',
+            endingOffsets=f'{{"{filled}":{{"0":6,"1":-1}}}}',
+        )
+    )
+
+    assert offsets(reader, reader.partitions()) == {0: [4, 5], 1: list(range(10))}
+
+
+def test_nothing_to_read_is_a_task_without_rows(sampled_broker: BrokerProcess, topic: str) -> None:
+    create_topic(sampled_broker.bootstrap, topic)
+    reader = batch_reader(**options(sampled_broker.bootstrap, topic))
+
+    assert reader.partitions() == []
+    assert list(reader.read(InputPartition(None))) == []
+
+
+def test_a_start_above_the_end_is_refused(sampled_broker: BrokerProcess, filled: str) -> None:
+    above = f'{{"{filled}":{{"0":11,"1":0}}}}'
+    reader = batch_reader(**options(sampled_broker.bootstrap, filled, startingOffsets=above))
+
+    with pytest.raises(SourceError) as caught:
+        reader.partitions()
+
+    assert caught.value.condition == "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET"
+    assert f"{filled}-0 starts at offset 11, which is above its end 10" in str(caught.value)
+
+
+def test_deleted_records_before_a_given_start_are_data_loss(
+    sampled_broker: BrokerProcess, caplog: pytest.LogCaptureFixture
+) -> None:
+    where = options(sampled_broker.bootstrap, "trimmed", startingOffsets='{"trimmed":{"0":3}}')
+    strict, lenient = batch_reader(**where), batch_reader(**where, failOnDataLoss="false")
+
+    with pytest.raises(SourceError) as caught:
+        rows(strict, strict.partitions())
+    with caplog.at_level(logging.WARNING):
+        found = offsets(lenient, lenient.partitions())
+
+    assert caught.value.condition == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
+    assert "offsets [3, 25) of trimmed-0 cannot be read" in str(caught.value)
+    assert found == {0: list(range(25, 40))}
+    assert "offsets [3, 25) of trimmed-0" in caplog.text
+
+
+def test_records_that_vanish_before_a_task_runs_are_no_loss_where_it_starts_at_the_earliest(
+    sampled_broker: BrokerProcess,
+) -> None:
+    reader = batch_reader(**options(sampled_broker.bootstrap, "trimmed"))
+    (planned,) = reader.partitions()
+    planned.start = 3  # as if it had been planned before the records were deleted
+
+    assert offsets(reader, [planned]) == {0: list(range(25, 40))}
+
+
+def test_a_range_that_is_gone_altogether_is_skipped_where_loss_is_allowed(
+    sampled_broker: BrokerProcess,
+) -> None:
+    reader = batch_reader(
+        **options(
+            sampled_broker.bootstrap,
+            "trimmed",
+            failOnDataLoss="false",
+            startingOffsets='{"trimmed":{"0":3}}',
+            endingOffsets='{"trimmed":{"0":20}}',
+        )
+    )
+
+    assert rows(reader, reader.partitions()) == []
+
+
+def test_an_end_that_does_not_come_in_time_is_data_loss(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
+    where = options(
+        sampled_broker.bootstrap,
+        filled,
+        endingOffsets=f'{{"{filled}":{{"0":15,"1":0}}}}',
+        kafkaConsumer_pollTimeoutMs="50",
+        kafka_fetch_max_wait_ms="10",
+    )
+    strict, lenient = batch_reader(**where), batch_reader(**where, failOnDataLoss="false")
+
+    with pytest.raises(SourceError) as caught:
+        rows(strict, strict.partitions())
+
+    assert caught.value.condition == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
+    assert "offsets [10, 15)" in str(caught.value)
+    assert offsets(lenient, lenient.partitions()) == {0: list(range(10))}
+
+
+def test_gaps_of_compaction_are_passed_over(sampled_broker: BrokerProcess) -> None:
+    reader = batch_reader(**options(sampled_broker.bootstrap, "compacted"))
+
+    found = offsets(reader, reader.partitions())[0]
+
+    assert len(found) < 32
+    assert found == sorted(set(found))
+    assert found[-1] == 31
+
+
+def test_committed_reads_leave_out_aborted_records(sampled_broker: BrokerProcess) -> None:
+    where = options(sampled_broker.bootstrap, "txn")
+    every = batch_reader(**where)
+    committed = batch_reader(**where, **{"kafka.isolation.level": "read_committed"})
+
+    assert offsets(every, every.partitions()) == {0: sorted({*range(34)} - {5, 11, 17, 28})}
+    aborted = {*range(6, 11), *range(18, 28)}
+    kept = sorted({*range(31)} - {5, 11, 17, 28} - aborted)
+    assert offsets(committed, committed.partitions()) == {0: kept}
+
+
+def test_filters_are_offered_with_pushdown_alone(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
+    where = options(sampled_broker.bootstrap, filled)
+
+    plain = batch_reader(**where)
+    pushing = batch_reader(**where, pushdown="true")
+
+    assert type(plain).pushFilters is DataSourceReader.pushFilters
+    assert isinstance(pushing, FilteringBatchReader)
+
+
+def test_pushed_filters_bound_the_tasks(sampled_broker: BrokerProcess, filled: str) -> None:
+    reader = batch_reader(**options(sampled_broker.bootstrap, filled), pushdown="true")
+    assert isinstance(reader, FilteringBatchReader)
+    since = datetime.fromtimestamp(FIRST_MS / 1000, UTC) + timedelta(milliseconds=9)
+    late = GreaterThanOrEqual(("timestamp",), since)
+
+    left = reader.pushFilters([EqualTo(("partition",), 1), late, LessThan(("offset",), 8)])
+
+    assert list(left) == [late]
+    assert spans(reader.partitions()) == [(1, 4, 8)]
+
+
+def test_a_time_after_all_records_leaves_nothing_to_read(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
+    reader = batch_reader(**options(sampled_broker.bootstrap, filled), pushdown="true")
+    assert isinstance(reader, FilteringBatchReader)
+    reader.pushFilters([GreaterThanOrEqual(("timestamp",), datetime(2100, 1, 1, tzinfo=UTC))])
+
+    assert reader.partitions() == []

@@ -1,0 +1,625 @@
+"""A query finds the same through Spark's own Kafka connector and through ours.
+
+The short form takes each value of each axis at least once, the long one all pairs of the first four
+axes.
+"""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.trio_kafka_spark.source.equal import (
+    FORMATS,
+    OURS,
+    THEIRS,
+    Conditions,
+    Options,
+    Source,
+    as_offsets,
+    batch_rows,
+    both,
+    committed,
+    condition_of,
+    conditions_of,
+    in_order,
+    stream_rows,
+    write_checkpoint,
+)
+from tests.trio_kafka_spark.source.kit import (
+    FIRST_MS,
+    Record,
+    add_partitions,
+    create_topic,
+    delete_topic,
+    numbered,
+    peculiar,
+    produce,
+)
+from trio_kafka.model import TopicPartition
+from trio_kafka.testing.processes import BrokerProcess
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+pytestmark = pytest.mark.spark
+
+CHOSEN: Final = ("subscribe", "subscribePattern", "assign")
+POSITIONS: Final = (
+    "earliest to latest",
+    "offsets to offsets",
+    "earliest and offsets to latest and offsets",
+    "timestamp to timestamp",
+    "timestamps to timestamps",
+    "offsets to timestamp",
+    "too late, strategy latest",
+    "too late, strategy error",
+)
+MODES: Final = ("batch", "available now", "processing time")
+DATA: Final = (
+    "plain",
+    "gzip",
+    "snappy",
+    "lz4",
+    "zstd",
+    "peculiar",
+    "compacted",
+    "transactional",
+    "committed",
+)
+AXES: Final = (CHOSEN, POSITIONS, MODES, DATA)
+Case = tuple[str, str, str, str]
+
+
+def each_value() -> list[Case]:
+    """As few cases as have each value once."""
+    longest = max(map(len, AXES))
+    turns = zip(*(itertools.islice(itertools.cycle(axis), longest) for axis in AXES), strict=True)
+    return [(a, b, c, d) for a, b, c, d in turns]
+
+
+def all_pairs() -> list[Case]:
+    """Cases in which each value meets each value of the other axes; found greedily."""
+    every = [(a, b, c, d) for a, b, c, d in itertools.product(*AXES)]
+    missing = {pair for case in every for pair in pairs_of(case)}
+    taken = []
+    while missing:
+        best = max(every, key=lambda case: len(missing & pairs_of(case)))
+        taken.append(best)
+        missing -= pairs_of(best)
+    return taken
+
+
+def pairs_of(case: Case) -> set[tuple[str, str]]:
+    return set(itertools.combinations(case, 2))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "case" in metafunc.fixturenames:
+        long = metafunc.config.getoption("--sizes") == "long"
+        cases = all_pairs() if long else each_value()
+        metafunc.parametrize("case", cases, ids=[", ".join(case) for case in cases])
+
+
+@pytest.fixture(scope="module")
+def bootstrap(sampled_broker: BrokerProcess) -> str:
+    """The broker's address; topics of each kind of data are made on first use."""
+    return sampled_broker.bootstrap
+
+
+@pytest.fixture(scope="module")
+def partitions(bootstrap: str) -> Callable[[str], list[TopicPartition]]:
+    """Partitions with one kind of data."""
+    made: dict[str, list[TopicPartition]] = {}
+
+    def make(data: str) -> list[TopicPartition]:
+        if data not in made:
+            made[data] = make_data(bootstrap, data)
+        return made[data]
+
+    return make
+
+
+def make_data(bootstrap: str, data: str) -> list[TopicPartition]:
+    if data == "compacted":
+        return [TopicPartition("compacted", 0)]
+    if data in ("transactional", "committed"):
+        return [TopicPartition("txn", 0)]
+    found = []
+    for name, count in ((f"eq-{data}-a", 2), (f"eq-{data}-b", 1)):
+        create_topic(bootstrap, name, partitions=count)
+        records = numbered(40, partitions=count)
+        if data == "peculiar":
+            records += [r for r in peculiar() if r.partition < count]
+        codec = "none" if data in ("plain", "peculiar") else data
+        produce(bootstrap, name, records, compression_type=codec)
+        found += [TopicPartition(name, number) for number in range(count)]
+    return found
+
+
+def options_of(bootstrap: str, case: Case, tps: Sequence[TopicPartition]) -> dict[str, str]:
+    """Options of one case for a batch; a stream takes those of the start."""
+    chosen, positions, mode, data = case
+    topics = sorted({tp.topic for tp in tps})
+    given = {"includeHeaders": "true"}
+    if chosen == "subscribe":
+        given[chosen] = ",".join(topics)
+    elif chosen == "subscribePattern":
+        given[chosen] = f"^{topics[0][:-1]}" if len(topics) > 1 else f"^{topics[0]}$"
+    else:
+        by_topic = {name: [tp.partition for tp in tps if tp.topic == name] for name in topics}
+        given[chosen] = json.dumps(by_topic)
+    if data == "committed":
+        given["kafka.isolation.level"] = "read_committed"
+    given |= positions_of(positions, tps)
+    if mode != "batch":
+        given = {name: value for name, value in given.items() if not name.startswith("ending")}
+    return given
+
+
+def positions_of(positions: str, tps: Sequence[TopicPartition]) -> dict[str, str]:
+    """Starting and ending options."""
+    spread = list(enumerate(tps))
+    match positions:
+        case "earliest to latest":
+            return {"startingOffsets": "earliest", "endingOffsets": "latest"}
+        case "offsets to offsets":
+            return {
+                "startingOffsets": as_offsets({tp: 2 + n for n, tp in spread}),
+                "endingOffsets": as_offsets({tp: 19 - n for n, tp in spread}),
+            }
+        case "earliest and offsets to latest and offsets":
+            return {
+                "startingOffsets": as_offsets({tp: -2 if n % 2 else 3 for n, tp in spread}),
+                "endingOffsets": as_offsets({tp: 14 if n % 2 else -1 for n, tp in spread}),
+            }
+        case "timestamp to timestamp":
+            return {
+                "startingTimestamp": str(FIRST_MS + 5),
+                "endingTimestamp": str(FIRST_MS + 22),
+            }
+        case "timestamps to timestamps":
+            return {
+                "startingOffsetsByTimestamp": as_offsets({tp: FIRST_MS + n for n, tp in spread}),
+                "endingOffsetsByTimestamp": as_offsets({tp: FIRST_MS + 9 + n for n, tp in spread}),
+            }
+        case "offsets to timestamp":
+            return {
+                "startingOffsets": as_offsets({tp: 1 for _, tp in spread}),
+                "endingTimestamp": str(FIRST_MS + 10**12),
+            }
+    return {
+        "startingTimestamp": str(FIRST_MS + 10**12),
+        "startingOffsetsByTimestampStrategy": positions.rpartition(" ")[2],
+    }
+
+
+def test_a_query_finds_the_same_rows_and_commits_the_same_offsets(
+    spark: "SparkSession",
+    bootstrap: str,
+    partitions: Callable[[str], list[TopicPartition]],
+    tmp_path: Path,
+    case: Case,
+) -> None:
+    tps = partitions(case[3])
+    given = options_of(bootstrap, case, tps)
+
+    theirs, ours = (found(source, given, case[2], tmp_path) for source in both(spark, bootstrap))
+
+    assert ours == theirs
+    if case[1].endswith("strategy error"):
+        assert ours == "refused"
+    elif not case[1].startswith("too late"):
+        assert theirs[0]
+
+
+def found(
+    source: Source, given: Options, mode: str, directory: Path
+) -> tuple[list[str], list[object]] | str:
+    try:
+        if mode == "batch":
+            return batch_rows(source, given), []
+        checkpoint = directory / source.format
+        return stream_rows(source, given, checkpoint, available_now=mode == "available now")
+    except Exception as error:
+        if "no record of" in str(error) or "No offset matched" in str(error):
+            return "refused"
+        raise
+
+
+def test_tasks_of_a_batch_have_the_same_offsets(
+    spark: "SparkSession",
+    bootstrap: str,
+    partitions: Callable[[str], list[TopicPartition]],
+) -> None:
+    topics = ",".join(sorted({tp.topic for tp in partitions("plain")}))
+
+    theirs, ours = (
+        in_order(tasks(source.batch({"subscribe": topics, "minPartitions": "7"})).collect())
+        for source in both(spark, bootstrap)
+    )
+
+    assert ours == theirs
+
+
+def test_tasks_of_a_stream_have_the_same_offsets(
+    spark: "SparkSession",
+    bootstrap: str,
+    partitions: Callable[[str], list[TopicPartition]],
+    tmp_path: Path,
+) -> None:
+    given = {
+        "subscribe": ",".join(sorted({tp.topic for tp in partitions("plain")})),
+        "startingOffsets": "earliest",
+        "minPartitions": "9",
+        "maxRecordsPerPartition": "15",
+    }
+
+    theirs, ours = (
+        stream_rows(source, given, tmp_path / source.format, available_now=True, select=tasks)
+        for source in both(spark, bootstrap)
+    )
+
+    assert ours == theirs
+    assert len(ours[0]) > 6
+
+
+def tasks(found: "DataFrame") -> "DataFrame":
+    """The range of offsets that each task has read."""
+    from pyspark.sql import functions as f
+
+    grouped = found.groupBy(f.spark_partition_id(), "topic", "partition")
+    ranges = grouped.agg(f.min("offset").alias("offset"), f.max("offset").alias("last"))
+    return ranges.select("topic", "partition", "offset", "last")
+
+
+def test_batches_of_a_limited_stream_end_at_the_same_offsets(
+    spark: "SparkSession",
+    bootstrap: str,
+    partitions: Callable[[str], list[TopicPartition]],
+    tmp_path: Path,
+) -> None:
+    topics = ",".join(sorted({tp.topic for tp in partitions("plain")}))
+    given = {
+        "subscribe": topics,
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": "33",
+        "minPartitions": "5",
+    }
+
+    theirs, ours = (
+        stream_rows(source, given, tmp_path / source.format, available_now=True)
+        for source in both(spark, bootstrap)
+    )
+
+    assert ours == theirs
+    assert len(ours[1]) == 3
+
+
+def test_streams_see_the_same_of_what_comes_while_they_run(
+    spark: "SparkSession", bootstrap: str, tmp_path: Path
+) -> None:
+    """New records, a new partition and a new topic; then a topic is deleted, which is allowed."""
+    names = [f"eq-live-{name}" for name in "abc"]
+    for name in names[:2]:
+        create_topic(bootstrap, name, partitions=1)
+        produce(bootstrap, name, numbered(5, partitions=1))
+    given = {"subscribePattern": "^eq-live-", "failOnDataLoss": "false"}
+    found: dict[str, list[Row]] = {name: [] for name in FORMATS}
+    queries = [
+        source.stream(given)
+        .writeStream.foreachBatch(partial(keep, found[source.format]))
+        .option("checkpointLocation", str(tmp_path / source.format))
+        .start()
+        for source in both(spark, bootstrap)
+    ]
+
+    def catch_up() -> None:
+        for query in queries:
+            query.processAllAvailable()
+
+    try:
+        catch_up()
+        produce(bootstrap, names[0], numbered(4, partitions=1, first=100))
+        catch_up()
+        add_partitions(bootstrap, names[0], 2)
+        create_topic(bootstrap, names[2], partitions=1)
+        produce(bootstrap, names[0], numbered(6, first=200))
+        produce(bootstrap, names[2], numbered(3, partitions=1, first=300))
+        catch_up()
+        delete_topic(bootstrap, names[1])
+        produce(bootstrap, names[2], numbered(2, partitions=1, first=400))
+        catch_up()
+    finally:
+        for query in queries:
+            query.stop()
+
+    theirs, ours = (in_order(found[name]) for name in FORMATS)
+    assert ours == theirs
+    assert len(ours) == 4 + 6 + 3 + 2
+    theirs_end, ours_end = (committed(tmp_path / each)[-1] for each in FORMATS)
+    assert ours_end == theirs_end
+    assert set(ours_end) == {names[0], names[2]}
+
+
+def keep(found: "list[Row]", batch: "DataFrame", _: int) -> None:
+    found += batch.collect()
+
+
+# --- error conditions
+
+
+@pytest.fixture(scope="module")
+def conditions(connector_jars: list[Path]) -> Conditions:
+    return conditions_of(connector_jars)
+
+
+BATCHES: Final = {
+    "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_START_OFFSET_AND_END_OFFSET": {
+        "startingOffsets": '{"eq-plain-a":{"0":1,"1":1}}',
+        "endingOffsets": '{"eq-plain-a":{"0":2}}',
+    },
+    "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": {
+        "startingOffsets": '{"eq-plain-a":{"0":9,"1":1}}',
+        "endingOffsets": '{"eq-plain-a":{"0":2,"1":3}}',
+    },
+    "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": {
+        "startingOffsets": '{"eq-plain-a":{"0":99,"1":1}}',
+    },
+    "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED": {
+        "startingOffsets": '{"eq-plain-a":{"0":1}}',
+    },
+    "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED": {
+        "startingOffsetsByTimestamp": '{"eq-plain-a":{"0":1}}',
+    },
+    "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE": {
+        "subscribe": "trimmed",
+        "startingOffsets": '{"trimmed":{"0":3}}',
+    },
+}
+
+
+@pytest.mark.parametrize("condition", BATCHES)
+def test_batches_fail_with_the_same_condition(
+    spark: "SparkSession",
+    bootstrap: str,
+    partitions: Callable[[str], list[TopicPartition]],
+    conditions: Conditions,
+    condition: str,
+) -> None:
+    partitions("plain")
+    given = {"subscribe": "eq-plain-a", **BATCHES[condition]}
+
+    for source in both(spark, bootstrap):
+        assert condition_of(partial(batch_rows, source, given), conditions) == condition
+
+
+def test_a_time_beyond_microseconds_fails_with_the_same_condition(
+    spark: "SparkSession", bootstrap: str, conditions: Conditions
+) -> None:
+    late = {"message.timestamp.after.max.ms": str(2**63 - 1)}
+    create_topic(bootstrap, "eq-nanoseconds", partitions=1, config=late)
+    produce(bootstrap, "eq-nanoseconds", [Record(value=b"x", timestamp=FIRST_MS * 1_000_000)])
+
+    for source in both(spark, bootstrap):
+        given = {"subscribe": "eq-nanoseconds"}
+        found = condition_of(partial(batch_rows, source, given), conditions)
+        assert found == "KAFKA_MALFORMED_RECORD_TIMESTAMP"
+
+
+PLANNED: Final = {
+    "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS": (
+        {"eq-plain-a": {"0": 5, "1": 5}},
+        {"eq-plain-a": {"0": 9, "1": 9}, "eq-gone": {"0": 4}},
+    ),
+    "KAFKA_DATA_LOSS.PARTITIONS_DELETED": (
+        {"eq-plain-a": {"0": 5, "1": 5}, "eq-gone": {"0": 4}},
+        {"eq-plain-a": {"0": 9, "1": 9}},
+    ),
+    "KAFKA_DATA_LOSS.PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT": (
+        {"eq-plain-a": {"0": 5, "1": 5}, "eq-gone": {"0": 4}},
+        {"eq-plain-a": {"0": 9, "1": 9}},
+    ),
+    "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED": (
+        {"eq-plain-a": {"0": 9, "1": 5}},
+        {"eq-plain-a": {"0": 5, "1": 9}},
+    ),
+    "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO": (
+        {"eq-plain-a": {"0": 5, "1": 5}},
+        {"eq-plain-a": {"0": 9, "1": 9}, "trimmed": {"0": 30}},
+    ),
+    "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE": (
+        {"eq-plain-a": {"0": 5, "1": 5}, "trimmed": {"0": 3}},
+        {"eq-plain-a": {"0": 9, "1": 9}, "trimmed": {"0": 30}},
+    ),
+}
+
+
+# Those whose rows are compared in the short form, too.
+SHORT: Final = (
+    "KAFKA_DATA_LOSS.PARTITIONS_DELETED",
+    "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
+)
+
+
+@pytest.mark.parametrize("condition", PLANNED)
+def test_streams_lose_data_with_the_same_condition_or_the_same_rows(
+    spark: "SparkSession",
+    bootstrap: str,
+    partitions: Callable[[str], list[TopicPartition]],
+    conditions: Conditions,
+    size: Callable[[int, int], int],
+    tmp_path: Path,
+    condition: str,
+) -> None:
+    """The checkpoint has a batch that was planned before the data were lost."""
+    with_rows = size(condition in SHORT, True)
+    partitions("plain")
+    given = {"subscribePattern": "^(eq-plain-a|trimmed|eq-gone)$"}
+    if condition.endswith("PRESENT"):
+        given["kafka.group.id"] = "mine"
+    left = []
+    for source in both(spark, bootstrap):
+        strict, lenient = (tmp_path / f"{source.format}-{kind}" for kind in ("strict", "lenient"))
+        for checkpoint in (strict, lenient):
+            write_checkpoint(checkpoint, *PLANNED[condition])
+        run = partial(run_nowhere, source, given, strict)
+
+        assert condition_of(run, conditions) == condition
+        if with_rows:
+            allowed = {**given, "failOnDataLoss": "false"}
+            left.append(stream_rows(source, allowed, lenient, available_now=True))
+
+    assert left[:1] == left[1:]
+
+
+def run_nowhere(source: Source, given: Options, checkpoint: Path) -> None:
+    writer = source.stream(given).writeStream.format("noop").trigger(availableNow=True)
+    writer.option("checkpointLocation", str(checkpoint)).start().awaitTermination()
+
+
+@pytest.mark.parametrize(
+    ("created_again", "condition"),
+    [
+        (False, "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW"),
+        (
+            True,
+            "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW",
+        ),
+    ],
+)
+def test_a_topic_that_goes_during_available_now_fails_with_the_same_condition(
+    spark: "SparkSession",
+    bootstrap: str,
+    conditions: Conditions,
+    tmp_path: Path,
+    created_again: bool,
+    condition: str,
+) -> None:
+    for source in both(spark, bootstrap):
+        name = f"eq-fleeting-{source.format}-{created_again}".lower()
+        create_topic(bootstrap, name, partitions=1)
+        produce(bootstrap, name, numbered(10, partitions=1))
+        given = {
+            "subscribePattern": f"^{name}",
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": "5",
+        }
+
+        def delete(batch: "DataFrame", name: str = name) -> "DataFrame":
+            delete_topic(bootstrap, name)
+            if created_again:
+                create_topic(bootstrap, name, partitions=1)
+            return batch.limit(0)
+
+        run = partial(
+            stream_rows, source, given, tmp_path / name, available_now=True, select=delete
+        )
+        assert condition_of(run, conditions) == condition
+
+
+# --- options and checkpoints
+
+
+REFUSED: Final = (
+    {"subscribePattern": "x"},
+    {"subscribe": " "},
+    {"startingOffsets": "latest"},
+    {"startingOffsets": "now"},
+    {"endingOffsets": "earliest"},
+    {"endingOffsets": '{"eq-plain-a":{"0":-2,"1":1}}'},
+    {"startingTimestamp": "soon"},
+    {"startingOffsetsByTimestamp": "5"},
+    {"startingOffsetsByTimestampStrategy": "earliest"},
+    {"minPartitions": "0"},
+    {"maxRecordsPerPartition": "0"},
+    {"failOnDataLoss": "perhaps"},
+    {"includeHeaders": "perhaps"},
+    {"minOffsetsPerTrigger": "5", "maxOffsetsPerTrigger": "4"},
+    {"kafka.auto.offset.reset": "earliest"},
+    {"kafka.key.deserializer": "x"},
+    {"kafka.value.deserializer": "x"},
+    {"kafka.enable.auto.commit": "true"},
+    {"kafka.interceptor.classes": "x"},
+)
+
+
+def test_what_the_connector_refuses_is_refused(
+    spark: "SparkSession",
+    bootstrap: str,
+    partitions: Callable[[str], list[TopicPartition]],
+) -> None:
+    partitions("plain")
+    for given in REFUSED:
+        for source in both(spark, bootstrap):
+            with pytest.raises(Exception) as caught:
+                source.batch({"subscribe": "eq-plain-a", **given}).collect()
+            if source.format == OURS:
+                assert "option " in str(caught.value)
+
+
+def test_a_stream_moves_between_the_formats_on_one_checkpoint(
+    spark: "SparkSession", bootstrap: str, tmp_path: Path
+) -> None:
+    name = create_topic(bootstrap, "eq-moving")
+    given = {"subscribe": name, "startingOffsets": "earliest"}
+    sources = dict(zip(FORMATS, both(spark, bootstrap), strict=True))
+    checkpoint = tmp_path / "moved"
+    read = []
+    for number, each in enumerate((THEIRS, OURS, THEIRS)):
+        produce(bootstrap, name, numbered(10, first=10 * number))
+
+        found, _ = stream_rows(sources[each], given, checkpoint, available_now=True)
+
+        read.append(len(found))
+
+    assert read == [10, 10, 10]
+    assert committed(checkpoint)[-1] == {name: {"0": 15, "1": 15}}
+
+
+def test_splitting_of_ranges_is_the_connectors(spark: "SparkSession") -> None:
+    from random import Random
+
+    from trio_kafka_spark.source.ranges import OffsetRange, split
+
+    random = Random(24)
+    for _ in range(200):
+        ranges = [
+            OffsetRange(partition=TopicPartition("t", number), start=7, stop=7 + size)
+            for number, size in enumerate(random.choices(range(-2, 1000), k=random.randrange(9)))
+        ]
+        at_least = random.choice([None, random.randrange(1, 30)])
+        each = random.choice([None, random.randrange(1, 300)])
+
+        ours = [
+            (one.partition.partition, one.start, one.stop)
+            for one in split(ranges, at_least=at_least, records_each=each)
+        ]
+
+        assert ours == list(split_by_connector(spark, ranges, at_least, each))
+
+
+def split_by_connector(
+    spark: "SparkSession", ranges: Sequence[object], at_least: int | None, each: int | None
+) -> Iterator[tuple[int, int, int]]:
+    jvm = spark._jvm
+    package = jvm.org.apache.spark.sql.kafka010
+    convert = jvm.scala.jdk.javaapi.CollectionConverters
+    listed = jvm.java.util.ArrayList()
+    for one in ranges:
+        tp = jvm.org.apache.kafka.common.TopicPartition("t", one.partition.partition)
+        listed.add(package.KafkaOffsetRange(tp, one.start, one.stop, jvm.scala.Option.empty()))
+    given = jvm.java.util.HashMap()
+    for name, value in (("minPartitions", at_least), ("maxRecordsPerPartition", each)):
+        if value is not None:
+            given[name] = str(value)
+    options = jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(given)
+    calculator = package.KafkaOffsetRangeCalculator.apply(options)
+    none = convert.asScala(jvm.java.util.ArrayList()).toSeq()
+    found = calculator.getRanges(convert.asScala(listed).toSeq(), none)
+    for one in convert.asJava(found):
+        yield one.partition(), one.fromOffset(), one.untilOffset()

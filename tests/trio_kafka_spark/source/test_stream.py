@@ -1,0 +1,301 @@
+"""Streams, without Spark: one reader plans, another one reads."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
+
+from tests.trio_kafka_spark.source.kit import (
+    FIRST_MS,
+    add_partitions,
+    create_topic,
+    delete_topic,
+    numbered,
+    produce,
+)
+from tests.trio_kafka_spark.source.readers import offsets, options, spans
+from trio_kafka.testing.processes import BrokerProcess
+from trio_kafka_spark.client.errors import SourceError
+from trio_kafka_spark.source.stream import StreamReader
+
+Streams = Callable[..., StreamReader]
+
+
+@pytest.fixture
+def filled(sampled_broker: BrokerProcess, topic: str) -> str:
+    """A topic with 20 records in two partitions, a millisecond apart."""
+    create_topic(sampled_broker.bootstrap, topic)
+    produce(sampled_broker.bootstrap, topic, numbered(20))
+    return topic
+
+
+def latest(reader: StreamReader, start: dict[str, Any]) -> dict[str, Any]:
+    """The end of the next batch, as Spark asks for it."""
+    return reader.latestOffset(start, reader.getDefaultReadLimit())
+
+
+def test_a_stream_starts_with_what_comes_or_with_what_is_there(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams
+) -> None:
+    where = options(sampled_broker.bootstrap, filled)
+
+    assert streams(**where).initialOffset() == {filled: {"0": 10, "1": 10}}
+    earliest = streams(**where, startingOffsets="earliest")
+    assert earliest.initialOffset() == {filled: {"0": 0, "1": 0}}
+    timed = streams(**where, startingTimestamp=str(FIRST_MS + 5))
+    assert timed.initialOffset() == {filled: {"0": 3, "1": 2}}
+    mixed = streams(**where, startingOffsets=f'{{"{filled}":{{"0":-1,"1":4}}}}')
+    assert mixed.initialOffset() == {filled: {"0": 10, "1": 4}}
+
+
+def test_batches_follow_one_another_and_stop_when_there_is_nothing_new(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams
+) -> None:
+    reader = streams(**options(sampled_broker.bootstrap, filled), startingOffsets="earliest")
+    start = reader.initialOffset()
+
+    end = latest(reader, start)
+    read = offsets(reader, reader.partitions(start, end))
+    again = latest(reader, end)
+    produce(sampled_broker.bootstrap, filled, numbered(2))
+    more = latest(reader, end)
+
+    assert end == {filled: {"0": 10, "1": 10}}
+    assert read == {0: list(range(10)), 1: list(range(10))}
+    assert json.dumps(again) == json.dumps(end)
+    assert reader.partitions(end, again) == []
+    assert spans(reader.partitions(end, more)) == [(0, 10, 11), (1, 10, 11)]
+    assert reader.reportLatestOffset() == more
+    reader.commit(end)
+    reader.stop()
+
+
+def test_a_reader_that_has_looked_at_nothing_reports_no_end(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams
+) -> None:
+    assert streams(**options(sampled_broker.bootstrap, filled)).reportLatestOffset() is None
+
+
+def test_limits_reach_spark_in_the_form_that_it_has(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams
+) -> None:
+    where = options(sampled_broker.bootstrap, filled)
+
+    assert streams(**where).getDefaultReadLimit() == ReadAllAvailable()
+    both = streams(**where, maxOffsetsPerTrigger="9", minOffsetsPerTrigger="5")
+    assert both.getDefaultReadLimit() == ReadMaxRows(9)
+    least = streams(**where, minOffsetsPerTrigger="5")
+    assert least.getDefaultReadLimit() == ReadMinRows(5)
+
+
+def test_a_limit_cuts_batches_unless_spark_asks_for_everything(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams
+) -> None:
+    reader = streams(
+        **options(sampled_broker.bootstrap, filled),
+        startingOffsets="earliest",
+        maxOffsetsPerTrigger="8",
+    )
+    start = reader.initialOffset()
+
+    assert latest(reader, start) == {filled: {"0": 4, "1": 4}}
+    assert reader.latestOffset(start, ReadAllAvailable()) == {filled: {"0": 10, "1": 10}}
+
+
+def test_too_few_records_wait_after_the_first_batch(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams
+) -> None:
+    reader = streams(
+        **options(sampled_broker.bootstrap, filled),
+        startingOffsets="earliest",
+        minOffsetsPerTrigger="3",
+    )
+    end = latest(reader, reader.initialOffset())
+    produce(sampled_broker.bootstrap, filled, numbered(2))
+
+    assert latest(reader, end) == end
+    produce(sampled_broker.bootstrap, filled, numbered(1))
+    assert latest(reader, end) == {filled: {"0": 12, "1": 11}}
+
+
+def test_available_now_ends_with_what_the_first_batch_found(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams
+) -> None:
+    reader = streams(
+        **options(sampled_broker.bootstrap, filled),
+        startingOffsets="earliest",
+        maxOffsetsPerTrigger="12",
+        minOffsetsPerTrigger="12",
+    )
+    reader.prepareForTriggerAvailableNow()
+    ends = [reader.initialOffset()]
+    for _ in range(4):
+        ends.append(latest(reader, ends[-1]))
+        reader.partitions(*ends[-2:])
+        produce(sampled_broker.bootstrap, filled, numbered(2))
+
+    assert ends[1] == {filled: {"0": 6, "1": 6}}
+    assert ends[2] == ends[3] == ends[4] == {filled: {"0": 10, "1": 10}}
+
+
+def test_new_partitions_begin_with_their_first_record(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams
+) -> None:
+    reader = streams(**options(sampled_broker.bootstrap, filled))
+    start = reader.initialOffset()
+    add_partitions(sampled_broker.bootstrap, filled, 3)
+    produce(sampled_broker.bootstrap, filled, numbered(6, partitions=3))
+
+    end = latest(reader, start)
+
+    assert end == {filled: {"0": 12, "1": 12, "2": 2}}
+    assert offsets(reader, reader.partitions(start, end)) == {0: [10, 11], 1: [10, 11], 2: [0, 1]}
+
+
+def test_a_limit_counts_new_partitions_too(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams
+) -> None:
+    reader = streams(
+        **options(sampled_broker.bootstrap, f"{filled},trimmed"), maxOffsetsPerTrigger="6"
+    )
+
+    end = latest(reader, {filled: {"0": 5, "1": 10}})
+
+    assert end == {filled: {"0": 6, "1": 10}, "trimmed": {"0": 29}}
+
+
+@pytest.mark.parametrize("group", [None, "mine"])
+def test_deleted_topics_are_data_loss(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams, group: str | None
+) -> None:
+    other = create_topic(sampled_broker.bootstrap, f"{filled}-other", partitions=1)
+    where = options(sampled_broker.bootstrap, f"{filled},{other}")
+    if group is not None:
+        where["kafka.group.id"] = group
+    strict, lenient = streams(**where), streams(**where, failOnDataLoss="false")
+    start = strict.initialOffset()
+    delete_topic(sampled_broker.bootstrap, other)
+    produce(sampled_broker.bootstrap, filled, numbered(2))
+
+    end = latest(strict, start)
+    with pytest.raises(SourceError) as caught:
+        strict.partitions(start, end)
+
+    kind = (
+        "PARTITIONS_DELETED" if group is None else "PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT"
+    )
+    assert caught.value.condition == f"KAFKA_DATA_LOSS.{kind}"
+    assert f"[{other}-0]" in str(caught.value)
+    assert end == {filled: {"0": 11, "1": 11}}
+    assert spans(lenient.partitions(start, end)) == [(0, 10, 11), (1, 10, 11)]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "kind", "left"),
+    [
+        ({"0": 9}, {"0": 12, "1": 10}, "INITIAL", [(0, 9, 12), (1, 0, 10)]),
+        ({"0": 9, "1": 10}, {"0": 4, "1": 10}, "PARTITION_OFFSET_CHANGED", []),
+    ],
+)
+def test_other_losses_have_their_conditions(
+    sampled_broker: BrokerProcess,
+    filled: str,
+    streams: Streams,
+    start: dict[str, int],
+    end: dict[str, int],
+    kind: str,
+    left: list[tuple[int, int, int]],
+) -> None:
+    where = options(sampled_broker.bootstrap, filled)
+    gone = {"gone": {"0": 5}} if kind == "INITIAL" else {}
+    strict, lenient = streams(**where), streams(**where, failOnDataLoss="false")
+
+    with pytest.raises(SourceError, match=rf"^\[KAFKA_DATA_LOSS\.{kind}"):
+        strict.partitions({filled: start}, {filled: end, **gone})
+
+    assert spans(lenient.partitions({filled: start}, {filled: end, **gone})) == left
+
+
+def test_a_new_partition_without_its_first_records_is_data_loss(
+    sampled_broker: BrokerProcess,
+    streams: Streams,
+) -> None:
+    where = options(sampled_broker.bootstrap, "trimmed")
+    strict, lenient = streams(**where), streams(**where, failOnDataLoss="false")
+
+    with pytest.raises(SourceError, match="trimmed-0 starts at 25 instead of 0") as caught:
+        strict.partitions({}, {"trimmed": {"0": 40}})
+
+    condition = "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO"
+    assert caught.value.condition == condition
+    assert spans(lenient.partitions({}, {"trimmed": {"0": 40}})) == [(0, 25, 40)]
+
+
+@pytest.mark.parametrize(
+    ("end", "condition"),
+    [
+        ({"0": 10}, "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED"),
+        (
+            {"0": 11, "1": 10},
+            "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED",
+        ),
+    ],
+)
+def test_a_batch_of_available_now_stays_within_the_target(
+    sampled_broker: BrokerProcess,
+    filled: str,
+    streams: Streams,
+    end: dict[str, int],
+    condition: str,
+) -> None:
+    reader = streams(**options(sampled_broker.bootstrap, filled))
+    reader.prepareForTriggerAvailableNow()
+    start = reader.initialOffset()
+    latest(reader, start)
+
+    with pytest.raises(SourceError) as caught:
+        reader.partitions(start, {filled: end})
+
+    assert caught.value.condition == condition
+
+
+@pytest.mark.parametrize(
+    ("created_again", "condition"),
+    [
+        (False, "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW"),
+        (
+            True,
+            "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW",
+        ),
+    ],
+)
+def test_a_topic_that_goes_during_available_now_is_an_error(
+    sampled_broker: BrokerProcess,
+    filled: str,
+    streams: Streams,
+    created_again: bool,
+    condition: str,
+) -> None:
+    reader = streams(**options(sampled_broker.bootstrap, filled), startingOffsets="earliest")
+    reader.prepareForTriggerAvailableNow()
+    start = reader.initialOffset()
+    end = latest(reader, start)
+    delete_topic(sampled_broker.bootstrap, filled)
+    if created_again:
+        create_topic(sampled_broker.bootstrap, filled)
+
+    with pytest.raises(SourceError) as caught:
+        reader.partitions(start, end)
+
+    assert caught.value.condition == condition
+
+
+def test_offsets_of_another_format_are_refused(
+    sampled_broker: BrokerProcess, filled: str, streams: Streams
+) -> None:
+    reader = streams(**options(sampled_broker.bootstrap, filled))
+
+    with pytest.raises(ValueError, match="expected JSON such as"):
+        latest(reader, {"offset": 7})
