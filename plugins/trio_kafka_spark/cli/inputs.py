@@ -1,0 +1,117 @@
+"""Arguments that say what a job reads, and the DataFrames that they name."""
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from trio_kafka.attributes import frozen
+from trio_kafka_spark.client.errors import OptionError
+
+FROM_LOG: Final = "trio-kafka-log"
+FROM_BROKER: Final = "trio-kafka"
+_FIELDS: Final = (
+    "path",
+    "bootstrap",
+    "topic",
+    "pattern",
+    "starting_offsets",
+    "ending_offsets",
+    "option",
+)
+
+
+@frozen(kw_only=True)
+class Input:
+    """What `declare_input` declares, by the names of its arguments."""
+
+    path: str | None = None
+    bootstrap: str | None = None
+    topic: Sequence[str] = ()
+    pattern: str | None = None
+    starting_offsets: str | None = None
+    ending_offsets: str | None = None
+    option: Sequence[str] = ()
+
+    @classmethod
+    def taken(cls, arguments: dict[str, Any]) -> "Input":
+        """Take the arguments of an input out of a command's arguments."""
+        given = {name: arguments.pop(name) for name in _FIELDS if name in arguments}
+        return cls(**given)
+
+    def records(self, spark: SparkSession, **more: str) -> DataFrame:
+        """Return records of the topics. Raises OptionError."""
+        if (self.path is None) == (self.bootstrap is None):
+            raise OptionError("path", "want either --path or --bootstrap")
+        options = self._selection() | self._offsets() | more
+        if self.path is not None:
+            return self._load(spark, FROM_LOG, {"path": self.path, **options})
+        address = {"kafka.bootstrap.servers": str(self.bootstrap)}
+        return self._load(spark, FROM_BROKER, address | options)
+
+    def view(self, spark: SparkSession, view: str, **more: str) -> DataFrame:
+        """Return a view of log directories. Raises OptionError."""
+        if self.path is None:
+            raise OptionError("path", "this job reads log directories: want --path")
+        options = {"path": self.path, "view": view, **self._selection(), **self._offsets(), **more}
+        return self._load(spark, FROM_LOG, options)
+
+    def _selection(self) -> dict[str, str]:
+        if self.topic and self.pattern:
+            raise OptionError("topic", "want either --topic or --pattern")
+        if self.topic:
+            return {"subscribe": ",".join(self.topic)}
+        return {"subscribePattern": self.pattern} if self.pattern else {}
+
+    def _offsets(self) -> dict[str, str]:
+        given = {"startingOffsets": self.starting_offsets, "endingOffsets": self.ending_offsets}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _load(self, spark: SparkSession, kind: str, options: dict[str, str]) -> DataFrame:
+        return spark.read.format(kind).options(**options | pairs(self.option)).load()
+
+
+def declare_input(parser: ArgumentParser, *, broker: bool) -> None:
+    """Declare where a job reads. broker: it may read topics of a running broker, too."""
+    place = parser.add_argument_group("what is read")
+    place.add_argument(
+        "--path",
+        metavar="DIRS",
+        required=not broker,
+        help="log directories, comma separated: log.dirs of a broker, running or not, or a copy",
+    )
+    if broker:
+        place.add_argument("--bootstrap", metavar="HOST:PORT", help="or a broker")
+    place.add_argument(
+        "--topic", action="append", default=[], help="only this topic; may be repeated"
+    )
+    place.add_argument("--pattern", metavar="REGEX", help="only topics that match")
+    place.add_argument("--starting-offsets", metavar="OFFSETS", help="earliest, or JSON")
+    place.add_argument("--ending-offsets", metavar="OFFSETS", help="latest, or JSON")
+    place.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the reader, such as mode=permissive; may be repeated",
+    )
+    declare_spark(parser)
+
+
+def declare_spark(parser: ArgumentParser) -> None:
+    """Declare where Spark runs."""
+    parser.add_argument(
+        "--master", metavar="URL", help="Spark's master (local[2], unless spark-submit gave one)"
+    )
+
+
+def pairs(given: Sequence[str]) -> dict[str, str]:
+    """Return NAME=VALUE arguments as a mapping. Raises OptionError."""
+    found: dict[str, str] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise OptionError("option", f"{one!r}: want NAME=VALUE")
+        found[name] = value
+    return found

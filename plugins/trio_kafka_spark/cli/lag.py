@@ -1,0 +1,46 @@
+"""`trio-kafka spark lag`: how far consumer groups were behind, over time."""
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from trio_kafka_spark.cli.inputs import Input, declare_input
+from trio_kafka_spark.cli.outputs import declare_output, run_job, show
+from trio_kafka_spark.jobs.lag import OFFSETS_TOPIC, commits, lag_over_time
+
+
+def declare(parser: ArgumentParser) -> None:
+    declare_input(parser, broker=False)
+    parser.add_argument(
+        "--group", action="append", default=[], help="only this group; may be repeated"
+    )
+    parser.add_argument(
+        "--every", default="1 minute", metavar="DURATION", help="a row for each (%(default)s)"
+    )
+    declare_output(parser)
+
+
+def lag(*, group: Sequence[str], every: str, master: str | None, **arguments: Any) -> int:
+    """Show the lag of consumer groups over time, from committed offsets and batch headers."""
+    given = Input.taken(arguments)
+    stored = attrs.evolve(
+        given, topic=[OFFSETS_TOPIC], pattern=None, starting_offsets=None, ending_offsets=None
+    )
+
+    def job(spark: SparkSession) -> int:
+        committed = commits(stored.records(spark))
+        if group:
+            committed = committed.where(sf.col("group").isin(*group))
+        batches = given.view(spark, "batches")
+        if given.topic:
+            committed = committed.where(sf.col("topic").isin(*given.topic))
+        if given.pattern:
+            committed = committed.where(sf.col("topic").rlike(f"^(?:{given.pattern})$"))
+        show(lag_over_time(committed, batches, every), **arguments)
+        return 0
+
+    return run_job("spark lag", master, job)

@@ -1,0 +1,30 @@
+"""`trio-kafka spark repartition`: a topic's records in another number of partitions."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from trio_kafka_spark.cli.inputs import Input, declare_input
+from trio_kafka_spark.cli.outputs import run_job
+from trio_kafka_spark.cli.writing import Output, declare_writing
+from trio_kafka_spark.jobs.repartition import repartition as repartitioned
+
+
+def declare(parser: ArgumentParser) -> None:
+    declare_input(parser, broker=True)
+    declare_writing(parser, topic_required=True)
+
+
+def repartition(*, master: str | None, **arguments: Any) -> int:
+    """Copy records to a topic with another number of partitions, keeping the order of each key."""
+    given, output = Input.taken(arguments), Output.taken(arguments)
+
+    def job(spark: SparkSession) -> int:
+        count = output.partitions()
+        records = given.records(spark, includeHeaders="true")
+        written = output.write(repartitioned(records, count, output.to_topic))
+        print(f"{written} records written to {count} partitions of {output.to_topic}")
+        return 0
+
+    return run_job("spark repartition", master, job)

@@ -1,0 +1,41 @@
+"""`trio-kafka spark restore`: records back into their partitions, from logs or from a table."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from trio_kafka_spark.cli.inputs import Input, declare_input
+from trio_kafka_spark.cli.outputs import run_job
+from trio_kafka_spark.cli.writing import Output, declare_writing
+from trio_kafka_spark.client.errors import OptionError
+from trio_kafka_spark.jobs.restore import restore as restored
+
+
+def declare(parser: ArgumentParser) -> None:
+    declare_input(parser, broker=True)
+    parser.add_argument(
+        "--parquet", metavar="DIR", help="or a table of Parquet files with the columns of a topic"
+    )
+    declare_writing(parser, topic_required=False)
+
+
+def restore(*, parquet: str | None, master: str | None, **arguments: Any) -> int:
+    """Write records back into the partitions that they came from, in order, with their times."""
+    given, output = Input.taken(arguments), Output.taken(arguments)
+
+    def job(spark: SparkSession) -> int:
+        records = _records(given, parquet, spark)
+        written = output.write(restored(records, output.to_topic))
+        print(f"{written} records written")
+        return 0
+
+    return run_job("spark restore", master, job)
+
+
+def _records(given: Input, parquet: str | None, spark: SparkSession) -> DataFrame:
+    if parquet is None:
+        return given.records(spark, includeHeaders="true")
+    if given.path or given.bootstrap:
+        raise OptionError("parquet", "want one of --path, --bootstrap and --parquet")
+    return spark.read.parquet(parquet)

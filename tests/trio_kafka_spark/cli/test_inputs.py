@@ -1,0 +1,87 @@
+"""Arguments become options of a reader."""
+
+import pytest
+
+from trio_kafka_spark.cli.inputs import FROM_BROKER, FROM_LOG, Input, pairs
+from trio_kafka_spark.client.errors import OptionError
+
+
+class Reading:
+    """What a session is asked to read."""
+
+    def __init__(self):
+        self.kind = ""
+        self.given: dict[str, str] = {}
+
+    @property
+    def read(self):
+        return self
+
+    def format(self, kind):
+        self.kind = kind
+        return self
+
+    def options(self, **given):
+        self.given = given
+        return self
+
+    def load(self):
+        return self.kind, self.given
+
+
+def test_records_come_from_directories_or_from_a_broker():
+    spark = Reading()
+
+    assert Input(path="/a", topic=["t", "u"]).records(spark, includeHeaders="true") == (
+        FROM_LOG,
+        {"path": "/a", "subscribe": "t,u", "includeHeaders": "true"},
+    )
+    assert Input(bootstrap="h:1", pattern="a.*", starting_offsets="earliest").records(spark) == (
+        FROM_BROKER,
+        {
+            "kafka.bootstrap.servers": "h:1",
+            "subscribePattern": "a.*",
+            "startingOffsets": "earliest",
+        },
+    )
+
+
+def test_options_of_the_reader_win():
+    given = Input(path="/a", topic=["t"], option=["mode=permissive", "subscribe=u"])
+
+    assert given.view(Reading(), "batches")[1] == {
+        "path": "/a",
+        "view": "batches",
+        "subscribe": "u",
+        "mode": "permissive",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (Input(), "either --path or --bootstrap"),
+        (Input(path="/a", bootstrap="h:1"), "either --path or --bootstrap"),
+        (Input(path="/a", topic=["t"], pattern="u"), "either --topic or --pattern"),
+        (Input(path="/a", option=["x"]), "'x': want NAME=VALUE"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(given, said):
+    with pytest.raises(OptionError, match=said):
+        given.records(Reading())
+
+
+def test_views_need_directories():
+    with pytest.raises(OptionError, match="want --path"):
+        Input(bootstrap="h:1").view(Reading(), "segments")
+
+
+def test_values_may_have_equals_signs():
+    assert pairs(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
+
+
+def test_an_input_takes_its_arguments_only():
+    arguments = {"path": "/a", "topic": [], "json": True}
+
+    assert Input.taken(arguments).path == "/a"
+    assert arguments == {"json": True}

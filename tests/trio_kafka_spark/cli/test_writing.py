@@ -1,0 +1,43 @@
+"""Where records are written, and what is checked before."""
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.trio_kafka_spark.jobs.kit import record, records
+from trio_kafka_spark.cli.writing import Output
+from trio_kafka_spark.client.errors import OptionError
+from trio_kafka_spark.jobs.restore import restore
+
+
+def create(broker, topic, partitions):
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    made = admin.create_topics([NewTopic(topic, partitions)])
+    made[topic].result(30)
+
+
+def test_the_topic_must_be_there(shared_broker):
+    create(shared_broker, "writing-three", 3)
+    output = Output(to_bootstrap=shared_broker.bootstrap, to_topic="writing-three")
+
+    assert output.partitions() == 3
+    with pytest.raises(OptionError, match="there is no topic writing-none: create it first"):
+        Output(to_bootstrap=shared_broker.bootstrap, to_topic="writing-none").partitions()
+
+
+def test_options_of_the_writer_win():
+    given = Output(to_bootstrap="h:1", to_option=["kafka.acks=all", "timestampColumn=x"])
+
+    assert given.options == {
+        "kafka.bootstrap.servers": "h:1",
+        "timestampColumn": "x",
+        "kafka.acks": "all",
+    }
+
+
+@pytest.mark.spark
+def test_written_records_are_counted(spark, shared_broker):
+    create(shared_broker, "writing-counted", 1)
+    output = Output(to_bootstrap=shared_broker.bootstrap)
+    given = [record(n, topic="writing-counted") for n in range(7)]
+
+    assert output.write(restore(records(spark, *given))) == 7

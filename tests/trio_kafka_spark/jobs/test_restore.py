@@ -1,0 +1,31 @@
+"""Records for the sink: the same place and order."""
+
+import pytest
+
+from tests.trio_kafka_spark.jobs.kit import record, records, tuples
+from trio_kafka_spark.jobs.restore import WRITTEN, restore
+
+pytestmark = pytest.mark.spark
+
+
+def test_each_partition_is_written_by_one_task_in_order(spark):
+    given = [record(n, partition=n % 3) for n in range(50, -1, -1)]
+
+    found = restore(records(spark, *given).repartition(4))
+
+    assert found.columns == list(WRITTEN)
+    parts = [part for part in found.rdd.glom().collect() if part]
+    seconds = [[(row["partition"], row["timestamp"]) for row in part] for part in parts]
+    assert all(rows == sorted(rows) for rows in seconds)
+    assert sorted(row for rows in seconds for row in rows) == sorted(
+        (row["partition"], row["timestamp"]) for row in found.collect()
+    )
+    places = [{partition for partition, _ in rows} for rows in seconds]
+    assert sum(map(len, places)) == 3
+
+
+def test_another_topic_may_be_named_and_headers_are_optional(spark):
+    found = restore(records(spark, record(0)).drop("headers"), topic="copy")
+
+    assert found.columns == [name for name in WRITTEN if name != "headers"]
+    assert tuples(found, "topic", "key", "value") == [("copy", b"k", b"v")]

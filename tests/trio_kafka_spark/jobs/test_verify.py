@@ -1,0 +1,44 @@
+"""Findings as rows."""
+
+import pytest
+
+from tests.trio_kafka_spark.jobs.kit import tuples, view
+from tests.trio_kafka_spark.log.kit import flip, log, positions, sample
+from trio_kafka_spark.jobs.verify import verify
+
+pytestmark = pytest.mark.spark
+FIRST = "00000000000000000000.log"
+
+
+def test_there_are_no_rows_where_everything_agrees(spark, tmp_path):
+    sample(tmp_path, "txn")
+    sample(tmp_path, "plain")
+
+    assert verify(view(spark, tmp_path, "segments")).count() == 0
+
+
+def test_each_finding_is_a_row_with_file_and_position(spark, tmp_path):
+    directory = log(tmp_path, segments=3, interval=1)
+    for path in directory.glob("*.log"):
+        path.with_suffix(".timeindex").write_bytes(b"")
+    damaged = positions(directory / FIRST)[1]
+    flip(directory / FIRST, damaged + 70)
+
+    found = verify(view(spark, tmp_path, "segments")).orderBy("file", "position")
+
+    assert tuples(found, "topic", "partition", "file", "position", "kind") == [
+        ("t", 0, str(directory / FIRST.replace(".log", ".index")), 0, "offset index"),
+        ("t", 0, str(directory / FIRST), damaged, "batch"),
+        ("t", 0, str(directory / FIRST.replace(".log", ".timeindex")), 0, "time index"),
+        ("t", 0, str(directory / "00000000000000000040.timeindex"), 0, "time index"),
+    ]
+
+
+def test_segments_that_vanish_have_no_findings(spark, tmp_path):
+    directory = log(tmp_path, segments=2, interval=1)
+    segments = view(spark, tmp_path, "segments").collect()
+    (directory / FIRST).unlink()
+
+    frame = spark.createDataFrame(segments, view(spark, tmp_path, "segments").schema)
+
+    assert verify(frame).count() == 0

@@ -1,0 +1,97 @@
+"""The view of batches: what the headers say, for each batch once."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.trio_kafka_spark.log.kit import TIME, batch, flip, log, positions, rows, sample
+from trio_kafka.records.batch import iterate_headers
+from trio_kafka.records.compression import Codec
+from trio_kafka_spark.log.plan import CorruptLogError
+
+FIRST = "00000000000000000000.log"
+
+
+def view(root, columns=None, **options):
+    return rows(root, columns, view="batches", **options)
+
+
+@pytest.mark.parametrize("name", ["plain", "compacted", "txn", "zstd", "logappend"])
+@pytest.mark.parametrize("split", ["1", "1000000"])
+def test_each_batch_of_apache_kafka_is_a_row(tmp_path, name, split):
+    directory = sample(tmp_path, name) / f"{name}-0"
+    want = [
+        (str(path), position, header.size, header.base_offset, header.last_offset, header.count)
+        for path in sorted(directory.glob("*.log"))
+        for position, header in iterate_headers(path.read_bytes())
+    ]
+
+    found = view(tmp_path, splitBytes=split, windowBytes="400")
+
+    columns = ("file", "position", "size", "base_offset", "last_offset", "count")
+    assert [tuple(one[column] for column in columns) for one in found] == want
+    assert {(one["topic"], one["partition"]) for one in found} == {(name, 0)}
+
+
+def test_headers_are_shown_with_units(tmp_path):
+    sample(tmp_path, "txn")
+
+    found = view(tmp_path)
+    marker = next(one for one in found if one["control"])
+
+    assert (marker["transactional"], marker["count"], marker["base_sequence"]) == (True, 1, -1)
+    assert marker["codec"] == "none"
+    assert marker["producer_id"] >= 0
+    assert marker["crc"] > 0
+    assert marker["max_timestamp"].tzinfo is not None
+
+
+def test_times_are_those_of_the_records(tmp_path):
+    log(tmp_path, segments=1, batches=1)
+
+    (one,) = view(tmp_path)
+
+    assert one["base_timestamp"] == datetime.fromtimestamp(TIME / 1000, UTC)
+    assert one["max_timestamp"] == datetime.fromtimestamp((TIME + 9) / 1000, UTC)
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_the_uncompressed_size_is_that_of_the_same_batch_without_compression(tmp_path, codec):
+    log(tmp_path, segments=1, batches=2, codec=codec, size=500)
+
+    found = view(tmp_path, uncompressed="true")
+
+    assert [one["uncompressed_size"] for one in found] == [
+        len(batch(0, size=500)),
+        len(batch(10, size=500)),
+    ]
+    assert [one["codec"] for one in found] == [codec.name.lower()] * 2
+
+
+def test_a_batch_that_cannot_be_decompressed_has_no_uncompressed_size(tmp_path):
+    path = log(tmp_path, segments=1, batches=2, codec=Codec.GZIP) / FIRST
+    flip(path, 61)
+
+    assert view(tmp_path, ["uncompressed_size"], uncompressed="true")[0] == {
+        "uncompressed_size": None
+    }
+
+
+def test_batches_that_hold_wanted_offsets_are_shown_whole(tmp_path):
+    log(tmp_path)
+    given = {"startingOffsets": '{"t": {"0": 15}}', "endingOffsets": '{"t": {"0": 41}}'}
+
+    for split in ("1", "1000000"):
+        found = view(tmp_path, ["base_offset"], splitBytes=split, **given)
+        assert [one["base_offset"] for one in found] == [10, 20, 30, 40]
+
+
+def test_a_damaged_header_is_an_error_or_skipped(tmp_path):
+    path = log(tmp_path, segments=1) / FIRST
+    damaged = positions(path)[1]
+    flip(path, damaged + 16)
+
+    with pytest.raises(CorruptLogError, match=f"position {damaged}"):
+        view(tmp_path)
+    found = view(tmp_path, ["base_offset"], mode="permissive")
+    assert [one["base_offset"] for one in found] == [0, 20, 30]

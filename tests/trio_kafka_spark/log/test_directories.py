@@ -1,0 +1,117 @@
+"""Which directories and files count."""
+
+import pytest
+
+from tests.trio_kafka_spark.log.kit import batch, log, partition, sample, segment
+from trio_kafka.model import TopicPartition
+from trio_kafka_spark.log.directories import (
+    LogDirectoryError,
+    find_partitions,
+    list_segments,
+    partition_of,
+    start_offsets,
+)
+
+
+def names(found):
+    return [str(one.at) for one in found]
+
+
+def test_partitions_come_in_order_with_their_segments(tmp_path):
+    log(tmp_path, segments=2, batches=1)
+    segment(partition(tmp_path, 10), [batch(0)])
+    segment(partition(tmp_path, 2), [batch(0)])
+    segment(partition(tmp_path, 0, "a-b-1"), [batch(0)])
+
+    found = find_partitions([str(tmp_path)])
+
+    assert names(found) == ["a-b-1-0", "t-0", "t-2", "t-10"]
+    first, second = found[1].segments
+    assert (first.base_offset, first.next_base, first.is_active) == (0, 10, False)
+    assert (second.base_offset, second.next_base, second.is_active) == (10, None, True)
+    assert first.size == len(batch(0))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "t-0.0123456789abcdef0123456789abcdef-delete",
+        "t-0.0123456789abcdef0123456789abcdef-future",
+        "t-0.0123456789abcdef0123456789abcdef-stray",
+        "t-00",
+        "t-4294967296",
+        "t",
+        "lost+found",
+        "-0",
+        "t x-0",
+    ],
+)
+def test_marked_and_foreign_directories_are_no_partitions(name):
+    assert partition_of(name) is None
+
+
+def test_a_directory_that_is_marked_or_without_segments_is_left_out(tmp_path):
+    sample(tmp_path, "compacted")
+    (tmp_path / "compacted-0").rename(tmp_path / f"compacted-0.{'0' * 32}-delete")
+    partition(tmp_path, 1)
+    partition(tmp_path, 2).joinpath("notes.log").write_bytes(b"x")
+    (tmp_path / "t-3").write_bytes(b"a file")
+
+    assert find_partitions([str(tmp_path)]) == []
+
+
+def test_files_of_an_interrupted_change_are_no_segments(tmp_path):
+    directory = log(tmp_path, segments=1)
+    for name in ("00000000000000000000.log.deleted", "00000000000000000100.log.cleaned"):
+        (directory / name).write_bytes(b"x")
+    (directory / "00000000000000000200.log.swap").write_bytes(b"x")
+    (directory / "7.log").write_bytes(b"x")
+
+    assert [one.base_offset for one in list_segments(directory)] == [0]
+
+
+def test_a_directory_that_vanished_has_no_segments(tmp_path):
+    assert list_segments(tmp_path / "t-0") == []
+
+
+def test_the_same_partition_in_two_log_directories_is_an_error_that_names_both(tmp_path):
+    for root in ("a", "b"):
+        log(tmp_path / root, segments=1)
+
+    with pytest.raises(LogDirectoryError, match=r"t-0 is in .*/a/t-0 and in .*/b/t-0"):
+        find_partitions([str(tmp_path / "a"), str(tmp_path / "b")])
+
+
+def test_partitions_of_several_log_directories_are_one_set(tmp_path):
+    segment(partition(tmp_path / "a", 0), [batch(0)])
+    segment(partition(tmp_path / "b", 1), [batch(0)])
+
+    assert names(find_partitions([str(tmp_path / "a"), str(tmp_path / "b")])) == ["t-0", "t-1"]
+
+
+def test_a_path_that_is_no_directory_is_named(tmp_path):
+    with pytest.raises(LogDirectoryError, match=r"cannot list .*nowhere"):
+        find_partitions([str(tmp_path / "nowhere")])
+
+
+def test_the_start_offset_is_the_checkpoint_s_if_that_is_later(tmp_path):
+    log(tmp_path)
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nt 0 25\n")
+
+    assert find_partitions([str(tmp_path)])[0].start_offset == 25
+    assert start_offsets(tmp_path) == {TopicPartition("t", 0): 25}
+
+
+@pytest.mark.parametrize("content", ["", "1\n1\nt 0 25\n", "0\nx\n", "0\n1\nt 0 x\n", "0\n1\nt\n"])
+def test_a_malformed_checkpoint_counts_as_missing(tmp_path, content):
+    log(tmp_path)
+    (tmp_path / "log-start-offset-checkpoint").write_text(content)
+
+    assert find_partitions([str(tmp_path)])[0].start_offset == 0
+
+
+def test_partitions_that_are_not_wanted_are_not_listed(tmp_path):
+    segment(partition(tmp_path, 0), [batch(0)])
+    segment(partition(tmp_path, 1), [batch(0)])
+
+    assert names(find_partitions([str(tmp_path)], lambda at: at.partition == 1)) == ["t-1"]

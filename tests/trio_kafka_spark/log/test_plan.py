@@ -1,0 +1,115 @@
+"""Offsets that are read, and what is refused before anything is read."""
+
+import pickle
+
+import pytest
+
+from tests.trio_kafka_spark.log.kit import batch, flip, log, partition, positions, sample, segment
+from trio_kafka_spark.client.errors import OptionError, SourceError
+from trio_kafka_spark.log.options import LogOptions
+from trio_kafka_spark.log.plan import CorruptLogError, plan_pieces, plan_ranges, refuse
+from trio_kafka_spark.log.windows import BadBytes
+
+
+def options(root, **given):
+    if not {"subscribePattern", "assign"} & set(given):
+        given.setdefault("subscribe", "t")
+    return LogOptions.from_options({"path": str(root), **given})
+
+
+def spans(root, **given):
+    """(first, end) offset by partition."""
+    found: dict[str, tuple[int, int]] = {}
+    for pack in plan_pieces(options(root, **given)):
+        for piece in pack:
+            name = str(piece.at)
+            found[name] = (found.get(name, (piece.start, 0))[0], piece.stop)
+    return found
+
+
+@pytest.fixture
+def root(tmp_path):
+    log(tmp_path)
+    segment(partition(tmp_path, 1), [batch(100), batch(110)])
+    segment(partition(tmp_path, 0, "u"), [batch(0)])
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        ({}, {"t-0": (0, 120), "t-1": (100, 120)}),
+        ({"subscribe": "u"}, {"u-0": (0, 10)}),
+        ({"subscribePattern": "[tu]"}, {"t-0": (0, 120), "t-1": (100, 120), "u-0": (0, 10)}),
+        ({"subscribePattern": "x"}, {}),
+        ({"assign": '{"t": [1]}'}, {"t-1": (100, 120)}),
+        ({"startingOffsets": '{"t": {"0": 55}}'}, {"t-0": (55, 120), "t-1": (100, 120)}),
+        ({"startingOffsets": '{"t": {"0": -1}}'}, {"t-1": (100, 120)}),
+        ({"startingOffsets": '{"t": {"0": -2, "1": 7}}'}, {"t-0": (0, 120), "t-1": (100, 120)}),
+        ({"endingOffsets": '{"t": {"0": 55, "1": -1}}'}, {"t-0": (0, 55), "t-1": (100, 120)}),
+        ({"endingOffsets": '{"t": {"0": -2, "1": 999}}'}, {"t-1": (100, 120)}),
+    ],
+)
+def test_the_options_say_which_offsets_are_read(root, given, want):
+    assert spans(root, **given) == want
+    assert spans(root, splitBytes="1", **given) == want
+
+
+def test_reading_begins_with_the_start_offset_of_the_log(tmp_path):
+    sample(tmp_path, "trimmed")
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\ntrimmed 0 25\n")
+
+    assert spans(tmp_path, subscribe="trimmed") == {"trimmed-0": (25, 40)}
+
+
+@pytest.mark.parametrize("given", [{"subscribe": "t,w"}, {"assign": '{"t": [2]}'}])
+def test_what_is_not_there_is_named(root, given):
+    with pytest.raises(SourceError, match=r"KAFKA_UNKNOWN_TOPIC.* no directory of (w|t-2) in"):
+        spans(root, **given)
+
+
+def test_offsets_of_partitions_that_are_not_read_are_refused(root):
+    with pytest.raises(OptionError, match="startingOffsets: names u-0"):
+        spans(root, startingOffsets='{"u": {"0": 1}}')
+
+
+def test_offsets_out_of_range_are_an_error_if_data_loss_is(root):
+    lost = {"failOnDataLoss": "true", "subscribe": "t"}
+
+    with pytest.raises(SourceError, match="t-1 begins at offset 100, startingOffsets wants 7"):
+        spans(root, startingOffsets='{"t": {"1": 7}}', **lost)
+    with pytest.raises(SourceError, match="t-1 ends at offset 120, endingOffsets wants 121"):
+        spans(root, endingOffsets='{"t": {"1": 121}}', **lost)
+    assert spans(root, endingOffsets='{"t": {"1": 120}}', **lost)["t-1"] == (100, 120)
+
+
+def test_a_committed_read_ends_before_the_oldest_open_transaction(tmp_path):
+    sample(tmp_path, "txn")
+
+    assert spans(tmp_path, subscribe="txn") == {"txn-0": (0, 34)}
+    assert spans(tmp_path, subscribe="txn", isolation="read_committed") == {"txn-0": (0, 31)}
+    pieces = plan_pieces(options(tmp_path, subscribe="txn", isolation="read_committed"))
+    assert len({one for pack in pieces for piece in pack for one in piece.aborted}) == 2
+
+
+def test_damage_is_met_when_transactions_are_looked_for(tmp_path):
+    path = log(tmp_path, segments=1) / "00000000000000000000.log"
+    flip(path, positions(path)[1] + 16)
+
+    with pytest.raises(CorruptLogError, match=r"position .* set mode to permissive"):
+        spans(tmp_path, isolation="read_committed")
+    assert spans(tmp_path, isolation="read_committed", mode="permissive") == {"t-0": (0, 40)}
+
+
+def test_plans_and_errors_are_pickled(root):
+    bad = BadBytes(
+        at=plan_ranges(options(root))[0].partition.at, path="x", position=1, size=2, reason="r"
+    )
+
+    for one in (plan_pieces(options(root)), plan_ranges(options(root)), options(root)):
+        assert pickle.loads(pickle.dumps(one)) == one
+    with pytest.raises(CorruptLogError) as caught:
+        refuse(bad)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert again.bad == bad

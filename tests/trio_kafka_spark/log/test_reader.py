@@ -1,0 +1,215 @@
+"""What Spark calls, with and without Spark; and a broker that lives meanwhile."""
+
+import os
+import random
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.trio_kafka_spark.log.kit import flip, log, positions, rows
+from trio_kafka_spark.client.errors import OptionError
+from trio_kafka_spark.log.reader import LogReader, LogSource
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: make test SPARK=yes")
+FIRST = "00000000000000000000.log"
+
+
+def test_the_format_has_a_name_and_the_view_s_schema():
+    assert LogSource.name() == "trio-kafka-log"
+    assert LogSource({"path": "/a", "view": "errors"}).schema().startswith("`topic` string")
+
+
+def test_streams_are_refused_by_name():
+    with pytest.raises(OptionError, match="stream topics with format trio-kafka"):
+        LogSource({}).streamReader(None)
+
+
+def test_an_empty_plan_has_no_rows(tmp_path):
+    reader = LogReader({"path": str(tmp_path), "view": "segments"})
+    from pyspark.sql.datasource import InputPartition
+
+    assert reader.partitions() == []
+    assert list(reader.read(InputPartition(None))) == []
+
+
+# --- beside a broker
+
+
+def create(broker, topic, *, partitions=2, **settings):
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    made = admin.create_topics([NewTopic(topic, partitions, config=settings)])
+    made[topic].result(30)
+
+
+def produce(broker, topic, numbers, **settings):
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 1, **settings})
+    for number in numbers:
+        producer.produce(
+            topic,
+            key=None if number % 5 == 0 else b"%d" % (number % 11),
+            value=None
+            if number % 7 == 0
+            else b"%d" % number + random.Random(number).randbytes(4000),
+            headers=[("n", b"%d" % number), ("null", None)] if number % 3 == 0 else None,
+            timestamp=1_700_000_000_000 + number if number % 2 else 0,
+        )
+        if number % 100 == 99:
+            producer.flush()
+    assert producer.flush(30) == 0
+
+
+def consumed(broker, topic, partitions=2):
+    consumer = Consumer(
+        {"bootstrap.servers": broker.bootstrap, "group.id": "x", "enable.partition.eof": True}
+    )
+    consumer.assign([TopicPartition(topic, one, 0) for one in range(partitions)])
+    found, ended = [], 0
+    while ended < partitions:
+        for one in consumer.consume(1000, 10):
+            if one.error():
+                ended += 1
+                continue
+            found.append(
+                (
+                    one.partition(),
+                    one.offset(),
+                    one.key(),
+                    one.value(),
+                    one.timestamp()[1],
+                    [(name, value) for name, value in one.headers() or []],
+                )
+            )
+    consumer.close()
+    return sorted(found)
+
+
+def comparable(found):
+    return sorted(
+        (
+            one["partition"],
+            one["offset"],
+            one["key"],
+            one["value"],
+            round(one["timestamp"].timestamp() * 1000),
+            [(header["key"], header["value"]) for header in one["headers"] or []],
+        )
+        for one in found
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_records_equal_what_a_consumer_reads_from_the_running_broker(shared_broker, codec):
+    topic = f"logs-equal-{codec}"
+    create(shared_broker, topic, **{"segment.bytes": str(1 << 20), "index.interval.bytes": "5000"})
+    produce(shared_broker, topic, range(1000), **{"compression.type": codec})
+
+    found = rows(shared_broker.data, subscribe=topic, includeHeaders="true", splitBytes="300000")
+
+    assert len(found) == 1000
+    assert comparable(found) == consumed(shared_broker, topic)
+    segments = rows(shared_broker.data, ["is_active"], view="segments", subscribe=topic)
+    assert sum(not one["is_active"] for one in segments) > 1
+
+
+@pytest.mark.slow
+def test_a_plan_stays_true_while_the_log_grows_rolls_and_is_deleted(own_broker):
+    create(own_broker, "t", partitions=1, **{"segment.bytes": str(1 << 20)})
+    produce(own_broker, "t", range(400))
+    reader = LogReader({"path": str(own_broker.data), "subscribe": "t", "splitBytes": "300000"})
+    planned = reader.partitions()
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(produce, own_broker, "t", range(400, 1000))
+        found = [
+            offset
+            for one in planned
+            for made in reader.read(one)
+            for offset in made.column(4).to_pylist()
+        ]
+        writing.result()
+    admin = AdminClient({"bootstrap.servers": own_broker.bootstrap})
+    admin.delete_topics(["t"])["t"].result(30)
+    after = [made for one in planned for made in reader.read(one)]
+
+    assert found == list(range(400))
+    assert sum(made.num_rows for made in after) in (0, 400)
+
+
+@pytest.mark.slow
+def test_a_broker_that_is_killed_leaves_logs_that_are_read(own_broker):
+    create(own_broker, "t", partitions=1, **{"segment.bytes": str(1 << 20)})
+    produce(own_broker, "t", range(300))
+    reader = LogReader({"path": str(own_broker.data), "subscribe": "t", "splitBytes": "300000"})
+    planned = reader.partitions()
+    batches = (made for one in planned for made in reader.read(one))
+
+    first = next(batches)
+    os.kill(own_broker.process.pid, signal.SIGKILL)
+    own_broker.process.wait(30)
+    rest = list(batches)
+
+    offsets = [offset for made in (first, *rest) for offset in made.column(4).to_pylist()]
+    assert offsets == list(range(300))
+    assert [one["offset"] for one in rows(own_broker.data)] == offsets
+
+
+# --- through Spark
+
+
+@pytest.mark.spark
+def test_spark_finds_the_format_by_itself_and_reads_each_view(spark, tmp_path):
+    log(tmp_path, segments=3, interval=1)
+    load = spark.read.format("trio-kafka-log").options(path=tmp_path, subscribe="t")
+
+    records = load.option("splitBytes", "1000").load()
+    sums = records.selectExpr("count(*)", "sum(offset)", "min(timestamp)").first()
+
+    assert sums[0] == 120
+    assert sums[1] == sum(range(120))
+    assert load.option("view", "batches").load().selectExpr("sum(count)").first()[0] == 120
+    assert load.option("view", "segments").load().filter("is_active").count() == 1
+    assert load.option("view", "errors").load().count() == 0
+
+
+@pytest.mark.spark
+def test_spark_prunes_columns_by_schema(spark, tmp_path):
+    log(tmp_path)
+    load = spark.read.format("trio-kafka-log").options(path=tmp_path, subscribe="t")
+
+    found = load.schema("offset bigint, headers array<struct<key:string,value:binary>>")
+    with_headers = found.option("includeHeaders", "true").load()
+
+    assert with_headers.columns == ["offset", "headers"]
+    assert with_headers.filter("offset = 7").first()["headers"][0]["value"] == b"7"
+
+
+@pytest.mark.spark
+def test_spark_shows_file_and_position_of_damage(spark, tmp_path):
+    path = log(tmp_path) / FIRST
+    damaged = positions(path)[1]
+    flip(path, damaged + 70)
+    load = spark.read.format("trio-kafka-log").options(path=tmp_path, subscribe="t")
+
+    with pytest.raises(Exception, match=f"{path} position {damaged}: the CRC does not match"):
+        load.load().count()
+    assert load.option("mode", "permissive").load().count() == 110
+    assert load.option("view", "errors").load().first()["position"] == damaged
+
+
+@pytest.mark.spark
+def test_spark_shows_an_unknown_option_with_a_suggestion(spark, tmp_path):
+    load = spark.read.format("trio-kafka-log").options(path=tmp_path, subscribe="t")
+
+    with pytest.raises(Exception, match="did you mean splitBytes"):
+        load.option("splitByte", "1").load().count()
+
+
+@pytest.mark.spark
+def test_spark_reads_a_directory_without_partitions_as_no_rows(spark, tmp_path):
+    load = spark.read.format("trio-kafka-log").options(path=tmp_path, view="segments")
+
+    assert load.load().count() == 0

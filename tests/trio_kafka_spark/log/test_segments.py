@@ -1,0 +1,130 @@
+"""The view of segments: files, and what their headers add up to."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.trio_kafka_spark.log.kit import (
+    TIME,
+    batch,
+    flip,
+    log,
+    partition,
+    positions,
+    rows,
+    sample,
+    segment,
+)
+from trio_kafka_spark.log import segments as module
+from trio_kafka_spark.log.options import LogOptions
+from trio_kafka_spark.log.plan import plan_ranges
+from trio_kafka_spark.log.segments import plan_segments
+
+
+def view(root, columns=None, **options):
+    return rows(root, columns, view="segments", **options)
+
+
+def time(milliseconds):
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def test_each_segment_is_a_row(tmp_path):
+    directory = log(tmp_path, segments=2, interval=1)
+    with (directory / "00000000000000000040.log").open("ab") as active:
+        active.write(batch(80)[:50])
+
+    first, second = view(tmp_path)
+
+    assert first == {
+        "topic": "t",
+        "partition": 0,
+        "file": str(directory / "00000000000000000000.log"),
+        "base_offset": 0,
+        "is_active": False,
+        "size": (directory / "00000000000000000000.log").stat().st_size,
+        "whole_size": first["size"],
+        "index_size": 24,
+        "time_index_size": None,
+        "transaction_index_size": None,
+        "modified": first["modified"],
+        "first_offset": 0,
+        "last_offset": 39,
+        "batches": 4,
+        "records": 40,
+        "min_timestamp": time(TIME),
+        "max_timestamp": time(TIME + 39),
+        "error": None,
+    }
+    assert (second["base_offset"], second["is_active"]) == (40, True)
+    assert (second["size"] - second["whole_size"], second["error"]) == (50, None)
+    assert second["last_offset"] == 79
+
+
+def test_segments_of_apache_kafka_are_described(tmp_path):
+    sample(tmp_path, "txn")
+
+    first, second = view(tmp_path)
+
+    assert (first["first_offset"], first["last_offset"], first["is_active"]) == (0, 4, False)
+    assert (second["first_offset"], second["last_offset"], second["is_active"]) == (5, 33, True)
+    assert (second["index_size"], second["transaction_index_size"]) == (32, 68)
+    assert first["records"] + second["records"] == 34
+
+
+def test_damage_is_named_and_counted_around(tmp_path):
+    path = log(tmp_path, segments=2) / "00000000000000000000.log"
+    damaged = positions(path)[1]
+    flip(path, damaged + 16)
+
+    first, _ = view(tmp_path)
+
+    assert first["error"].startswith(f"position {damaged}: magic")
+    assert (first["batches"], first["records"]) == (3, 30)
+
+
+def test_an_empty_segment_has_no_offsets(tmp_path):
+    segment(partition(tmp_path), [], base=7)
+
+    (one,) = view(tmp_path)
+
+    assert (one["first_offset"], one["last_offset"], one["batches"]) == (None, None, 0)
+    assert (one["min_timestamp"], one["max_timestamp"]) == (None, None)
+
+
+def test_headers_are_walked_only_for_columns_that_need_it(tmp_path, monkeypatch):
+    log(tmp_path)
+
+    def walked(_):
+        raise AssertionError
+
+    monkeypatch.setattr(module, "_walked", walked)
+
+    assert view(tmp_path, ["base_offset", "size"])[1]["base_offset"] == 40
+    with pytest.raises(AssertionError):
+        view(tmp_path, ["batches"])
+
+
+def test_only_segments_with_wanted_offsets_are_shown(tmp_path):
+    log(tmp_path)
+    given = {"startingOffsets": '{"t": {"0": 40}}', "endingOffsets": '{"t": {"0": 80}}'}
+
+    assert [one["base_offset"] for one in view(tmp_path, ["base_offset"], **given)] == [40]
+
+
+def test_a_segment_that_vanished_has_no_row(tmp_path):
+    directory = log(tmp_path)
+    options = LogOptions.from_options({"path": str(tmp_path), "view": "segments"})
+    ((planned),) = plan_segments(plan_ranges(options))
+    (directory / "00000000000000000000.log").unlink()
+
+    (found,) = module.read_segments(planned, ["base_offset", "batches"])
+
+    assert found.column("base_offset").to_pylist() == [40, 80]
+
+
+def test_many_segments_are_shared_out(tmp_path):
+    log(tmp_path, segments=70, batches=1)
+    options = LogOptions.from_options({"path": str(tmp_path), "view": "segments"})
+
+    assert [len(one) for one in plan_segments(plan_ranges(options))] == [64, 6]

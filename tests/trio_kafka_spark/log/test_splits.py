@@ -1,0 +1,169 @@
+"""Pieces begin and end at batches, and hold each offset once."""
+
+import struct
+
+import pytest
+
+from tests.trio_kafka_spark.log.kit import batch, flip, log, partition, positions, sample, segment
+from trio_kafka_spark.log.directories import find_partitions
+from trio_kafka_spark.log.splits import (
+    OPEN_COST,
+    index_entries,
+    measure,
+    packed,
+    partition_pieces,
+    with_aborted,
+)
+
+ALL = 1 << 62
+
+
+def only(root):
+    return find_partitions([str(root)])[0]
+
+
+def pieces(root, split=ALL, start=0, stop=ALL):
+    return list(partition_pieces(only(root), start, stop, split))
+
+
+def spans(found):
+    return [(piece.start, piece.stop) for piece in found]
+
+
+def test_a_segment_is_a_piece_and_the_active_one_ends_with_its_last_whole_batch(tmp_path):
+    directory = log(tmp_path, segments=2)
+    with (directory / "00000000000000000040.log").open("ab") as active:
+        active.write(batch(80)[:50])
+
+    found = pieces(tmp_path)
+
+    assert spans(found) == [(0, 40), (40, 80)]
+    assert [piece.active for piece in found] == [False, True]
+    assert found[1].end == found[1].size < (directory / "00000000000000000040.log").stat().st_size
+
+
+@pytest.mark.parametrize("interval", [0, 1, 600])
+@pytest.mark.parametrize("split", [1, 700, 1500])
+def test_pieces_hold_each_offset_once_and_begin_at_batches(tmp_path, interval, split):
+    directory = log(tmp_path, segments=2, batches=7, interval=interval)
+
+    found = pieces(tmp_path, split)
+
+    assert found[0].start == 0
+    assert found[-1].stop == 140
+    assert [one.stop for one in found[:-1]] == [one.start for one in found[1:]]
+    for path in directory.glob("*.log"):
+        mine = [one for one in found if one.path == str(path)]
+        assert {one.begin for one in mine} <= set(positions(path))
+        assert [one.end for one in mine] == [*(one.begin for one in mine[1:]), path.stat().st_size]
+    assert len(found) > 2
+
+
+def test_the_index_that_kafka_wrote_is_used(tmp_path):
+    directory = sample(tmp_path, "plain") / "plain-0"
+    path = directory / "00000000000000000000.log"
+
+    entries = list(index_entries(path.with_suffix(".index")))
+    found = pieces(tmp_path, 1)
+
+    assert len(entries) == 5
+    assert {position for _, position in entries} <= {piece.begin for piece in found}
+    assert [piece.begin for piece in found] == positions(path)
+
+
+def test_an_index_is_read_up_to_the_zeros_that_fill_it(tmp_path):
+    directory = sample(tmp_path, "running_indexes") / "plain-0"
+
+    assert len(list(index_entries(directory / "00000000000000000000.index"))) == 5
+
+
+@pytest.mark.parametrize("damage", ["wrong position", "wrong offset", "cut short", "missing"])
+def test_an_index_that_is_wrong_is_not_used(tmp_path, damage):
+    directory = log(tmp_path, segments=2, batches=8, interval=1)
+    path = directory / "00000000000000000000.log"
+    index = path.with_suffix(".index")
+    content = bytearray(index.read_bytes())
+    match damage:
+        case "wrong position":
+            content[16:24] = struct.pack(">II", 39, positions(path)[3] + 1)
+            index.write_bytes(content)
+        case "wrong offset":
+            content[16:24] = struct.pack(">II", 40, positions(path)[3])
+            index.write_bytes(content)
+        case "cut short":
+            index.write_bytes(content[:-3])
+        case "missing":
+            index.unlink()
+
+    found = [one for one in pieces(tmp_path, 1) if one.path == str(path)]
+
+    assert [one.begin for one in found] == positions(path)
+    assert found[-1].stop == 80
+
+
+def test_only_pieces_with_wanted_offsets_are_planned(tmp_path):
+    log(tmp_path, segments=3, batches=4, interval=1)
+
+    assert spans(pieces(tmp_path, 1, start=45, stop=63)) == [(45, 50), (50, 60), (60, 63)]
+    assert pieces(tmp_path, 1, start=200) == []
+    assert pieces(tmp_path, 1, start=30, stop=30) == []
+
+
+def test_offsets_that_compaction_removed_do_not_matter(tmp_path):
+    sample(tmp_path, "compacted")
+
+    found = pieces(tmp_path, 1)
+
+    assert found[0].start == 0
+    assert [one.stop for one in found[:-1]] == [one.start for one in found[1:]]
+    assert found[-1].stop == 32
+
+
+def test_damage_is_inside_of_a_piece(tmp_path):
+    directory = log(tmp_path, segments=1, batches=5)
+    path = directory / "00000000000000000000.log"
+    starts = positions(path)
+    flip(path, starts[2] + 9)
+
+    found = pieces(tmp_path, 1)
+
+    assert [one.begin for one in found] == [starts[0], starts[1], starts[3], starts[4]]
+    assert found[1].end == starts[3]
+    assert spans(found)[1] == (10, 30)
+
+
+def test_an_empty_segment_has_no_piece(tmp_path):
+    directory = partition(tmp_path)
+    segment(directory, [batch(0)])
+    segment(directory, [], base=10)
+
+    assert spans(pieces(tmp_path)) == [(0, 10)]
+    assert measure(only(tmp_path).segments[1], 1).next_offset == 10
+
+
+def test_a_segment_that_vanished_since_it_was_listed_is_left_out(tmp_path):
+    directory = log(tmp_path, segments=3)
+    listed = only(tmp_path)
+    (directory / "00000000000000000000.log").unlink()
+
+    assert spans(partition_pieces(listed, 0, ALL, ALL)) == [(40, 80), (80, 120)]
+
+
+def test_small_pieces_share_a_task_in_order(tmp_path):
+    log(tmp_path, segments=6, batches=1)
+    found = pieces(tmp_path)
+
+    assert packed(found, 10 * OPEN_COST) == [tuple(found)]
+    assert packed(found, 1) == [(one,) for one in found]
+    by_two = packed(found, OPEN_COST + 2 * found[0].size + 99)
+    assert [len(pack) for pack in by_two] == [2, 2, 2]
+    assert packed([], 1) == []
+
+
+def test_a_piece_has_the_aborted_transactions_that_touch_it(tmp_path):
+    log(tmp_path, segments=1, batches=3)
+    piece = pieces(tmp_path, 1)[1]
+
+    noted = with_aborted(piece, [(3, 15, 40), (1, 0, 9), (2, 5, 10), (4, 20, 25), (5, 19, 19)])
+
+    assert noted.aborted == ((2, 5, 10), (3, 15, 40), (5, 19, 19))

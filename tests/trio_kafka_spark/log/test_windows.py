@@ -1,0 +1,187 @@
+"""Windows of whole batches, from files that change while they are read."""
+
+import attrs
+import pytest
+
+from tests.trio_kafka_spark.log.kit import batch, flip, log, partition, positions, segment
+from trio_kafka.records.batch import iterate_headers
+from trio_kafka_spark.client.errors import SourceError
+from trio_kafka_spark.log.directories import find_partitions
+from trio_kafka_spark.log.splits import partition_pieces
+from trio_kafka_spark.log.windows import BadBytes, read_windows
+
+ALL = 1 << 62
+
+
+def planned(root, split=ALL):
+    return list(partition_pieces(find_partitions([str(root)])[0], 0, ALL, split))
+
+
+class BadPlaceError(Exception):
+    pass
+
+
+def refuse(bad: BadBytes):
+    raise BadPlaceError(str(bad))
+
+
+def offsets(windows):
+    """Base offsets of the batches that belong to the pieces."""
+    return [
+        header.base_offset
+        for one in windows
+        for _, header in iterate_headers(one.data)
+        if one.piece.shown_from <= header.base_offset < one.piece.stop
+    ]
+
+
+def read(pieces, size=1 << 20, on_bad=refuse, **options):
+    return offsets(
+        window for one in pieces for window in read_windows(one, size, on_bad, **options)
+    )
+
+
+@pytest.mark.parametrize("size", [1, 61, 500, 1000, 1 << 20])
+def test_windows_hold_each_batch_once_whatever_their_size(tmp_path, size):
+    log(tmp_path, segments=2, batches=5)
+
+    assert read(planned(tmp_path), size) == list(range(0, 100, 10))
+
+
+def test_a_window_knows_its_place(tmp_path):
+    directory = log(tmp_path, segments=1)
+    starts = positions(directory / "00000000000000000000.log")
+    size = starts[2] + 50
+
+    first, second = read_windows(planned(tmp_path)[0], size, refuse)
+
+    assert (first.position, first.least, first.next_offset) == (0, 0, 20)
+    assert (second.position, second.least, second.next_offset) == (starts[2], 20, 40)
+
+
+def test_reading_ends_behind_the_last_wanted_offset(tmp_path):
+    log(tmp_path, segments=1, batches=9)
+    piece = attrs.evolve(planned(tmp_path)[0], stop=25)
+
+    assert read([piece], 1) == [0, 10, 20]
+
+
+@pytest.mark.parametrize(("at", "reason"), [(9, "want"), (16, "magic"), (70, "CRC"), (3, "offset")])
+def test_damage_is_named_with_file_and_position(tmp_path, at, reason):
+    directory = log(tmp_path, segments=2)
+    path = directory / "00000000000000000000.log"
+    damaged = positions(path)[2]
+    flip(path, damaged + at)
+    if at == 3:  # an offset below the one before, outside of the CRC
+        content = bytearray(path.read_bytes())
+        content[damaged : damaged + 8] = bytes(8)
+        path.write_bytes(content)
+
+    with pytest.raises(BadPlaceError, match=rf"{path} position {damaged}: .*{reason}"):
+        read(planned(tmp_path))
+
+
+@pytest.mark.parametrize("at", [9, 11, 16, 70])
+@pytest.mark.parametrize("size", [1, 1000, 1 << 20])
+def test_reading_goes_on_with_the_next_whole_batch(tmp_path, at, size):
+    directory = log(tmp_path, segments=2)
+    path = directory / "00000000000000000000.log"
+    starts = positions(path)
+    flip(path, starts[1] + at)
+    found: list[BadBytes] = []
+
+    assert read(planned(tmp_path), size, found.append) == [0, 20, 30, 40, 50, 60, 70]
+    assert [(one.position, one.size) for one in found] == [(starts[1], starts[2] - starts[1])]
+
+
+def test_damage_up_to_the_end_of_a_sealed_segment_is_one_place(tmp_path):
+    directory = log(tmp_path, segments=2)
+    path = directory / "00000000000000000000.log"
+    starts = positions(path)
+    path.write_bytes(path.read_bytes()[:-10])
+    found: list[BadBytes] = []
+
+    assert read(planned(tmp_path), on_bad=found.append) == [0, 10, 20, 40, 50, 60, 70]
+    assert [(one.position, one.size) for one in found] == [
+        (starts[3], path.stat().st_size - starts[3])
+    ]
+
+
+def test_a_crc_is_not_compared_if_not_asked(tmp_path):
+    directory = log(tmp_path, segments=1)
+    flip(directory / "00000000000000000000.log", 70)
+
+    assert read(planned(tmp_path), check_crcs=False) == [0, 10, 20, 30]
+
+
+def test_a_segment_that_is_renamed_for_deletion_is_read_on(tmp_path):
+    directory = log(tmp_path, segments=2)
+    pieces = planned(tmp_path)
+    path = directory / "00000000000000000000.log"
+    path.rename(f"{path}.deleted")
+
+    assert read(pieces) == list(range(0, 80, 10))
+    assert read(pieces, fail_on_data_loss=True) == list(range(0, 80, 10))
+
+
+def test_a_segment_that_is_gone_is_skipped_or_an_error(tmp_path):
+    directory = log(tmp_path, segments=2)
+    pieces = planned(tmp_path)
+    (directory / "00000000000000000000.log").unlink()
+
+    assert read(pieces) == [40, 50, 60, 70]
+    with pytest.raises(SourceError, match=r"\[KAFKA_DATA_LOSS\] offsets 0 to 39 of t-0"):
+        read(pieces, fail_on_data_loss=True)
+
+
+def test_a_topic_that_is_deleted_is_skipped(tmp_path):
+    directory = log(tmp_path, segments=2)
+    pieces = planned(tmp_path)
+    directory.rename(tmp_path / f"t-0.{'0' * 32}-delete")
+
+    assert read(pieces) == []
+
+
+def test_a_segment_that_is_unlinked_while_it_is_read_is_read_to_its_end(tmp_path):
+    directory = log(tmp_path, segments=1, batches=6)
+    windows = read_windows(planned(tmp_path)[0], 1, refuse)
+    first = next(windows)
+    (directory / "00000000000000000000.log").unlink()
+
+    assert offsets([first, *windows]) == [0, 10, 20, 30, 40, 50]
+
+
+def test_records_that_compaction_moved_are_read_where_they_are(tmp_path):
+    directory = log(tmp_path, segments=3)
+    pieces = planned(tmp_path, 500)
+    names = sorted(directory.glob("*.log"))
+    cleaned = directory / "00000000000000000000.log.cleaned"
+    cleaned.write_bytes(batch(0) + batch(20) + batch(40) + batch(70))
+    for name in names[:2]:
+        name.unlink()
+    cleaned.rename(names[0])
+
+    assert read(pieces) == [0, 20, 40, 70, 80, 90, 100, 110]
+    assert read(pieces, fail_on_data_loss=True) == [0, 20, 40, 70, 80, 90, 100, 110]
+
+
+def test_a_segment_that_is_truncated_while_it_is_read_ends_there(tmp_path):
+    directory = log(tmp_path, segments=1)
+    path = directory / "00000000000000000000.log"
+    windows = read_windows(planned(tmp_path)[0], 1, refuse)
+    first = next(windows)
+    with path.open("r+b") as file:
+        file.truncate(positions(path)[2])
+
+    assert offsets([first, *windows]) == [0, 10]
+
+
+def test_a_log_that_grows_and_rolls_is_read_up_to_where_it_was(tmp_path):
+    directory = log(tmp_path, segments=1)
+    pieces = planned(tmp_path)
+    with (directory / "00000000000000000000.log").open("ab") as active:
+        active.write(batch(40))
+    segment(partition(tmp_path), [batch(50)])
+
+    assert read(pieces) == [0, 10, 20, 30]
+    assert read(planned(tmp_path)) == [0, 10, 20, 30, 40, 50]
