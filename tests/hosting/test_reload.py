@@ -16,6 +16,7 @@ from tests.hosting.packages import GREETER, WAIT_AT_IMPORT, Gate, change, write,
 from trio_kafka.broker import Broker, collector
 from trio_kafka.hosting.guard import PluginError, TooSoonError
 from trio_kafka.hosting.life import State
+from trio_kafka.testing.asgi import ask
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.planes import until
 from trio_kafka.testing.scripted_client import ScriptedClient
@@ -78,6 +79,50 @@ async def test_the_old_generation_is_gone(autojump_clock: MockClock, site: Path)
         assert hosted.past == []
 
     assert private_names() == set()
+
+
+PAGE = """context.add_api(greet)
+
+    def load():
+        from trio_kafka_admin.page import Page
+
+        async def read(asker, query):
+            await trio.lowlevel.checkpoint()
+            return {"word": WORD}
+
+        def show(data, place):
+            yield data["word"]
+
+        about = "Words."
+        return Page(
+            name="words", title="Words", order=99, about=about, read=read, show=show
+        )
+
+    context.add_admin_page("words", load)
+"""
+
+
+async def test_a_page_of_the_admin_ui_is_the_new_generations_and_keeps_no_old_one(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    change(site, "greeter/serving.py", "context.add_api(greet)", PAGE)
+    async with served_broker(simulated_world(), plugins=None) as served:
+        host = served.broker.plugins
+
+        async def word() -> str:
+            mount = host.site.mounts.find("/admin")
+            assert mount is not None
+            return (await ask(mount.app, "GET", "/admin/api/words")).json()["word"]
+
+        assert await word() == "hello"
+        old = weakref.ref(host.site.pages.find("words").page.read)
+        change(site, "greeter/serving.py", '"hello"', '"good day"')
+        await host.reload("greeter")
+        await wait_past(served.broker)
+        gc.collect()
+
+        assert old() is None
+        assert await word() == "good day"
 
 
 @pytest.mark.slow

@@ -114,7 +114,7 @@ def test_a_wrong_token_ends_it() -> None:
         assert (poster.posted, poster.dropped) == (0, 2)
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:1/x", "http://no host/", "nonsense"])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/x", "http://plane.example:port/", "nonsense"])
 def test_a_broker_that_is_not_there_is_no_error(url: str) -> None:
     poster = Poster(url, "t")
     poster.post("started", {"id": "a"})
@@ -150,10 +150,10 @@ def test_the_last_post_of_a_program_arrives() -> None:
 
 def test_a_program_that_is_no_child_has_no_poster() -> None:
     assert poster_of({}) is None
-    assert poster_of({URL: "http://x"}) is None
-    found = poster_of({URL: "http://x", TOKEN: "t"})
+    assert poster_of({URL: "http://plane.example"}) is None
+    found = poster_of({URL: "http://plane.example", TOKEN: "t"})
     assert found is not None
-    assert found.url == "http://x"
+    assert found.url == "http://plane.example"
 
 
 def test_a_body_stays_within_its_bound() -> None:

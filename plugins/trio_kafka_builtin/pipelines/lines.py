@@ -5,7 +5,7 @@ from typing import Final
 
 from trio_kafka.protocol.texts import printable
 
-LONGEST: Final = 2000  # characters of a line; the rest of it is dropped
+LONGEST: Final = 500  # characters of a line; the rest of it is dropped
 
 
 class Lines:

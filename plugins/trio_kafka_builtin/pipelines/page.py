@@ -1,18 +1,21 @@
 """The page `pipelines` of the admin UI: each pipeline with its last lines, and each query."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
+import trio
+
 from trio_kafka_admin.asker import Asker
-from trio_kafka_admin.markup import Html, join, tag, text
+from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import DASH, Column, Row, figures, number, shown, table, words
 from trio_kafka_builtin.pipelines.supervisor import Supervisor
 
 _LINES: Final = 40  # of each pipeline, where the address says nothing else
-_MOST_LINES: Final = 10_000
+_MOST_LINES: Final = 1000
+_A_PIECE: Final = 20  # lines: below 0.1 ms
 _SHOWN_OFFSETS: Final = 8
 
 
@@ -23,9 +26,14 @@ def make_page(supervisor: Supervisor) -> Page:
         del asker
         lines = query.number("lines", _LINES, low=1, high=_MOST_LINES)
         wanted = query.text("name")
+        found = list[dict[str, Any]]()
+        for one in supervisor:
+            if wanted in ("", one.name):
+                found.append(one.shown(lines))
+                await trio.lowlevel.checkpoint()
         return {
             "now": supervisor.now(),
-            "pipelines": [one.shown(lines) for one in supervisor if wanted in ("", one.name)],
+            "pipelines": found,
             "refused": [{"file": one.file, "error": one.error} for one in supervisor.refused],
         }
 
@@ -134,5 +142,8 @@ def _lines(pipeline: Mapping[str, Any]) -> Iterator[Html]:
     """The last lines, folded unless something is wrong."""
     name, is_open = pipeline["name"], pipeline["state"] in ("paused", "failed")
     head = tag("summary", text(f"{name}: last lines"))
-    lines = tag("pre", *(join([text(line), Html("\n")]) for line in pipeline["lines"]))
-    yield tag("details", head, lines, id=f"lines-{name}", open=is_open)
+    yield join([begin("details", id=f"lines-{name}", open=is_open), head, begin("pre")])
+    lines: Sequence[str] = pipeline["lines"]
+    for start in range(0, len(lines), _A_PIECE):
+        yield join(join([text(one), Html("\n")]) for one in lines[start : start + _A_PIECE])
+    yield Html("</pre></details>")

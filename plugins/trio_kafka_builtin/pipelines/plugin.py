@@ -28,7 +28,7 @@ class PipelineSettings:
         None, "Directory of log files; not set: `logs` in `directory`.", names=Outside.DIRECTORY
     )
     log_lines: int = integer(
-        200, "Last lines of each pipeline that are kept in memory.", low=1, high=10000
+        200, "Last lines of each pipeline that are kept in memory.", low=1, high=1000
     )
     log_bytes: int = integer(
         4194304, "Size of a log file; a full one is kept as NAME.log.1.", low=4096

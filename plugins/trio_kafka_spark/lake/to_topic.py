@@ -51,12 +51,12 @@ def table_to_topic(
     records_per_second: replay at this rate, in the order of timestamps, with one task.
     Raises OptionError and SourceError.
     """
-    rows = read_table(spark, path, table=table, version=version)
-    if where is not None:
-        rows = rows.where(where)
     given = {name.lower() for name in options}
     if given & {"maxrecordspersecond", "timestampcolumn", "topic"}:
         raise OptionError("options", "give topic and rate as arguments, not as options")
+    rows = read_table(spark, path, table=table, version=version)
+    if where is not None:
+        rows = rows.where(where)
     records = as_records(
         rows, value=value, key=key, keep_partitions=keep_partitions, has_topic=topic is not None
     )

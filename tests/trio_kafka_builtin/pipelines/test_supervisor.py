@@ -82,7 +82,7 @@ async def test_log_files_that_cannot_be_made_keep_nothing_from_running(
         ("http://127.0.0.1:80", "http://127.0.0.1:80"),
         ("http://0.0.0.0:8083", "http://127.0.0.1:8083"),
         ("http://[::]:8083", "http://127.0.0.1:8083"),
-        ("http://10.0.0.5:8083", "http://10.0.0.5:8083"),
+        ("http://plane.example:8083", "http://plane.example:8083"),
     ],
 )
 def test_children_reach_the_plane_by_an_address_of_this_machine(address: str, url: str) -> None:

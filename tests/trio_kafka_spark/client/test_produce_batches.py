@@ -1,0 +1,108 @@
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from trio_kafka.model import TopicPartition
+from trio_kafka.records.batch import read_header, read_records
+from trio_kafka.records.compression import Codec
+from trio_kafka_spark.client.errors import SourceError
+from trio_kafka_spark.client.produce_batches import Collected, Encoding, sizes_of
+
+WHERE = TopicPartition("t", 0)
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+
+def encoding(**more: Any) -> Encoding:
+    settings: dict[str, Any] = {
+        "codec": Codec.NONE,
+        "level": None,
+        "batch_bytes": 500,
+        "largest_request": 2000,
+        "producer_id": 7,
+        "producer_epoch": 1,
+    }
+    return Encoding(**{**settings, **more})
+
+
+def records(first: int, stop: int, **more: Any) -> pa.RecordBatch:
+    values = [str(number).encode() for number in range(first, stop)]
+    return pa.RecordBatch.from_pydict({"value": pa.array(values, pa.binary()), **more})
+
+
+def test_batches_go_on_in_sequence_even_where_it_wraps() -> None:
+    first = (1 << 31) - 10
+    batches = encoding().encoded(records(0, 200), first, 5)
+
+    headers = [read_header(one.data) for one in batches]
+    want = first
+    for one, header in zip(batches, headers, strict=True):
+        assert (header.producer_id, header.producer_epoch) == (7, 1)
+        assert header.base_sequence == want
+        want = (want + one.count) % (1 << 31)
+    assert len(batches) > 2
+    assert sum(one.count for one in batches) == 200
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_halves_have_the_same_records_times_and_sequences(codec: Codec) -> None:
+    made = encoding(codec=codec, batch_bytes=1 << 20)
+    rows = pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([b"k", None, b"", b"k4", b"k5"]),
+            "value": pa.array([b"1", b"", None, b"4", b"5"]),
+            "headers": pa.array([[("h", b"x")], None, [], [("a", None)], None], HEADERS),
+            "timestamp": pa.array([1000, 2000, 3000, 4000, None], pa.timestamp("us", "UTC")),
+        }
+    )
+    (whole,) = made.encoded(rows, (1 << 31) - 1, 99)
+
+    parts = made.halves(WHERE, whole.data, whole.count, (1 << 31) - 1)
+
+    def told(data: bytes) -> list[Any]:
+        return [
+            (one.key, one.value, list(one.headers), one.timestamp)
+            for one in read_records(data, 0, read_header(data))
+        ]
+
+    assert [one.count for one in parts] == [2, 3]
+    assert [read_header(one.data).base_sequence for one in parts] == [(1 << 31) - 1, 1]
+    assert [row for one in parts for row in told(one.data)] == told(whole.data)
+    assert told(whole.data)[4][3] == 99
+
+
+def test_a_record_that_no_request_carries_is_refused_with_its_size() -> None:
+    made = encoding()
+    value = pa.array([b"small", b"x" * 1918], pa.binary())
+    made.check(WHERE, pa.RecordBatch.from_pydict({"value": value}))
+
+    with pytest.raises(SourceError, match=r"a record for t-0 has 2001 bytes when serialized"):
+        made.check(WHERE, pa.RecordBatch.from_pydict({"value": [b"x" * 1919]}))
+    made.check(WHERE, records(0, 0))
+
+
+def test_sizes_are_never_below_what_the_encoder_writes() -> None:
+    rows = pa.RecordBatch.from_pydict(
+        {
+            "key": [b"k" * 100],
+            "value": [b"v" * 1000],
+            "headers": pa.array([[("h" * 70, b"x" * 200), ("i", None)]], HEADERS),
+        }
+    )
+    (one,) = encoding(batch_bytes=1 << 20).encoded(rows, 0, 1 << 40)
+
+    (size,) = sizes_of(rows).tolist()
+    assert len(one.data) - 61 <= size <= len(one.data) - 61 + 40
+
+
+def test_records_are_collected_until_they_are_taken() -> None:
+    collected = Collected()
+    collected.add(records(0, 3))
+    collected.add(records(3, 5))
+
+    assert collected.fits(records(5, 6))
+    assert not collected.fits(records(5, 6, key=[b"k"]))
+    assert collected.size == sum(one.nbytes for one in collected.parts)
+    assert collected.take().column("value").to_pylist() == [b"0", b"1", b"2", b"3", b"4"]
+    assert (collected.parts, collected.size) == ([], 0)
+    assert collected.fits(records(5, 6, key=[b"k"]))

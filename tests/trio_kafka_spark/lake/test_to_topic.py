@@ -1,0 +1,124 @@
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: make test SPARK=yes")
+
+import pyarrow as pa
+from deltalake import write_deltalake
+
+from tests.trio_kafka_spark.lake.test_to_table import produce, where
+from tests.trio_kafka_spark.topics import create_topic, read_topic
+from trio_kafka.testing.processes import BrokerProcess
+from trio_kafka_spark.client.errors import OptionError, SourceError
+from trio_kafka_spark.lake import Json, read_table, table_to_topic, topic_to_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_topic_is_restored_record_by_record(
+    spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
+) -> None:
+    topic, path = "restore", str(tmp_path / "table")
+    create_topic(shared_broker.bootstrap, topic, 3)
+    create_topic(shared_broker.bootstrap, f"{topic}-again", 3)
+    values = [None if number == 7 else str(number).encode() for number in range(300)]
+    produce(shared_broker.bootstrap, topic, *values, partitions=3)
+    options = where(shared_broker, topic)
+    topic_to_table(spark, options, path, lag=None, headers=True).awaitTermination()
+
+    count = table_to_topic(
+        spark,
+        path,
+        {"kafka.bootstrap.servers": shared_broker.bootstrap},
+        topic=f"{topic}-again",
+        keep_partitions=True,
+    )
+
+    def told(name: str) -> list[object]:
+        return [
+            (one.partition(), one.offset(), one.key(), one.value(), one.headers(), one.timestamp())
+            for one in read_topic(shared_broker.bootstrap, name)
+        ]
+
+    assert count == 300
+    assert told(f"{topic}-again") == told(topic)
+
+
+def test_parsed_values_go_back_as_json_and_a_condition_chooses(
+    spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
+) -> None:
+    create_topic(shared_broker.bootstrap, "back-json", 1)
+    produce(
+        shared_broker.bootstrap,
+        "back-json",
+        *[f'{{"id": {number}, "x": {{"y": [{number}]}}}}'.encode() for number in range(5)],
+        partitions=1,
+    )
+    path = str(tmp_path / "table")
+    value = Json(schema="id BIGINT, x STRUCT<y: ARRAY<INT>>")
+    topic_to_table(
+        spark, where(shared_broker, "back-json"), path, value=value, lag=None
+    ).awaitTermination()
+    to = {"kafka.bootstrap.servers": shared_broker.bootstrap}
+
+    some = table_to_topic(spark, path, to, topic="back-json-2", where="id >= 3")
+    keyed = table_to_topic(
+        spark, path, to, topic="back-json-3", value="CAST(id AS STRING)", key="'k'", version=1
+    )
+
+    found = read_topic(shared_broker.bootstrap, "back-json-2")
+    assert some == 2
+    assert [one.value() for one in found] == [
+        b'{"id":3,"x":{"y":[3]}}',
+        b'{"id":4,"x":{"y":[4]}}',
+    ]
+    assert keyed == 5
+    assert {one.key() for one in read_topic(shared_broker.bootstrap, "back-json-3")} == {b"k"}
+
+
+def test_a_replay_keeps_its_rate(
+    spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
+) -> None:
+    create_topic(shared_broker.bootstrap, "paced", 2)
+    produce(shared_broker.bootstrap, "paced", *[str(n).encode() for n in range(300)])
+    path = str(tmp_path / "table")
+    topic_to_table(spark, where(shared_broker, "paced"), path, lag=None).awaitTermination()
+
+    table_to_topic(
+        spark,
+        path,
+        {"kafka.bootstrap.servers": shared_broker.bootstrap},
+        topic="paced-again",
+        keep_timestamps=False,
+        records_per_second=200,
+    )
+
+    found = read_topic(shared_broker.bootstrap, "paced-again")
+    times = [one.timestamp()[1] for one in found]
+    assert len(found) == 300
+    assert max(times) - min(times) > 1000  # 300 records at 200 a second
+
+
+def test_what_is_no_table_and_what_it_lacks_are_named(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    to = {"kafka.bootstrap.servers": "127.0.0.1:1"}
+    for table in ("delta", "parquet"):
+        with pytest.raises(SourceError, match=r"\[LAKE_NO_TABLE\]"):
+            read_table(spark, str(tmp_path / "none"), table=table)
+    with pytest.raises(OptionError, match="want delta or parquet"):
+        read_table(spark, str(tmp_path), table="orc")
+    with pytest.raises(OptionError, match="plain Parquet has none"):
+        read_table(spark, str(tmp_path), table="parquet", version=1)
+    with pytest.raises(OptionError, match="option options: give topic and rate as arguments"):
+        table_to_topic(spark, str(tmp_path / "none"), {**to, "topic": "t"})
+    write_deltalake(str(tmp_path / "t"), pa.table({"n": [1]}))
+    with pytest.raises(OptionError, match=r"option value: the table has no column value; .* n$"):
+        table_to_topic(spark, str(tmp_path / "t"), to, topic="t")
+    with pytest.raises(OptionError, match="option topic: the table has no column topic"):
+        table_to_topic(spark, str(tmp_path / "t"), to, value="CAST(n AS STRING)")
