@@ -16,11 +16,19 @@ from trio_kafka.testing.processes import BrokerProcess, broker_process
 if TYPE_CHECKING:
     from trio_kafka_spark.source.stream import StreamReader
 
+_OF_PYSPARK = (
+    "apache_kafka",
+    "batch",
+    "equality",
+    "filters",
+    "plan",
+    "reading",
+    "schema",
+    "stream",
+)
 # `make test SPARK=no`: only what needs no pyspark.
 collect_ignore = (
-    []
-    if find_spec("pyspark") is not None
-    else [f"test_{name}.py" for name in ("batch", "filters", "reading", "schema", "stream")]
+    [] if find_spec("pyspark") is not None else [f"test_{name}.py" for name in _OF_PYSPARK]
 )
 SAMPLES = Path(__file__).parents[2] / "log" / "data"
 # compacted: offsets 0 to 32 with gaps. trimmed: starts at offset 25 of 40. txn: committed and

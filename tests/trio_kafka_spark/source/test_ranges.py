@@ -36,6 +36,10 @@ def test_at_least_so_many_tasks_cut_the_larger_partitions() -> None:
     ]
 
 
+def test_half_a_task_counts_as_one() -> None:
+    assert len(split(ranges(10, 10), at_least=5)) == 6
+
+
 def test_enough_partitions_are_not_cut() -> None:
     assert len(split(ranges(10, 100, 5), at_least=3)) == 3
 

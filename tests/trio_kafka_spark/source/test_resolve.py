@@ -81,22 +81,32 @@ def test_a_timestamp_after_all_records_is_an_error_or_the_end(
 )
 @pytest.mark.parametrize("partitions", ['{"0":1}', '{"0":1,"1":1,"2":1}'])
 def test_all_assigned_partitions_must_be_given_and_no_other(
-    sampled_broker: BrokerProcess, filled: str, name: str, condition: str, partitions: str
+    sampled_broker: BrokerProcess,
+    filled: str,
+    name: str,
+    condition: str,
+    partitions: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     given = {"subscribe": filled, name: f'{{"{filled}":{partitions}}}'}
     with resolver(sampled_broker, **given) as one, pytest.raises(SourceError) as caught:
         one.position(one.options.start, starting=True)
 
     assert caught.value.condition == condition
+    assert "asked for again" not in caplog.text
     assert f"[{filled}-0, {filled}-1]" in str(caught.value)
 
 
-def test_a_topic_that_does_not_exist_is_named(sampled_broker: BrokerProcess) -> None:
+def test_a_topic_that_does_not_exist_is_asked_for_again_and_then_named(
+    sampled_broker: BrokerProcess, caplog: pytest.LogCaptureFixture
+) -> None:
     with (
         resolver(sampled_broker, subscribe="no-such-topic") as one,
         pytest.raises(UnknownTopicError, match="topic no-such-topic does not exist"),
     ):
         one.position(one.options.start, starting=True)
+
+    assert caplog.text.count("offsets asked for again after attempt") == 2
 
 
 def test_a_pattern_chooses_topics_and_no_internal_ones(

@@ -1,0 +1,89 @@
+"""Tasks of batches and micro-batches."""
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.trio_kafka_spark.source.kit import FIRST_MS, create_topic, numbered, produce
+from tests.trio_kafka_spark.source.readers import options
+from trio_kafka.model import TopicPartition
+from trio_kafka.testing.processes import BrokerProcess
+from trio_kafka_spark.client.cluster import Cluster
+from trio_kafka_spark.source.filters import Bounds
+from trio_kafka_spark.source.loss import LossPolicy
+from trio_kafka_spark.source.options import Mode, parse
+from trio_kafka_spark.source.plan import TopicRange, plan_batch, plan_stream
+from trio_kafka_spark.source.ranges import OffsetRange
+from trio_kafka_spark.source.resolve import Resolver
+
+Spans = list[tuple[int, int, int, bool]]
+
+
+@contextmanager
+def resolver(broker: BrokerProcess, topic: str, mode: Mode, **given: str) -> Iterator[Resolver]:
+    read = parse(options(broker.bootstrap, topic, **given), mode)
+    with Cluster(read.client) as cluster:
+        yield Resolver(options=read, cluster=cluster)
+
+
+@pytest.fixture
+def filled(sampled_broker: BrokerProcess, topic: str) -> str:
+    """A topic with 20 records in two partitions, a millisecond apart."""
+    create_topic(sampled_broker.bootstrap, topic)
+    produce(sampled_broker.bootstrap, topic, numbered(20))
+    return topic
+
+
+def spans(ranges: list[OffsetRange]) -> Spans:
+    return [(one.partition.partition, one.start, one.stop, one.from_earliest) for one in ranges]
+
+
+def test_a_task_that_travels_is_a_range_and_says_so() -> None:
+    planned = TopicRange(OffsetRange(partition=TopicPartition("t", 3), start=5, stop=9))
+
+    assert vars(pickle.loads(pickle.dumps(planned))) == {
+        "topic": "t",
+        "partition": 3,
+        "start": 5,
+        "stop": 9,
+        "from_earliest": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("bounds", "planned"),
+    [
+        (Bounds(), [(0, 0, 10, True), (1, 0, 10, True)]),
+        (Bounds(start=4, stop=6), [(0, 4, 6, False), (1, 4, 6, False)]),
+        (Bounds(since_ms=FIRST_MS + 9), [(0, 5, 10, False), (1, 4, 10, False)]),
+        (Bounds(since_ms=FIRST_MS + 19), [(1, 9, 10, False)]),
+        (Bounds(start=50), []),
+    ],
+)
+def test_bounds_of_filters_narrow_a_batch(
+    sampled_broker: BrokerProcess, filled: str, bounds: Bounds, planned: Spans
+) -> None:
+    with resolver(sampled_broker, filled, Mode.BATCH) as one:
+        assert spans(plan_batch(one, bounds)) == planned
+
+
+def test_an_end_that_is_given_may_lie_after_the_last_time(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
+    ends = f'{{"{filled}":{{"0":15,"1":-1}}}}'
+    with resolver(sampled_broker, filled, Mode.BATCH, endingOffsets=ends) as one:
+        planned = plan_batch(one, Bounds(since_ms=FIRST_MS + 1000))
+
+    assert spans(planned) == [(0, 0, 15, True)]
+
+
+def test_a_micro_batch_has_a_task_for_each_partition_that_has_anything(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
+    p0, p1 = TopicPartition(filled, 0), TopicPartition(filled, 1)
+    with resolver(sampled_broker, filled, Mode.STREAM, maxRecordsPerPartition="3") as one:
+        planned = plan_stream(one, LossPolicy(fails=True), {p0: 4, p1: 10}, {p0: 9, p1: 10})
+
+    assert spans(planned) == [(0, 4, 6, False), (0, 6, 9, False)]
