@@ -13,7 +13,9 @@ from confluent_kafka import Message
 
 from tests.trio_kafka_spark.cutting_proxy import cutting_proxy
 from tests.trio_kafka_spark.topics import create_topic, read_topic
+from trio_kafka.errors import ErrorCode
 from trio_kafka.model import TopicPartition
+from trio_kafka.protocol.messages.k00_produce import PartitionProduceResponse
 from trio_kafka.records.compression import Codec
 from trio_kafka.testing.processes import BrokerProcess, broker_process, unused_port
 from trio_kafka_spark.client.errors import SourceError
@@ -264,3 +266,21 @@ def test_closing_twice_is_once(shared_broker: BrokerProcess) -> None:
     producer.partitions("producer-closed")
     with contextlib.closing(producer):
         producer.close()
+
+
+def test_a_leader_that_has_moved_is_looked_up_again(shared_broker: BrokerProcess) -> None:
+    where = TopicPartition("producer-moved", 0)
+    with Producer(settings(shared_broker.bootstrap, retry_backoff_ms=1)) as producer:
+        producer.partitions(where.topic)
+        producer.send(where, rows(0, 3))
+        producer._encode(where, producer._collected[where])
+        batch = producer._queues[where].send()
+        known = producer._metadata._metadata
+        before = known.known(where, 60_000)
+
+        row = PartitionProduceResponse(0, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+        producer._answered(batch, row)
+
+        assert before is not None
+        assert known.known(where, 60_000) is None
+        assert producer.flush() == {where: 2}

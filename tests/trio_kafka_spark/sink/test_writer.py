@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,26 @@ def test_keys_go_where_kafka_sends_them(shared_broker: BrokerProcess) -> None:
         if message.key() is not None:
             (want,) = key_partitions(pa.array([message.key()]), 5).tolist()
             assert message.partition() == want
+
+
+def test_records_without_keys_change_their_partition_with_each_batch(
+    shared_broker: BrokerProcess,
+) -> None:
+    create_topic(shared_broker.bootstrap, "writer-sticky", 3)
+    options = {
+        "kafka.bootstrap.servers": shared_broker.bootstrap,
+        "kafka.batch.size": "1000",
+        "topic": "writer-sticky",
+    }
+    rows = pa.RecordBatch.from_pydict({"value": ["x" * 20] * 300})
+
+    batch_writer(options, schema(value="string"), overwrite=False).write(iter([rows]))
+
+    counts = Counter(
+        one.partition() for one in read_topic(shared_broker.bootstrap, "writer-sticky")
+    )
+    assert set(counts) == {0, 1, 2}
+    assert max(counts.values()) - min(counts.values()) <= 50
 
 
 def test_a_task_without_rows_writes_nothing(shared_broker: BrokerProcess) -> None:
