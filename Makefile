@@ -2,6 +2,7 @@
 #   make run          a broker to try, on embedded defaults
 #   make test         the short suite; `make test-long` runs the same tests at larger sizes
 #   make lint types layers news     what a change must pass beside the tests
+#   make pipeline     a broker with a sample topic and a Spark pipeline on it, with its page in the admin UI
 #   make jars         Spark's own Kafka connector, for the tests that compare it with ours (needs Maven)
 #   make bench        this broker beside Apache Kafka (needs Java 17 and Maven)
 #   make lock         write requirements/*.txt anew; `make lock UPGRADE=--upgrade` takes newer versions
@@ -21,13 +22,19 @@ ARGS ?=
 # Without kept bytecode every start compiles all it imports: 0.6 s of CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-long bench jars lint format types layers news wheel lock clean
+.PHONY: help run pipeline test test-long bench jars lint format types layers news wheel lock clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
 run: .venv/run.stamp
 	$(BIN)/trio-kafka start --embedded
+
+pipeline: .venv/spark.stamp
+	mkdir -p build/pipeline/pipelines
+	cp examples/spark/word_count.py examples/spark/word_count.toml build/pipeline/pipelines/
+	cd build/pipeline && ../../$(BIN)/trio-kafka start --embedded -c plugin.pipelines.enabled=true \
+		-c plugin.pipelines.directory=pipelines
 
 # Those of Spark share one session, in a process of their own.
 test: .venv/$(SUITE).stamp
