@@ -152,6 +152,9 @@ def _context(options: Mapping[str, str]) -> ssl.SSLContext:
         option = KAFKA_OPTIONS.get(name)
         if option is None or option.target is None or not option.target.startswith(_TLS):
             continue
-        parsed = Secret(name, value) if option.secret else option.parse(resolve(name, value))
+        try:
+            parsed = Secret(name, value) if option.secret else option.parse(resolve(name, value))
+        except ValueError as error:
+            raise OptionError(OPTION, f"{name}: {error}") from None
         values[option.target.removeprefix(_TLS)] = parsed
     return context_of(Tls(**values))

@@ -466,7 +466,7 @@ def _tls() -> Iterator[KafkaOption]:
     yield from _honoured(
         "ssl.endpoint.identification.algorithm",
         "security.tls.identification",
-        choice("https", ""),
+        _identification,
         "https",
         "`https`: the certificate must name the broker's host. Empty: the name is not checked.",
     )
@@ -497,6 +497,12 @@ def _tls() -> Iterator[KafkaOption]:
     yield from _refused(
         "is a Java class; TLS is set up by the other ssl options", "ssl.engine.factory.class"
     )
+
+
+def _identification(value: str) -> str:
+    if value.strip().lower() not in ("https", ""):
+        raise ValueError(f"{value!r}: want https, or nothing to check no names")
+    return value.strip().lower()
 
 
 def _protocols(value: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """The client against Apache Kafka 4.4: TLS, SASL, fetches, offsets, transactions."""
 
-import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -62,6 +62,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
     directory = tmp_path_factory.mktemp("kafka")
+    stack = ExitStack()
     ca = authority()
     store = issued(ca, "broker").write_pem(directory / "broker.pem")
     trust = directory / "ca.pem"
@@ -106,10 +107,13 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
             for mechanism, module in modules.items()
         ),
     ]
-    os.environ.setdefault("KAFKA_HEAP_OPTS", "-Xms256m -Xmx512m")
-    with broker_process(
-        directory / "broker", *settings, command=command, start_timeout_s=120
-    ) as process:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KAFKA_HEAP_OPTS", "-Xms256m -Xmx512m")
+        broker = broker_process(
+            directory / "broker", *settings, command=command, start_timeout_s=120
+        )
+        process = stack.enter_context(broker)
+    with stack:
         _prepare(process.bootstrap)
         yield Kafka(
             process=process,

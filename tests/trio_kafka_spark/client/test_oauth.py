@@ -171,6 +171,12 @@ def test_an_endpoint_that_gives_no_token_is_an_error_without_the_secret(
     assert "s3cret" not in str(caught.value)
 
 
+def test_a_tls_option_of_the_jaas_line_that_is_malformed_is_named() -> None:
+    options = {"clientId": "a", "clientSecret": "s3cret", "ssl.enabled.protocols": "SSLv3"}
+    with pytest.raises(OptionError, match=r"ssl\.enabled\.protocols: 'SSLv3': want TLSv1\.2"):
+        bearer_token(Sasl(token_url="https://127.0.0.1/"), login(**options))
+
+
 def test_credentials_that_are_missing_are_named() -> None:
     with pytest.raises(OptionError, match=r"clientId=.* and clientSecret="):
         bearer_token(Sasl(token_url="https://127.0.0.1/"), login(clientId="me"))

@@ -70,6 +70,10 @@ def test_a_name_that_is_unknown_is_an_error_with_the_nearest_one() -> None:
 def test_a_value_that_is_malformed_is_an_error_that_names_its_option() -> None:
     with pytest.raises(OptionError, match=r"kafka\.fetch\.min\.bytes: 'x' is no whole number"):
         settings(fetch_min_bytes="x")
+    with pytest.raises(OptionError, match=r"identification\.algorithm: 'http': want https, or"):
+        settings(ssl_endpoint_identification_algorithm="http")
+    empty = settings(ssl_endpoint_identification_algorithm="")
+    assert empty.security.tls.identification == ""
     with pytest.raises(OptionError, match=r"kafka\.isolation\.level: .*read_committed"):
         settings(isolation_level="serializable")
 
