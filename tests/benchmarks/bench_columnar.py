@@ -5,7 +5,7 @@
 A figure is millions of records per second of CPU, the best of some runs that alternate between the
 readers; all of them check checksums. aiokafka is timed twice: each record's key, value, offset and
 timestamp looked at and dropped (`parsed`), and put into the Arrow columns that ours gives
-(`to Arrow`). Ends with status 1 if one of the BOUNDS is missed: how many times faster ours is to be.
+(`to Arrow`). Ends with status 1 if one of the BOUNDS is missed: how many times faster ours must be.
 """
 
 import argparse

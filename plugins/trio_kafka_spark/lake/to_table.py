@@ -23,7 +23,6 @@ from trio_kafka_spark.lake.values import (
     ERROR,
     PREFIX,
     VALUE,
-    Avro,
     Json,
     Raw,
     ValueFormat,
@@ -79,14 +78,11 @@ def topic_to_table(
         fail=dead_letters == FAIL,
         app=query_id(progress),
     )
-    wanted = {"startingOffsets": "earliest", "includeHeaders": str(headers).lower()}
     given = {name.lower() for name in options}
-    source = {name: text for name, text in wanted.items() if name.lower() not in given} | dict(
-        options
-    )
-    if headers:
-        source = {n: t for n, t in source.items() if n.lower() != "includeheaders"}
-        source["includeHeaders"] = "true"
+    source = {name: text for name, text in options.items() if name.lower() != "includeheaders"}
+    source["includeHeaders"] = str(headers).lower()
+    if not any(name.startswith("starting") for name in given):
+        source["startingOffsets"] = "earliest"
     trigger: dict[str, Any] = {"availableNow": True}
     if lag is not None:
         pace = pace_for(lag, records_per_second)
@@ -175,8 +171,6 @@ def _rows(source: DataFrame, value: ValueFormat | None, headers: bool) -> DataFr
     names += ["headers"] if headers else []
     if isinstance(value, Json):
         return parsed_json(source, value, [name for name in names if name != VALUE])
-    if isinstance(value, Avro):
-        return source.select(*names)
     return source.select(*names)
 
 

@@ -28,8 +28,9 @@ def test_nothing_but_nulls_is_not_taken() -> None:
 
 def test_times_are_microseconds_and_null_out_of_range() -> None:
     most = ((1 << 63) - 1) // 1000
-    base = np.array([0, most, most, -most, -most, (1 << 63) - 1])
-    deltas = np.array([5, 0, 1, 0, -1, 1])
+    latest = (1 << 63) - 1
+    base = np.array([0, most, most, -most, -most, latest, latest])
+    deltas = np.array([5, 0, 1, 0, -1, 1, latest])  # the last sum wraps to -2
 
     times = make_timestamps(base, deltas)
 
@@ -38,6 +39,7 @@ def test_times_are_microseconds_and_null_out_of_range() -> None:
         most * 1000,
         None,
         -most * 1000,
+        None,
         None,
         None,
     ]

@@ -95,6 +95,20 @@ def test_rows_are_those_of_aiokafka(log: bytes) -> None:
     assert decoded(log, columns=["key", "value", "offset", "headers"]) == found
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+def test_rows_stay_as_they_are_when_memory_is_used_for_the_next_window(codec: Codec) -> None:
+    batches = [
+        encode_batch([Record(value=bytes([n]) * 1000)] * 1000, n * 1000, codec=codec)
+        for n in range(20)
+    ]
+
+    found = list(decode(b"".join(batches), topic="t", partition=7, columns=["value"]))
+
+    values = [value for batch in found for value in batch.column("value").to_pylist()]
+    assert values == [bytes([n]) * 1000 for n in range(20) for _ in range(1000)]
+
+
 @pytest.mark.parametrize("file", RECORDED, ids=[file.name for file in RECORDED])
 def test_what_kafka_wrote_is_read_as_the_row_codec_reads_it(file: Path) -> None:
     log = file.read_bytes()
@@ -283,6 +297,8 @@ def test_records_before_a_wrong_checksum_are_yielded(codec: Codec) -> None:
     [
         (with_records(record(), 2), "2 records in 7 bytes"),
         (with_records(record(), -1), "-1 records"),
+        (with_records(record(), 2**31 - 1), "2147483647 records in 7 bytes"),
+        (with_records(record(rest=b"\1\1" + encode_varint(2**34 - 1)), 1), "17179869183 headers"),
         (with_records(record() * 2, 1), "bytes after 1 records"),
         (with_records(record(), 0), "bytes after 0 records"),
         (with_records(record() * 2, 2), "offset delta 0 after 0"),

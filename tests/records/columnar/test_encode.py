@@ -132,6 +132,32 @@ def test_a_large_record_has_its_own_batch() -> None:
     assert [batch.count for batch in batches] == [1, 1, 2]
 
 
+def test_sequences_go_on_with_zero_after_the_largest() -> None:
+    batches = encode(
+        columns_of([Record()] * 5),
+        timestamp_ms=0,
+        batch_bytes=1,
+        producer_id=1,
+        producer_epoch=0,
+        base_sequence=2**31 - 2,
+    )
+
+    found = [read_header(batch.data).base_sequence for batch in batches]
+    assert found == [2**31 - 2, 2**31 - 1, 0, 1, 2]
+
+
+@pytest.mark.parametrize("later_ms", [0, 1 << 20, 1 << 50])
+def test_no_batch_is_larger_than_its_bound(later_ms: int) -> None:
+    found = [Record(timestamp=n % 2 * later_ms, value=b"v" * (n % 7)) for n in range(2000)]
+
+    for bound in (30, 50, 1000, 3000):
+        batches = encode(columns_of(found), timestamp_ms=0, batch_bytes=bound)
+        sizes = [len(batch.data) - HEADER_SIZE for batch in batches]
+        assert max(sizes) <= bound
+        if bound >= 1000:  # room for times and places, which are not known before the cut
+            assert min(sizes[:-1]) > bound * 0.4
+
+
 @pytest.mark.slow
 def test_more_records_than_are_joined_at_a_time_are_all_there() -> None:
     values = pa.array([bytes([n % 251]) * 1000 for n in range(10_000)], pa.binary())

@@ -67,7 +67,7 @@ def _follow_in_lockstep(
     except IndexError:  # a malformed chain has left the data
         return [(chain, 0, at) for chain, at in enumerate(begin.tolist())]
     stuck = starts[first[order] + np.minimum(counts, steps) - 1] == every
-    left = np.flatnonzero(stuck | (every != end[order]))
+    left = np.flatnonzero(every != end[order])
     return [
         (chain, 0, int(begin[chain])) if again else (chain, steps, at)
         for chain, at, again in zip(

@@ -24,7 +24,6 @@ from trio_kafka.records.varint import read_varint
 
 Mask: TypeAlias = NDArray[np.bool_]
 
-_SMALLEST_RECORD: Final = 6  # without its length
 _NULL: Final = -1
 _FEW: Final = 16  # with fewer records, a step of numpy costs more than as many steps of Python
 
@@ -101,7 +100,7 @@ def parse_records(
     ends[:-1] = starts[1:]
     ends[last] = end
     length, at = read_varints(data, starts)
-    if length.min() < _SMALLEST_RECORD or (at + length != ends).any():
+    if (at + length != ends).any():
         raise MalformedRecordsError
     at += 1  # no bit of the attributes is in use
     deltas = None
