@@ -61,6 +61,10 @@ def spark(
             "spark.sql.warehouse.dir": directory / "warehouse",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+            # Queries of a few rows: planning them twice and compiling them costs a third.
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         },
     )
     made.sparkContext.setLogLevel("ERROR")
