@@ -1,0 +1,27 @@
+"""A broker and a Spark session for all tests."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from trio_kafka.testing.processes import broker_process
+from trio_kafka_spark.session import session
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a broker."""
+    with broker_process(tmp_path_factory.mktemp("kafka")) as broker:
+        yield broker.bootstrap
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session of two threads, whose files are gone with the tests."""
+    files = tmp_path_factory.mktemp("spark")
+    made = session(
+        "tests", settings={"spark.local.dir": files, "spark.sql.warehouse.dir": files / "tables"}
+    )
+    yield made
+    made.stop()
