@@ -114,6 +114,15 @@ def test_a_snappy_stream_with_a_wrong_length_is_corrupt(length: str) -> None:
         decompress(Codec.SNAPPY, head + bytes.fromhex(length), 100)
 
 
+def test_kafkas_default_level_of_lz4_is_the_fast_compressor() -> None:
+    text = b"".join(b"%d bottles of beer on the wall, " % (n * 7919 % 1000) for n in range(9000))
+
+    by_default = len(compress(Codec.LZ4, text))
+
+    assert by_default == len(compress(Codec.LZ4, text, 9)) == len(compress(Codec.LZ4, text, 1))
+    assert by_default > len(compress(Codec.LZ4, text, 8))
+
+
 def test_lz4_is_written_in_blocks_that_do_not_depend_on_each_other() -> None:
     flags = compress(Codec.LZ4, SOME)[4]
 
