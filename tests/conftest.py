@@ -47,6 +47,16 @@ def pytest_configure(config: pytest.Config) -> None:
         hypothesis.settings.load_profile(config.getoption("--sizes"))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests marked `long`, unless --sizes asks for them: deselected, not skipped."""
+    if config.getoption("--sizes") == "long":
+        return
+    left_out = [item for item in items if item.get_closest_marker("long")]
+    if left_out:
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield

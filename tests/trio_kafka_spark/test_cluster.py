@@ -88,6 +88,7 @@ def run(program: str, directory: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_query_runs_on_a_master_with_two_workers(
     shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_query_runs_on_a_master_with_two_workers(
     assert len(executors) >= 2
 
 
+@pytest.mark.long
 def test_a_query_runs_through_spark_connect(shared_broker: BrokerProcess, tmp_path: Path) -> None:
     produced(shared_broker.bootstrap, "connect-1")
 

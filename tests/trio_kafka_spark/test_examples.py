@@ -83,6 +83,7 @@ def test_word_count(
     assert {word: int(count) for word, count in found.items()} == wanted
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_sessionise(
     spark: "SparkSession", shared_broker: BrokerProcess, words: list[str], tmp_path: Path
@@ -96,6 +97,7 @@ def test_sessionise(
     assert pages == [("ann", ["/"]), ("ann", ["/", "/cart", "/paid"]), ("bob", ["/"])]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_cdc_to_table(spark: "SparkSession", words: list[str], tmp_path: Path) -> None:
     from deltalake import DeltaTable
@@ -116,6 +118,7 @@ def test_cdc_to_table(spark: "SparkSession", words: list[str], tmp_path: Path) -
     assert DeltaTable(path).version() == version
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_backfill(
     spark: "SparkSession",

@@ -10,6 +10,7 @@ from tests.project.tree import ROOT
 RECIPE = ROOT / "examples" / "testing" / "pyspark"
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_recipes_own_tests_pass() -> None:
     done = subprocess.run(

@@ -108,6 +108,7 @@ def read_rows(path: Path, table: str) -> pa.Table:
     return ds.dataset(path, format="parquet", partitioning="hive").to_table()
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.timeout(1800)

@@ -80,6 +80,7 @@ def test_what_cannot_be_run_is_told(
     assert why in capsys.readouterr().err
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.timeout(RUN_S)
