@@ -52,7 +52,8 @@ def sampled_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerP
         (partition / "partition.metadata").write_bytes(own)
     starts = directory / "data" / "log-start-offset-checkpoint"
     starts.write_text("0\n1\ntrimmed 0 25\n")
-    with broker_process(directory) as broker:
+    # The samples are older than any retention, which begins within a slow run of the tests.
+    with broker_process(directory, "log.retention.ms=-1") as broker:
         yield broker
 
 

@@ -38,7 +38,10 @@ def main(command: list[str]) -> NoReturn:
         os.dup2(nothing, stream)
     threading.Thread(target=_watch, daemon=True).start()
     while True:
-        ended, status = os.wait()
+        try:
+            ended, status = os.wait()
+        except ChildProcessError:  # the other thread has waited for it, and ends this process
+            threading.Event().wait()
         if ended == child:
             break
     kill_descendants()
