@@ -35,7 +35,7 @@ _STATUS: Final = {
 
 
 def prepare() -> Callable[[PluginContext[AdminSettings]], "AdminApp"]:
-    """What makes an app. It reads files: for a thread."""
+    """Return a function that makes an app. Call it in a thread: it reads files."""
     return partial(AdminApp, static=read_static_files())
 
 
@@ -96,7 +96,7 @@ class AdminApp:
                 raise HttpError(404, "nothing is here")
 
     async def _first(self) -> str:
-        """What the app shows at its root."""
+        """Return the name of the page at the root."""
         return (await self._shelf.listed())[0].name
 
     async def _index(self, place: Place) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which pages come with the admin UI: those of the modules in `pages`. Nothing is imported here."""
+"""The admin UI's own pages: the modules in `pages`, imported when they are first asked for."""
 
 import importlib
 import pkgutil

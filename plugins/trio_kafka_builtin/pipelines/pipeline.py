@@ -26,7 +26,7 @@ _KILLED_S: Final = 5.0  # for the end of a process that was killed
 
 
 class State(StrEnum):
-    """As the page shows it."""
+    """Return the row that the page shows."""
 
     WAITING = "waiting"  # for the broker
     RUNNING = "running"
@@ -203,7 +203,7 @@ class Pipeline:
         }
 
     def shown(self, most_lines: int) -> dict[str, Any]:
-        """As the page has it: ready for JSON."""
+        """Return the row of the page, ready for JSON."""
         return {
             "name": self.name,
             "state": self.state.value,

@@ -82,7 +82,7 @@ class Query:
         return sum(known) if known else None
 
     def shown(self) -> dict[str, Any]:
-        """As the page has it: ready for JSON."""
+        """Return the row of the page, ready for JSON."""
         names = ("id", "name", "state", "batch", "batches", "rows", "input_rows_per_s")
         found = {name: getattr(self, name) for name in names}
         return {

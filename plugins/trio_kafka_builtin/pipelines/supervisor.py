@@ -106,7 +106,7 @@ class Supervisor:
         )
 
     def _environment(self, name: str, token: str) -> Mapping[str, str]:
-        """What a child is told: where the broker is, and how to post its progress."""
+        """Environment of a child: the broker's address, and how to post progress."""
         told = {OURS: name}
         url = http_url(self._context.node)
         if url is not None:

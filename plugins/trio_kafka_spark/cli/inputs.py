@@ -24,7 +24,7 @@ _FIELDS: Final = (
 
 @frozen(kw_only=True)
 class Input:
-    """What `declare_input` declares, by the names of its arguments."""
+    """Values of the arguments that `declare_input` declares."""
 
     path: str | None = None
     bootstrap: str | None = None

@@ -1,4 +1,4 @@
-"""What commands of Spark print: rows as a table or as JSON lines, and errors in one line."""
+"""Output of Spark's commands: rows as a table or as JSON lines, and errors in one line."""
 
 import json as json_module
 import re

@@ -19,7 +19,7 @@ _FIELDS: Final = ("to_bootstrap", "to_topic", "to_option")
 
 @frozen(kw_only=True)
 class Output:
-    """What `declare_writing` declares, by the names of its arguments."""
+    """Values of the arguments that `declare_writing` declares."""
 
     to_bootstrap: str
     to_topic: str | None = None

@@ -1,4 +1,4 @@
-"""Metadata of the topics in use: who leads which partition, and since when that is known."""
+"""Metadata of the topics in use: the leader of each partition, and the age of that knowledge."""
 
 import math
 import time
