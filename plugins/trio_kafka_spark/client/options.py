@@ -22,7 +22,7 @@ from trio_kafka_spark.client.values import (
 
 
 class Use(Enum):
-    """What happens to an option that is given."""
+    """Treatment of an option that is given."""
 
     HONOURED = "honoured"
     IGNORED = "ignored"

@@ -312,7 +312,7 @@ def _rows(
 
 
 def _told(row: PartitionProduceResponse) -> str:
-    """What the broker says of a batch."""
+    """Handle the broker's answer for a batch."""
     told = [row.error_message or named(row.error_code)]
     told += [one.batch_index_error_message or "" for one in row.record_errors[:1]]
     return ": ".join(filter(None, told))

@@ -38,7 +38,7 @@ def named(code: int) -> str:
 
 
 def is_retriable(code: int) -> bool:
-    """The same request may succeed later."""
+    """True for an error code after which the same request may succeed later."""
     try:
         return ErrorCode(code).retriable
     except ValueError:

@@ -1,4 +1,4 @@
-"""What compaction would remove: records whose key has a later record, and old tombstones.
+"""Estimate what compaction would remove: records whose key has a later record, and old tombstones.
 
 Source: Kafka's log cleaner: the active segment is not cleaned, and a record without a key is
 removed when its segment is. Not modelled: `min.cleanable.dirty.ratio`, `min.compaction.lag.ms` and

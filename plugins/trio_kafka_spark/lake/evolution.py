@@ -1,4 +1,4 @@
-"""What becomes of a table whose columns differ from those that a query writes.
+"""Rules for a table whose columns differ from those that a query writes.
 
 A new column is added, and is null in the rows that are there. A column that the query no longer
 writes stays, and is null in new rows. A column of another type is refused: rows would be read

@@ -11,7 +11,7 @@ from typing import Final
 from trio_kafka.attributes import frozen
 
 RECORDS_PER_SECOND: Final = 50_000
-"""What two cores write to a table with room to spare; a caller with more gives its own figure."""
+"""Rows per second that two cores write with room to spare; callers may give another rate."""
 
 _SHORTEST_S: Final = 1.0
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}

@@ -45,7 +45,7 @@ class Target(Protocol):
 
 @frozen(kw_only=True)
 class TablePlan:
-    """What writers have to know; travels as JSON, and holds no secret.
+    """Settings of the writers; they travel as JSON, and hold no secret.
 
     app: id of the query, which targets keep beside the numbers of its batches. table, dead: JSON
     of Spark's structs. fail: a record that does not parse fails the query.

@@ -46,7 +46,7 @@ class Finding:
 
 @define
 class _Seen:
-    """What the batches of a segment say. ends: last offset by position of its batch."""
+    """Facts from the batch headers of a segment. ends: last offset by position of its batch."""
 
     epoch: int = -1
     next_offset: int = 0

@@ -28,7 +28,7 @@ Offsets = int | Mapping[TopicPartition, int]
 
 @frozen(kw_only=True)
 class LogOptions:
-    """What to read of which log directories. Exactly one of the three selections may be given.
+    """Log directories to read, and the part of them. At most one of three selections is given.
 
     window_bytes: bytes of a segment that a task reads at once. permissive: damaged places are
     skipped. read_committed: records of aborted and open transactions are left out.

@@ -1,4 +1,4 @@
-"""Which pieces a read consists of: partitions, offset ranges, splits, transactions.
+"""Plan the pieces of a read: partitions, offset ranges, splits, transactions.
 
 Runs once for a query, on the driver. What it found is fixed: a task that runs again, even after the
 log has grown, reads the same records.

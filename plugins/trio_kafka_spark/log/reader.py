@@ -1,4 +1,4 @@
-"""What Spark calls: the data source, and its reader for one view.
+"""Entry points for Spark: the data source, and its reader for one view.
 
 Planning runs once, on the driver; `read` runs in worker processes, which open the files by
 themselves. Everything between them is picklable and small.

@@ -94,7 +94,7 @@ def _size(segment: SegmentFile, suffix: str) -> int | None:
 
 @define
 class _Tally:
-    """What the headers of a segment add up to."""
+    """Totals of the batch headers of a segment."""
 
     first: int | None = None
     last: int | None = None

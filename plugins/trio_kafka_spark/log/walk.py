@@ -185,7 +185,7 @@ def measure_end(file: int, begin: int, least: int, size: int) -> tuple[int, int]
 
     begin: where a batch begins; least: its smallest offset; size: bytes of the file. A batch whose
     CRC does not match, with reserved bytes behind it, is still being written and does not count.
-    Damage that whole batches follow lies before the end: whoever reads it reports it.
+    Damage that whole batches follow lies before the end: the reader reports it.
     """
     at, offset = begin, least
     last: tuple[int, BatchHeader] | None = None

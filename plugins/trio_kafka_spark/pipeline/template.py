@@ -1,4 +1,4 @@
-"""What `trio-kafka pipeline init` writes: paths and texts, with @NAME@, @TOPIC@ and @STORAGE@."""
+"""Files of `trio-kafka pipeline init`: paths and texts, with @NAME@, @TOPIC@ and @STORAGE@."""
 
 from collections.abc import Mapping
 from typing import Final

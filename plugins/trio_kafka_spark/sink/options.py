@@ -66,7 +66,7 @@ _KNOWN: Final = {name.lower(): name for name in (*_OURS, *_IGNORED)}
 
 @frozen(kw_only=True)
 class SinkOptions:
-    """What a write needs to know besides its rows.
+    """Options of a write.
 
     topic: where all records go, whatever the column `topic` says; None: the column decides.
     records_per_second: the most that one task writes; None: no limit.

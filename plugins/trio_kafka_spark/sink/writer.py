@@ -27,7 +27,7 @@ _SLICES_PER_S: Final = 10  # of a paced write: records go out this often
 
 @frozen(kw_only=True)
 class Written(WriterCommitMessage):
-    """What one task has written: rows, and the last offset of each partition as `topic-partition`.
+    """Result of one task: rows written, and the last offset of each partition as `topic-partition`.
 
     Records of other producers may stand between them.
     """

@@ -47,7 +47,7 @@ _TESTS: Final[Mapping[type[Filter], Callable[[Any, Any], bool]]] = {
 
 @define
 class Bounds:
-    """What the filters of a query leave to read: partitions, start <= offset < stop, a time."""
+    """Bounds that the filters of a query set: partitions, start <= offset < stop, a time."""
 
     start: int = 0
     stop: int = _HIGHEST

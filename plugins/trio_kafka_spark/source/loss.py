@@ -23,7 +23,7 @@ REMEDY: Final = (
 
 @frozen
 class LossPolicy:
-    """What a read does when records that it should have read are gone."""
+    """Policy of a read for records that it should have read and that are gone."""
 
     fails: bool
 

@@ -67,7 +67,7 @@ _SECONDS: Final[Mapping[str, float]] = {
 
 
 class Mode(Enum):
-    """Which of Spark's two ways of reading asks; EITHER: it is not known yet."""
+    """Batch or stream; EITHER: not known yet."""
 
     BATCH = auto()
     STREAM = auto()
@@ -75,7 +75,7 @@ class Mode(Enum):
 
 
 class At(Enum):
-    """What a position is given by."""
+    """Form in which a position is given."""
 
     EARLIEST = auto()
     LATEST = auto()

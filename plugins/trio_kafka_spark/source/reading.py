@@ -1,4 +1,4 @@
-"""What a task does: fetch the batches of one range, and decode them to Arrow as they come.
+"""Work of one task: fetch the batches of one range, and decode them to Arrow as they come.
 
 The next fetch is in flight while one is decoded. Offsets that the partition does not hold are data
 loss, except before the earliest record of a range that starts there.

@@ -1,4 +1,4 @@
-"""Which topics and partitions a read is about: subscribe, subscribePattern or assign.
+"""Topics and partitions of a read: subscribe, subscribePattern or assign.
 
 A pattern is Java's, as in Spark's own Kafka connector, and need only be found in a topic's name:
 `order` chooses `old-orders`, too. What Python's `re` spells otherwise is translated; what it lacks

@@ -29,7 +29,7 @@ def as_numpy(array: Any, kind: Any) -> NDArray[Any]:
 
 
 def nulls_of(array: Any) -> NDArray[np.bool_]:
-    """Which elements of an Arrow array are null."""
+    """Return a mask of the null elements of an Arrow array."""
     found = array.is_null()
     bits = np.unpackbits(np.frombuffer(found.buffers()[1], np.uint8), bitorder="little")
     return bits[found.offset : found.offset + len(found)].view(np.bool_)

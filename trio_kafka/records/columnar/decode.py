@@ -83,7 +83,7 @@ def decode(
 
 @frozen(kw_only=True)
 class _Decoder:
-    """What stays the same while a buffer is decoded."""
+    """State that stays the same while a buffer is decoded."""
 
     data: memoryview
     schema: pa.Schema

@@ -23,7 +23,7 @@ class MalformedRecordsError(Exception):
 
 
 def corrupt_batch(error: KafkaError, position: int) -> CorruptBatchError:
-    """The same error with the position of its batch, which its text names too."""
+    """Return the error with the position of its batch, which its text names too."""
     message = error.message or error.code.name
     if f"position {position}" not in message and f"batch at {position}" not in message:
         message = f"{message}; batch at position {position}"

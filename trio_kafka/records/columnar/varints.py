@@ -62,7 +62,7 @@ def skip_varints(data: Bytes, at: Longs, longest: int = LONGEST_INT) -> Longs:
 
 
 def _read_long(data: Bytes, at: Longs, longest: int) -> tuple[Longs, Longs]:
-    """As `read_varints`, byte by byte."""
+    """Read varints as `read_varints` does, byte by byte."""
     numbers = np.zeros(len(at), np.uint64)
     after = at.copy()
     pending = np.arange(len(at))

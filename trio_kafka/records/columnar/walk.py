@@ -87,7 +87,7 @@ def walk(data: memoryview, stop: int = END) -> Walked:
 
 
 def _error_at(data: memoryview, at: int) -> CorruptBatchError | None:
-    """What the reference says to the bytes after the last whole batch."""
+    """Return the row codec's error for the bytes after the last whole batch, if any."""
     try:
         next(iterate_headers(data, at), None)
     except KafkaError as error:
