@@ -11,31 +11,21 @@ from typing import Any, Final
 import pyarrow as pa
 
 from trio_kafka.records.columnar import COLUMNS, arrow_schema
+from trio_kafka.records.columnar.scan import SCAN_SCHEMA
 from trio_kafka_spark.client.errors import OptionError
 from trio_kafka_spark.log.options import LogOptions
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _PLACE: Final = (("topic", pa.string()), ("partition", pa.int32()), ("file", pa.string()))
 
+# Spark's timestamps are in microseconds.
 BATCHES: Final = pa.schema(
     [
         *_PLACE,
-        ("position", pa.int64()),
-        ("size", pa.int32()),
-        ("base_offset", pa.int64()),
-        ("last_offset", pa.int64()),
-        ("count", pa.int32()),
-        ("codec", pa.string()),
-        ("base_timestamp", TIMESTAMP),
-        ("max_timestamp", TIMESTAMP),
-        ("timestamp_type", pa.int32()),
-        ("producer_id", pa.int64()),
-        ("producer_epoch", pa.int16()),
-        ("base_sequence", pa.int32()),
-        ("leader_epoch", pa.int32()),
-        ("transactional", pa.bool_()),
-        ("control", pa.bool_()),
-        ("crc", pa.int64()),
+        *(
+            field.with_type(TIMESTAMP) if pa.types.is_timestamp(field.type) else field
+            for field in SCAN_SCHEMA
+        ),
     ]
 )
 UNCOMPRESSED: Final = pa.field("uncompressed_size", pa.int64())
