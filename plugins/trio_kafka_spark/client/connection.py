@@ -29,7 +29,6 @@ from trio_kafka_spark.client.errors import (
     AuthenticationError,
     SourceError,
 )
-from trio_kafka_spark.client.sasl import authenticate
 from trio_kafka_spark.client.settings import ClientSettings
 
 _HEAD: Final = 4
@@ -65,6 +64,10 @@ class Connection:
             self._socket = self._secure(self._socket, tls)
             self._served = self._agree()
             if settings.security.uses_sasl:
+                from trio_kafka_spark.client.sasl import (  # noqa: PLC0415 - imports HTTP clients
+                    authenticate,
+                )
+
                 lifetime_s = authenticate(self._ask_at_once, settings.security.sasl)
                 self._expires = time.monotonic() + lifetime_s
         except AuthenticationError as error:

@@ -9,7 +9,6 @@ from trio_kafka_spark.client.cluster import Cluster
 from trio_kafka_spark.source.filters import Bounds
 from trio_kafka_spark.source.options import ReadOptions
 from trio_kafka_spark.source.plan import TopicRange, plan_batch
-from trio_kafka_spark.source.reading import read_range
 from trio_kafka_spark.source.resolve import Resolver
 
 if TYPE_CHECKING:
@@ -33,6 +32,10 @@ class BatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
         """Yield the records of one task as Arrow batches."""
         if isinstance(partition, TopicRange):
+            from trio_kafka_spark.source.reading import (  # noqa: PLC0415 - in workers alone
+                read_range,
+            )
+
             yield from read_range(self.options, self.columns, partition)
 
 

@@ -23,7 +23,6 @@ from trio_kafka_spark.source.loss import LossPolicy
 from trio_kafka_spark.source.offsets import Offsets, as_json, described, from_json, listed
 from trio_kafka_spark.source.options import ReadOptions
 from trio_kafka_spark.source.plan import TopicRange, plan_stream
-from trio_kafka_spark.source.reading import read_range
 from trio_kafka_spark.source.resolve import Resolver
 
 if TYPE_CHECKING:
@@ -97,6 +96,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
         """Yield the records of one task as Arrow batches."""
         if isinstance(partition, TopicRange):
+            from trio_kafka_spark.source.reading import (  # noqa: PLC0415 - in workers alone
+                read_range,
+            )
+
             yield from read_range(self.options, self.columns, partition)
 
     def commit(self, end: dict[str, Any]) -> None:
