@@ -3,14 +3,14 @@
 Requests and answers, errors, and the values and calls of the parts that a `Context` reaches.
 """
 
-from trio_kafka.config.describe import (
+from trio_kafka.config.own import check_destination
+from trio_kafka.config.report.describe import (
     Row,
     describe_broker,
     describe_broker_defaults,
     describe_group,
     describe_topic,
 )
-from trio_kafka.config.own import check_destination
 from trio_kafka.config.setting import (
     Outside,
     boolean,
@@ -63,10 +63,6 @@ from trio_kafka.coordinators.groups.consumer.values import (
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat as GroupHeartbeat
 from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
-from trio_kafka.hosting.context import PluginContext
-from trio_kafka.hosting.declared import Plugin, plugin
-from trio_kafka.hosting.guard import PluginError, TooSoonError
-from trio_kafka.hosting.mounts import Mount, Mounts
 from trio_kafka.introspect.families import Family, Kind, MetricsReporter
 from trio_kafka.introspect.levels import logger_levels
 from trio_kafka.introspect.stamps import Stamps
@@ -90,6 +86,10 @@ from trio_kafka.metadata.image import (
 from trio_kafka.metadata.names import check_topic_name, is_internal
 from trio_kafka.metadata.quotas import quota_filter, quotas_that
 from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, Endpoint, NodeId, TopicId, TopicPartition
+from trio_kafka.plugin_host.context import PluginContext
+from trio_kafka.plugin_host.declared import Plugin, plugin
+from trio_kafka.plugin_host.guard import PluginError, TooSoonError
+from trio_kafka.plugin_host.mounts import Mount, Mounts
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
@@ -111,17 +111,17 @@ from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolat
 from trio_kafka.replication.sessions import FetchKey
 from trio_kafka.requests.api import ANY_SIZE, MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.in_process import RefusedError
-from trio_kafka.requests.kept import Kept
+from trio_kafka.requests.inspection import Seen, Which, look
+from trio_kafka.requests.large_requests import lazily, rows_of
+from trio_kafka.requests.loopback.in_process import RefusedError
 from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded, encoded_in_steps
-from trio_kafka.requests.seen import Seen, Which, look
-from trio_kafka.requests.slices import lazily, rows_of
+from trio_kafka.requests.response_cache import Kept
+from trio_kafka.scheduling.chunked_task import in_steps
+from trio_kafka.scheduling.chunked_work import Steps, counted, in_slices, sorted_in_steps, whole
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC, Operation
 from trio_kafka.security.principal import NOBODY, Principal
-from trio_kafka.stepping import in_steps
-from trio_kafka.steps import Steps, counted, in_slices, sorted_in_steps, whole
 
 __all__ = [
     "ANY_SIZE",

@@ -10,7 +10,7 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.errors import KafkaError
-from trio_kafka.introspect.looks import QUEUES, WORKING, Look
+from trio_kafka.introspect.snapshots import QUEUES, WORKING, Look
 from trio_kafka.plugin import ErrorCode, PluginContext
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeRequest,

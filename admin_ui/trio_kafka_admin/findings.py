@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import frozen
 
-from trio_kafka.introspect.looks import HOPS, Look, NodeLook, Path
+from trio_kafka.introspect.snapshots import HOPS, Look, NodeLook, Path
 from trio_kafka.introspect.tree import Figure
 from trio_kafka_admin.waits import BESIDE, GROUP_LAG, LONG_S, LONG_WAIT
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.introspect.looks import Look
+from trio_kafka.introspect.snapshots import Look
 
 FRESH_S: Final = 1.0
 WINDOW_S: Final = 10.0  # so far back it is looked

@@ -9,8 +9,8 @@ import trio
 from attrs import frozen
 
 from trio_kafka.config.setting import int32
-from trio_kafka.hosting.mounts import App, Receive, Scope, Send
 from trio_kafka.plugin import PluginContext, plugin, string
+from trio_kafka.plugin_host.mounts import App, Receive, Scope, Send
 from trio_kafka_admin.discovery import load_page, page_names
 
 if TYPE_CHECKING:

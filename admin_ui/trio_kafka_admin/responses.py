@@ -5,7 +5,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.hosting.mounts import Scope, Send
+from trio_kafka.plugin_host.mounts import Scope, Send
 from trio_kafka_admin.layout import sentence
 from trio_kafka_admin.markup import Html
 from trio_kafka_admin.page import Place

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import trio
 
-from trio_kafka.hosting.pages import AdminPage, AdminPages
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.plugin import KafkaError, RefusedError
+from trio_kafka.plugin_host.pages import AdminPage, AdminPages
 from trio_kafka_admin.asker import Asker
 from trio_kafka_admin.markup import Html
 from trio_kafka_admin.page import Data, Page, Place

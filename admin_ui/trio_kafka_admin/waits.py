@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 from trio_kafka.coordinators.groups.lag import ends_of, lags
-from trio_kafka.introspect.looks import NodeLook, Path
+from trio_kafka.introspect.snapshots import NodeLook, Path
 from trio_kafka.protocol.messages.k10010_describe_requests import RequestLife
 from trio_kafka.requests.parts import Missing, Parts
 

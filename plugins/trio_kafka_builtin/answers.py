@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import trio
 
-from trio_kafka.hosting.mounts import Receive, Send
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.plugin_host.mounts import Receive, Send
 
 # A piece of an answer ends with the first of these. An item of 500 bytes takes 4.3 µs to dump, the
 # least one 1 µs: a piece takes 0.5 ms. To pause after each item would cost 2.7 µs, 60 % more.

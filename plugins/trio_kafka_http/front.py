@@ -13,8 +13,8 @@ from typing import Final
 
 import trio
 
-from trio_kafka.hosting.mounts import Mount, Mounts
 from trio_kafka.introspect.log import Logger
+from trio_kafka.plugin_host.mounts import Mount, Mounts
 from trio_kafka_http.authority import Names, same_origin
 from trio_kafka_http.credentials import CHALLENGES, token_of
 from trio_kafka_http.exchange import (

@@ -8,7 +8,7 @@ import trio
 from trio_kafka.introspect.log import Logger
 from trio_kafka.plugin import Family, Kind, Steps
 from trio_kafka.requests.parts import Parts
-from trio_kafka.steps import advance
+from trio_kafka.scheduling.chunked_work import advance
 from trio_kafka_metrics import cluster, groups, network, own, replicas, requests, traffic
 from trio_kafka_metrics.readings import Metric, Readings
 from trio_kafka_metrics.readings import own as of_ours

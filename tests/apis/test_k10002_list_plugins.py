@@ -1,6 +1,6 @@
 from trio.testing import MockClock
 
-from tests.hosting.plugins import echo
+from tests.plugin_host.plugins import echo
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsRequest, PluginSetting
 from trio_kafka.testing.broker import served_broker

@@ -1,7 +1,7 @@
 import pytest
 from trio.testing import MockClock
 
-from tests.hosting.plugins import EchoRequest, echo
+from tests.plugin_host.plugins import EchoRequest, echo
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.log import fields_of
 from trio_kafka.model import Endpoint

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import trio
 from trio.testing import MockClock
 
-from tests.network.test_in_hand import park, sleep
+from tests.network.test_inflight import park, sleep
 from tests.network.test_processor import echo
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest

@@ -5,7 +5,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import batch, broker, produce, stable
-from trio_kafka.broker.producer_ids import ProducerIds
+from trio_kafka.broker.parts.producer_ids import ProducerIds
 from trio_kafka.controller.producer_ids import BLOCK
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node

@@ -15,7 +15,7 @@ from trio_kafka.protocol.headers import request_header_version
 from trio_kafka.protocol.primitives import uvarint
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka.protocol.versions import covers
-from trio_kafka.requests.slices import MOST_ITEMS
+from trio_kafka.requests.large_requests import MOST_ITEMS
 from trio_kafka.testing.scripted_client import request_frame
 
 HEAD: Final = "(request header)"

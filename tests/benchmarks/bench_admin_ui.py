@@ -16,7 +16,7 @@ from typing import Final
 import trio
 from attrs import define, field
 
-from trio_kafka.hosting.mounts import App
+from trio_kafka.plugin_host.mounts import App
 from trio_kafka.testing.asgi import ask
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.scripted_client import connected, frame

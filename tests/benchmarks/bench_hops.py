@@ -17,7 +17,7 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.introspect.channels import UNBOUNDED, open_channel
-from trio_kafka.introspect.lives import Lives
+from trio_kafka.introspect.recent_requests import Lives
 from trio_kafka.introspect.stamps import LIVES, NOWHERE, Stamps, Sums
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network import receiving, sending

@@ -19,9 +19,9 @@ from typing import Any
 import trio
 
 from trio_kafka.broker.collector import long_lived_frozen
-from trio_kafka.hosting.guard import InHand
 from trio_kafka.model import code_of
 from trio_kafka.network.request import Request
+from trio_kafka.plugin_host.guard import InHand
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -29,7 +29,7 @@ from trio_kafka.protocol.messages.k00_produce import (
 )
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.requests.interceptors import Kind
+from trio_kafka.requests.interceptors.registry import Kind
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.direct import DirectGroup
 from trio_kafka.testing.interceptors import Blamed

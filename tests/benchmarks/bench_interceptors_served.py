@@ -21,7 +21,7 @@ from tests.benchmarks.brokers import Broker
 from tests.benchmarks.rows.registry import Target
 from tests.benchmarks.rows.small import produce_small
 from tests.benchmarks.server import Server
-from tests.hosting.packages import write
+from tests.plugin_host.packages import write
 from trio_kafka.testing.processes import BrokerProcess, broker_process
 
 CONNECTIONS = 50

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 from tests.benchmarks import protocol
 from tests.benchmarks.connection import connect
-from tests.hosting.packages import write
+from tests.plugin_host.packages import write
 from trio_kafka.cli.ask import asking
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10003_reload_plugin import ReloadPluginRequest

@@ -90,6 +90,14 @@ ROWS: Final = (
     Row(name="stream of 20 slices", group="stream", records=2_000_000, size=100, most_wall=1.0),
     Row(name="warm restart", group="stream", records=0, size=100, most_wall=1.0),
     Row(name="write 100 B", group="write", records=400_000, size=100, most_wall=1.5),
+    Row(
+        name="write 100 B, lz4",
+        group="write",
+        records=400_000,
+        size=100,
+        codec="lz4",
+        most_wall=1.5,
+    ),
 )
 
 
@@ -223,6 +231,7 @@ def write(bench: Bench, row: Row) -> dict[str, Cost]:
 
         def run(kind: str) -> None:
             writer = rows.write.format(format_of(kind)).options(**bench.options(OURS))
+            writer = writer.option("kafka.compression.type", row.codec)
             writer.option("topic", topic).mode("append").save()
 
         try:

@@ -10,8 +10,8 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import broker_config
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.introspect.tree import Node
-from trio_kafka.log.manager import LogManager
-from trio_kafka.log.upkeep import write_checkpoints
+from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.log.manager.maintenance import write_checkpoints
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication.append import append
 from trio_kafka.requests.registry import Registry, installed_apis

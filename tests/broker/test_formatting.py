@@ -6,7 +6,7 @@ from tests.broker.kit import APIS, config_of, content_of, live_once, logs_of
 from trio_kafka.broker import StartError, running_broker
 from trio_kafka.broker.main import format_directories, format_in
 from trio_kafka.broker.storage import open_storage
-from trio_kafka.log.meta_properties import MetaProperties, read_meta_properties
+from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
 from trio_kafka.model import NodeId
 
 

@@ -6,7 +6,7 @@ import trio
 from tests.broker.kit import APIS, config_of, content_of, fill, produce
 from trio_kafka.broker import running_broker
 from trio_kafka.controller.configs import ConfigChange, Operation
-from trio_kafka.log.sync import sync
+from trio_kafka.log.durability.sync import sync
 from trio_kafka.metadata.image import ResourceType
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication.append import append

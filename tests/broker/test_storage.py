@@ -8,7 +8,7 @@ import pytest
 from tests.broker.kit import APIS, config_of, content_of, live_once, logs_of
 from trio_kafka.broker import StartError, running_broker
 from trio_kafka.broker.storage import open_storage
-from trio_kafka.log.meta_properties import read_meta_properties
+from trio_kafka.log.manager.meta_properties import read_meta_properties
 from trio_kafka.testing.simulation import fault_on
 
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from tests.network.test_in_hand import park
+from tests.network.test_inflight import park
 from trio_kafka.cli import main
 from trio_kafka.cli.requests import MORE, as_json, as_text
 from trio_kafka.protocol.messages.k10010_describe_requests import (

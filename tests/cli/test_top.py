@@ -7,8 +7,8 @@ import trio
 
 from trio_kafka.cli import main
 from trio_kafka.cli.top import lines, look
-from trio_kafka.introspect.looks import Look
-from trio_kafka.introspect.looks import NodeLook as Node
+from trio_kafka.introspect.snapshots import Look
+from trio_kafka.introspect.snapshots import NodeLook as Node
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.world.clock import SkippingClock

@@ -14,8 +14,8 @@ from trio_kafka.coordinators.waiting import answer_of
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
-from trio_kafka.rounds import Rounds
-from trio_kafka.steps import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps, whole
+from trio_kafka.scheduling.deferred_batch import Rounds
 
 REFUSED = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "not enough replicas")
 

@@ -10,7 +10,7 @@ from trio_kafka.coordinators.alarms import Alarms
 from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Timers
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 A, B = ("a", 1), ("b", 2)
 

@@ -13,7 +13,7 @@ from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.roles import Event
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 
 @frozen

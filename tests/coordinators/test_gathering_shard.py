@@ -10,7 +10,7 @@ from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.roles import Event
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 
 def fails(_machine: Words, _ticket: Ticket, _now_ms: int) -> Effects:

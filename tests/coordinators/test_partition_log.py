@@ -25,7 +25,7 @@ from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCom
 from trio_kafka.records.batch import iterate_headers, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 Append = Callable[[PartitionLog, list[CoordinatorRecord], int], Written]
 

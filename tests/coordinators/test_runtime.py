@@ -22,7 +22,7 @@ from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k08_offset_commit import OffsetCommitRequest
 from trio_kafka.purgatory import Delayed
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import fault_on, simulated_world
 

@@ -17,7 +17,7 @@ from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.model import TopicId, TopicPartition
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.broker import ServedBroker
 
 FEW = {"offsets.topic.num.partitions": "4", "offsets.topic.replication.factor": "1"}

@@ -13,7 +13,7 @@ from trio_kafka.coordinators.roles import Event
 from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
-from trio_kafka.steps import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps, whole
 
 
 @pytest.fixture

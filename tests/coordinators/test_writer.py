@@ -8,7 +8,7 @@ from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.state import State
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosting.packages import write
+from tests.plugin_host.packages import write
 from trio_kafka.cli import main
 from trio_kafka.testing.processes import BrokerProcess, broker_process
 

@@ -22,8 +22,8 @@ from trio_kafka.broker.collector import long_lived_frozen
 from trio_kafka.coordinators.groups.commits import Commit, PartitionOffset, TopicOffsets
 from trio_kafka.coordinators.groups.expiry import expire
 from trio_kafka.errors import ErrorCode
-from trio_kafka.log.sync import sync
-from trio_kafka.log.upkeep import retain_all, write_checkpoints
+from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.manager.maintenance import retain_all, write_checkpoints
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,

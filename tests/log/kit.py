@@ -9,7 +9,7 @@ from trio_kafka.log.config import LogConfig
 from trio_kafka.log.log import Log
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.queries import read_bytes
-from trio_kafka.log.recovery import Known, create_log, open_log
+from trio_kafka.log.recovery.partition import Known, create_log, open_log
 from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records

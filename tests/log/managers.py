@@ -2,9 +2,9 @@
 
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.loading import load_logs
-from trio_kafka.log.manager import LogManager
-from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
+from trio_kafka.log.manager.loading import load_logs
+from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.log.manager.meta_properties import MetaProperties, write_meta_properties
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 
 IDENTITY = MetaProperties(node_id=NodeId(1), cluster_id="cluster")

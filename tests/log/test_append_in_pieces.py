@@ -5,9 +5,9 @@ import pytest
 from tests.log.kit import append, batch, headers, new_log
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.log.append_in_pieces import append_in_pieces
-from trio_kafka.log.pace import LONG_APPEND_S
+from trio_kafka.log.disk_latency import LONG_APPEND_S
+from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.queries import read, read_bytes
-from trio_kafka.log.sync import sync
 from trio_kafka.testing.simulation import fault_on
 from trio_kafka.world.protocols import PIECE
 

@@ -6,10 +6,10 @@ import trio
 from tests.log.kit import append, batch, headers, new_log
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.log.append_slow import append_slow
-from trio_kafka.log.pace import SLOW_FOR_S
+from trio_kafka.log.disk_latency import SLOW_FOR_S
+from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.queries import read, read_bytes
 from trio_kafka.log.retention import delete_before
-from trio_kafka.log.sync import close, sync
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.testing.simulation import fault_on
 

@@ -9,10 +9,10 @@ from tests.log.managers import IDENTITY, SMALL, T0, T1, TOPIC_ID, format_directo
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.descriptors import is_exhaustion, names_in, when_free, when_free_now
-from trio_kafka.log.manager import LogManager
-from trio_kafka.log.sync import sync
+from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.log.manager.maintenance import retain_all, write_checkpoints
 from trio_kafka.log.truncate import restart_at, truncate_to
-from trio_kafka.log.upkeep import retain_all, write_checkpoints
 
 CALLS = ("open", "create", "lock", "names", "sync_directory")
 

@@ -10,7 +10,7 @@ import trio
 from tests.log.kit import append, batch, headers, new_log
 from tests.log.managers import T0, TOPIC_ID, format_directory, started
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.upkeep import forget_producers, sync_due
+from trio_kafka.log.manager.maintenance import forget_producers, sync_due
 
 SIZE = len(batch(timestamp=1))
 

@@ -14,9 +14,9 @@ from tests.log.kit import (
     unpacking,
 )
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.queries import offset_for_timestamp, read, read_bytes
-from trio_kafka.log.recovery import open_log
-from trio_kafka.log.sync import close, sync
+from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.records.batch import check_crc, read_header
 from trio_kafka.records.compression import Codec

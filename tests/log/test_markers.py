@@ -1,9 +1,9 @@
 from struct import pack
 
 from tests.log.kit import batch, sample
+from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.markers import note_batch, read_marker
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_header
 
 

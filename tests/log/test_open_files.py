@@ -11,11 +11,11 @@ from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append_in_pieces import append_in_pieces
 from trio_kafka.log.append_slow import append_slow
+from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.open_files import SMALLEST, OpenFiles, budget_of
 from trio_kafka.log.queries import locate, read, read_bytes
-from trio_kafka.log.recovery import Known, open_log
+from trio_kafka.log.recovery.partition import Known, open_log
 from trio_kafka.log.retention import delete_before
-from trio_kafka.log.sync import close, sync
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.records.header import iterate_headers
 from trio_kafka.world.clock import SkippingClock

@@ -11,10 +11,10 @@ import pytest
 from tests.log.kit import PARTITION, append, batch, new_log
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
+from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.log import Log
-from trio_kafka.log.recovery import Known, open_log
+from trio_kafka.log.recovery.partition import Known, open_log
 from trio_kafka.log.retention import delete_before
-from trio_kafka.log.sync import close, sync
 
 SEQUENCES = 1 << 31
 PRODUCERS = 3

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_snapshot import decode, encode
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 SEQUENCES = 1 << 31
 Answer = tuple[str, int]  # what became of a batch, and its first offset or its error

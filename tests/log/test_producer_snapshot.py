@@ -4,7 +4,7 @@ from tests.log.kit import sample
 from trio_kafka.log import producer_snapshot
 from trio_kafka.log.producer_snapshot import CorruptSnapshotError, encode
 from trio_kafka.log.producer_state import NO_SEQUENCE, ProducedBatch, ProducerState
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 SNAPSHOTS = [
     (archive, folder, name)

@@ -10,6 +10,7 @@ from tests.log.kit import (
     sample,
     sample_log,
 )
+from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.producer_snapshot import encode
 from trio_kafka.log.producers import (
     drop_snapshots,
@@ -18,8 +19,7 @@ from trio_kafka.log.producers import (
     snapshots,
     write_snapshot,
 )
-from trio_kafka.log.recovery import Known, open_log
-from trio_kafka.log.sync import close, sync
+from trio_kafka.log.recovery.partition import Known, open_log
 
 
 def filled(world):

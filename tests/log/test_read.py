@@ -2,10 +2,10 @@ import pytest
 
 from tests.log.kit import append, batch, fill, new_log
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.durability.sync import close
 from trio_kafka.log.read import find_place
 from trio_kafka.log.reading import run_cold, run_warm
-from trio_kafka.log.recovery import Known, open_log
-from trio_kafka.log.sync import close
+from trio_kafka.log.recovery.partition import Known, open_log
 
 SIZE = len(batch(2))
 

@@ -4,7 +4,7 @@ import trio
 from tests.log.kit import append, batch, new_log, offsets, read_all, unpacking
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.checkpoint import HIGH_WATERMARKS, START_OFFSETS, read_file
-from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.queries import locate, offset_for_timestamp, read
 from trio_kafka.log.retention import delete_before, retain
 

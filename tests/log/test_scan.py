@@ -2,7 +2,7 @@ import pytest
 
 from tests.log.kit import batch, fill
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.entries import CorruptIndexError
+from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.reading import run_cold, run_warm
 from trio_kafka.log.scan import CutBatchError, find_batch, walk
 

@@ -1,11 +1,11 @@
 import struct
 
 from tests.log.kit import append, batch, new_log, unpacking
+from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.queries import offset_for_timestamp
 from trio_kafka.log.reading import run_cold
-from trio_kafka.log.sync import sync
 from trio_kafka.log.times import find_largest_time, find_time, first_record
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 SETTINGS = {"message_timestamp_before_max_ms": 1 << 60, "index_interval_bytes": 100}
 

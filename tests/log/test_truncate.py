@@ -4,10 +4,10 @@ import trio
 from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all, unpacking
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.log import Log
 from trio_kafka.log.queries import largest_timestamp, read
-from trio_kafka.log.recovery import Known, open_log
-from trio_kafka.log.sync import close, sync
+from trio_kafka.log.recovery.partition import Known, open_log
 from trio_kafka.log.truncate import BYTES_A_TURN, restart_at, truncate_to
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
 

@@ -11,8 +11,8 @@ from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.acceptor import EXHAUSTED_S, Acceptor
-from trio_kafka.network.gate import TOO_MANY
-from trio_kafka.network.limits import ConnectionLimits
+from trio_kafka.network.admission.gate import TOO_MANY
+from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.turn import Turn
 from trio_kafka.quotas.connection import ConnectionBounds
 from trio_kafka.testing.simulation import simulated_world

@@ -7,7 +7,7 @@ from trio.testing import MockClock
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.items import SENDING, THROTTLED
+from trio_kafka.network.connection_events import SENDING, THROTTLED
 from trio_kafka.testing.planes import asked_plane
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.frame import Buffers, Framer

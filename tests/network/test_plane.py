@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.network.echoing import delaying, waiting
-from trio_kafka.network import items
+from trio_kafka.network import connection_events as events
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
@@ -232,7 +232,7 @@ async def test_draining_answers_what_is_in_hand_and_ends_the_rest(
         assert (await busy.receive_answer(WaitResponse, 0))[1].outcome == "done"
         await busy.wait_closed()
         await until(lambda: drained == [True])
-        assert plane.closed(items.DRAINED) == 2
+        assert plane.closed(events.DRAINED) == 2
         for client in (idle, busy):
             client.close()
 

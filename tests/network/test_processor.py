@@ -11,8 +11,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.network.echoing import delaying, echo, echoes, numbers, waiting
-from trio_kafka.network import items
-from trio_kafka.network.in_hand import Stage, requests_in_hand, stage_of
+from trio_kafka.network import connection_events as events
+from trio_kafka.network.inflight import Stage, requests_in_hand, stage_of
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Encoded, api
@@ -86,7 +86,7 @@ async def test_what_was_sent_before_the_end_of_the_stream_still_counts(
 
         assert await numbers(client, 20) == list(range(20))
         assert await client.wait_closed()
-        assert plane.closed(items.LEFT) == 1
+        assert plane.closed(events.LEFT) == 1
 
 
 async def test_requests_without_answers_before_a_close_are_all_served(
@@ -103,7 +103,7 @@ async def test_requests_without_answers_before_a_close_are_all_served(
         client = await connect(world.network, plane.endpoint)
         await client.send(echoes(30))
         client.close()
-        await until(lambda: plane.closed(items.LEFT) == 1)
+        await until(lambda: plane.closed(events.LEFT) == 1)
 
     assert seen == list(range(30))
 
@@ -121,7 +121,7 @@ async def test_half_the_frame_then_silence_is_closed_as_idle(autojump_clock: Moc
             await quick.ask(EchoRequest("x", 1), 0)
 
         assert await slow.wait_closed() in {True, False}
-        assert plane.closed(items.IDLE) == 1
+        assert plane.closed(events.IDLE) == 1
         assert len(plane.connections) == 1
 
 
@@ -141,7 +141,7 @@ async def test_a_peer_that_takes_nothing_is_closed_though_its_answer_is_pending(
         assert plane.connections[0].out is not None
         await trio.sleep(4.0)
 
-        assert plane.closed(items.IDLE) == 1
+        assert plane.closed(events.IDLE) == 1
         client.close()
 
 
@@ -158,7 +158,7 @@ async def test_a_slow_reader_gets_all_and_is_not_idle(autojump_clock: MockClock)
             await client.receive(20_000)
             await trio.sleep(2.0)
         assert len(await client.receive(400_008 - 400_000)) == 8
-        assert plane.closed(items.IDLE) == 0
+        assert plane.closed(events.IDLE) == 0
 
 
 async def test_nothing_ticks_while_nothing_is_connected(autojump_clock: MockClock) -> None:
@@ -246,7 +246,7 @@ async def test_a_truncation_under_an_answer_resets_the_connection(
 
         with pytest.raises(ConnectionError):
             await client.receive_frame()
-        assert plane.closed(items.TRUNCATED) == 1
+        assert plane.closed(events.TRUNCATED) == 1
 
 
 @pytest.mark.parametrize("how", ["close", "reset", "cancel"])
@@ -291,13 +291,13 @@ async def test_a_throttled_connection_is_read_again_when_the_throttle_ends(
     async with asked_plane(world, [echo]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         (connection,) = plane.connections
-        plane.processor.post(items.StartThrottle(connection))
+        plane.processor.post(events.StartThrottle(connection))
         await wait_all_tasks_blocked()
         await client.send(echoes(2))
         await trio.sleep(5)
         assert connection.requests == 1
 
-        plane.processor.post(items.EndThrottle(connection))
+        plane.processor.post(events.EndThrottle(connection))
         assert await numbers(client, 2) == [0, 1]
 
 
@@ -309,19 +309,19 @@ async def test_a_reset_while_throttled_closes_at_once(
     async with running_plane(world, [echo]) as plane:
         client = await connect(world.network, plane.endpoint)
         await client.ask(EchoRequest("x", 1), 0)
-        plane.processor.post(items.StartThrottle(plane.connections[0]))
+        plane.processor.post(events.StartThrottle(plane.connections[0]))
         await wait_all_tasks_blocked()
         client.socket.abort()
         await trio.sleep(1)
 
         assert not plane.connections
-        assert plane.closed(items.GONE) == 1
+        assert plane.closed(events.GONE) == 1
         (record,) = [one for one in caplog.records if one.message == "connection closed"]
         assert record.levelno == logging.DEBUG  # a client's own affair
 
 
 def stuck(plane: RunningPlane) -> int:
-    return sum(one.muted & items.CHANNEL_FULL > 0 for one in plane.connections)
+    return sum(one.muted & events.CHANNEL_FULL > 0 for one in plane.connections)
 
 
 async def test_a_full_request_channel_loses_nothing_and_stops_nobody(
@@ -459,11 +459,14 @@ async def test_the_answers_of_a_connection_are_applied_in_their_order(
     async with asked_plane(world, [echo]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         (connection,) = plane.connections
-        plane.processor.post(items.Close(connection, items.DRAINED, "one"))
-        plane.processor.post(items.Close(connection, items.GONE, "two"))
+        plane.processor.post(events.Close(connection, events.DRAINED, "one"))
+        plane.processor.post(events.Close(connection, events.GONE, "two"))
         await client.wait_closed()
 
-        assert (plane.closed(items.DRAINED), plane.closed(items.GONE)) == (1, 0)
+        assert (plane.closed(events.DRAINED), plane.closed(events.GONE)) == (
+            1,
+            0,
+        )
 
 
 async def test_a_peer_that_resets_under_its_answer_leaves_no_buffer(
@@ -559,7 +562,7 @@ async def test_who_is_let_in_between_pieces_may_close_their_connection(
 
         def let_in() -> bool:
             if connection.out is not None and connection.out.taken > 1 << 18:
-                plane.processor._close(connection, items.STOPPED, reset=True)
+                plane.processor._close(connection, events.STOPPED, reset=True)
             return False
 
         plane.turn.let_in = let_in
@@ -569,9 +572,9 @@ async def test_who_is_let_in_between_pieces_may_close_their_connection(
                 await client.receive_frame()
             await other.ask(ReadRequest(0, 256), 0)
 
-        assert plane.closed(items.STOPPED) == 1
+        assert plane.closed(events.STOPPED) == 1
         assert files.leases == plane.buffers_out == 0
-        assert connection.muted & items.SENDING  # it was not sent, and nobody counts it as such
+        assert connection.muted & events.SENDING  # it was not sent, and nobody counts it as such
 
 
 async def test_a_socket_that_takes_less_than_it_could_is_asked_again_before_the_reader_parks(
@@ -600,20 +603,20 @@ async def test_what_the_reader_does_itself_does_not_overtake_what_is_queued(
         (connection,) = plane.connections
         processor = plane.processor
 
-        processor._responses.send_nowait(items.EndThrottle(connection))
+        processor._responses.send_nowait(events.EndThrottle(connection))
         await wait_all_tasks_blocked()
-        processor._responses.send_nowait(items.EndThrottle(connection))
-        processor._responses.send_nowait(items.EndThrottle(connection))
+        processor._responses.send_nowait(events.EndThrottle(connection))
+        processor._responses.send_nowait(events.EndThrottle(connection))
         before = processor._responding.items
         processor._inline = True
-        processor.post(items.StartThrottle(connection))
+        processor.post(events.StartThrottle(connection))
         processor.answer(bare_request(7, connection), [b"last"])
         processor._inline = False
         assert connection.muted == 0
         assert processor._responding.items == before + 2
         await wait_all_tasks_blocked()
 
-        assert connection.muted == items.THROTTLED
+        assert connection.muted == events.THROTTLED
         assert await client.receive(4) == b"last"
 
 
@@ -650,7 +653,7 @@ async def test_answers_that_wait_when_the_processor_stops_release_their_leases(
         await wait_all_tasks_blocked()
         for _ in range(3):
             lease = files.file.lease(1024)
-            told = items.Send(connection, bare_request(0, connection), [Told(lease, 0, 1024)])
+            told = events.Send(connection, bare_request(0, connection), [Told(lease, 0, 1024)])
             plane.processor._responses.send_nowait(told)
         plane.nursery.cancel_scope.cancel()
 
@@ -773,7 +776,7 @@ async def test_requests_that_wait_for_their_turn_are_answered_while_the_plane_dr
         for client in clients:
             await client.wait_closed()
 
-        assert plane.closed(items.DRAINED) == 3
+        assert plane.closed(events.DRAINED) == 3
 
 
 async def test_a_connection_that_ends_while_its_request_waits_for_its_turn_leaves_no_buffer(
@@ -782,7 +785,7 @@ async def test_a_connection_that_ends_while_its_request_waits_for_its_turn_leave
     @api(EchoRequest)
     def closing(request: EchoRequest, context: Context) -> EchoResponse:
         if request.number == 0:
-            plane.processor.roster.close(plane.connections[1], items.GONE)
+            plane.processor.roster.close(plane.connections[1], events.GONE)
         return EchoResponse(text=request.text, number=request.number)
 
     world = simulated_world()

@@ -10,7 +10,7 @@ from trio_kafka.cli import main
 from trio_kafka.cli.outside import Machine
 from trio_kafka.config.load import load
 from trio_kafka.config.properties import parse_properties
-from trio_kafka.config.toml import parse_toml
+from trio_kafka.config.sources.toml import parse_toml
 
 GUIDE = (ROOT / "docs" / "how-to" / "configure.md").read_text()
 

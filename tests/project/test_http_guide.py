@@ -11,7 +11,7 @@ from tests.project.tree import ROOT
 from trio_kafka.cli.outside import Machine
 from trio_kafka.config.load import load
 from trio_kafka.config.properties import parse_properties
-from trio_kafka.hosting.settings import read_settings, settings_of_plugin
+from trio_kafka.plugin_host.settings import read_settings, settings_of_plugin
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_http.plugin import http

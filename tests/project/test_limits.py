@@ -23,11 +23,11 @@ from trio_kafka.config.values import Kind
 
 BROKER = "broker/test_limits.py::"
 GROUPS = "broker/test_group_limits.py::"
-CONNECTIONS = "network/test_limits.py::"
+CONNECTIONS = "network/admission/test_limits.py::"
 LOG = "log/test_limits.py::"
 RETENTION = "log/test_retention.py::"
 METADATA = "raft/test_retention.py::"
-PLUGINS = "hosting/test_limits.py::"
+PLUGINS = "plugin_host/test_limits.py::"
 OWN_OF_GROUPS = f"{GROUPS}test_what_a_group_may_set_for_itself"
 # Each limit and the test of it; those of topics have their brokers' defaults with them.
 LIMITS: Final = {
@@ -70,10 +70,10 @@ LIMITS: Final = {
         "_and_nothing_ticks_after"
     ),
     "background.threads": (
-        "broker/test_serving.py::test_each_data_directory_has_as_many_threads_as_the_setting_says"
+        "broker/startup/test_serving.py::test_each_data_directory_has_as_many_threads_as_the_setting_says"
     ),
     "num.recovery.threads.per.data.dir": (
-        "log/test_loading.py::test_so_many_logs_of_a_directory_are_loaded_at_once"
+        "log/manager/test_loading.py::test_so_many_logs_of_a_directory_are_loaded_at_once"
     ),
     "metadata.log.max.record.bytes.between.snapshots": (
         "raft/test_generator.py::test_a_snapshot_is_due_at_so_many_bytes"
@@ -112,10 +112,10 @@ LIMITS: Final = {
     "plugin.<name>.drain.ms": f"{PLUGINS}test_drain_ms",
     "plugin.<name>.failures": f"{PLUGINS}test_failures",
     "trio.request.log.queue": (
-        "requests/test_request_log.py::test_what_finds_the_queue_full_is_dropped_and_counted"
+        "requests/request_log/test_log.py::test_what_finds_the_queue_full_is_dropped_and_counted"
     ),
     "trio.request.lives": (
-        "introspect/test_lives.py::test_the_slowest_are_the_slowest_and_the_latest_the_latest"
+        "introspect/test_recent_requests.py::test_the_slowest_are_the_slowest_and_the_latest_the_latest"
     ),
     "trio.watchdog.ms": (
         "introspect/test_watchdog.py::test_a_block_is_named_when_the_limit_is_reached"

@@ -9,7 +9,7 @@ from trio_kafka.cli import main
 from trio_kafka.config.load import load
 from trio_kafka.config.properties import parse_properties
 from trio_kafka.introspect.levels import has_logger
-from trio_kafka.requests.log_sinks import LOGGER
+from trio_kafka.requests.request_log.sinks import LOGGER
 
 GUIDE = (ROOT / "docs" / "how-to" / "look-inside.md").read_text()
 COMMANDS = re.findall(r"^    trio-kafka (.*)$", GUIDE, re.MULTILINE)

@@ -13,7 +13,7 @@ from trio.testing import MockClock
 from tests.project.tree import ROOT
 from trio_kafka.config.setting import settings_of
 from trio_kafka.config.values import show
-from trio_kafka.hosting.declared import Plugin
+from trio_kafka.plugin_host.declared import Plugin
 from trio_kafka.testing.asgi import Answer, ask
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world

@@ -4,7 +4,7 @@ import pytest
 
 from trio_kafka.protocol.compiler import decoder, decoder_in_steps, source_of, to_bytes
 from trio_kafka.protocol.schema import array, bytes_, data, int8, int32, string, struct, struct_
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 
 @struct

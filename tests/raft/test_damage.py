@@ -1,7 +1,7 @@
 import pytest
 
 from trio_kafka.errors import LogDirError
-from trio_kafka.log.damage import Damage
+from trio_kafka.log.recovery.damage import Damage
 from trio_kafka.raft.damage import MetadataJudge
 
 

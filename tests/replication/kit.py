@@ -9,11 +9,11 @@ from trio_kafka.config.topic import TopicConfig, topic_config
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.identity import new_directory_id
-from trio_kafka.log.loading import load_logs
-from trio_kafka.log.manager import LogManager
-from trio_kafka.log.meta_properties import MetaProperties, write_meta_properties
-from trio_kafka.log.recovery import create_log
+from trio_kafka.log.manager.identity import new_directory_id
+from trio_kafka.log.manager.loading import load_logs
+from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.log.manager.meta_properties import MetaProperties, write_meta_properties
+from trio_kafka.log.recovery.partition import create_log
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType
 from trio_kafka.model import NodeId, TopicId, TopicPartition

@@ -2,7 +2,7 @@ import pytest
 
 from tests.replication.kit import PEER, batch, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.sync import sync
+from trio_kafka.log.durability.sync import sync
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.append import append
 from trio_kafka.replication.append_queue import Queued

@@ -10,7 +10,7 @@ from trio_kafka.replication.append import append
 from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
 from trio_kafka.replication.read import Isolation, read_cold
 from trio_kafka.replication.sessions import Session
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.testing.simulation import simulated_world
 
 

@@ -16,7 +16,7 @@ from tests.replication.kit import (
     want,
 )
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
-from trio_kafka.log.sync import sync
+from trio_kafka.log.durability.sync import sync
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append import append

@@ -5,8 +5,8 @@ from tests.replication.kit import ME, batch, new_partition, open_cluster, state
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.checkpoint import read_file
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.partition_metadata import NAME, encode, parse_id
-from trio_kafka.log.sync import sync
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.append import append
 from trio_kafka.replication.place import log_of

@@ -6,7 +6,7 @@ from tests.replication.kit import want
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.replication.session_cache import MOST_AT_ONCE, MOST_UNKNOWN, SessionCache
 from trio_kafka.replication.sessions import FetchKey, Session
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 
 def new_cache(slots: int = 2, *, most: int = 100_000, existing: int = 100_000) -> SessionCache:

@@ -6,7 +6,7 @@ from tests.replication import kit
 from tests.replication.kit import batch, make_slow, open_cluster, park, serve, start, state
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Node
-from trio_kafka.log.pace import SLOW_FOR_S
+from trio_kafka.log.disk_latency import SLOW_FOR_S
 from trio_kafka.log.queries import read_bytes
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.model import TopicPartition

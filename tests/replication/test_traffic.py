@@ -5,7 +5,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.replication.append import append
 from trio_kafka.replication.fetch import FetchLimits
 from trio_kafka.replication.traffic import Traffic, TrafficByTopic
-from trio_kafka.steps import advance, whole
+from trio_kafka.scheduling.chunked_work import advance, whole
 
 
 @pytest.fixture(autouse=True)

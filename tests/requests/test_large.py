@@ -12,10 +12,10 @@ import trio
 from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.network import items
+from trio_kafka.network import connection_events as events
 from trio_kafka.plugin import Context, Delayed, api, lazily
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
-from trio_kafka.requests.slices import LARGE, Steps
+from trio_kafka.requests.large_requests import LARGE, Steps
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 from trio_kafka.testing.scripted_client import connected, request_frame
@@ -249,7 +249,7 @@ async def test_a_large_request_that_is_none_costs_its_connection_only(
         await client.send(cut)
 
         assert await client.wait_closed()
-        assert plane.closed(items.UNDECODABLE) == 1
+        assert plane.closed(events.UNDECODABLE) == 1
         check(await other.ask(ListRequest(MANY), 1), MANY, 0)
 
 

@@ -1,6 +1,6 @@
 from attrs import fields
 
-from trio_kafka.hosting.host import PluginHost
+from trio_kafka.plugin_host.host import PluginHost
 from trio_kafka.protocol.messages.k10002_list_plugins import ListedPlugin
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.requests.plugins import Plugins, PluginStatus

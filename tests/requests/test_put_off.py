@@ -12,7 +12,7 @@ from trio.testing import MockClock
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Delayed, api
-from trio_kafka.requests.interceptors import Kind
+from trio_kafka.requests.interceptors.registry import Kind
 from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse

@@ -1,6 +1,6 @@
 from trio.testing import MockClock
 
-from tests.hosting.plugins import EchoRequest, EchoResponse
+from tests.plugin_host.plugins import EchoRequest, EchoResponse
 from trio_kafka.plugin import Context, api
 from trio_kafka.security.principal import ANONYMOUS
 from trio_kafka.testing.planes import running_plane

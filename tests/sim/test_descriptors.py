@@ -8,7 +8,7 @@ from tests.sim import clients
 from tests.sim.ledger import Ledger
 from tests.sim.lives import live_and_die
 from trio_kafka.errors import ErrorCode
-from trio_kafka.log.directory import LogDirectory
+from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.segment import Segment
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.descriptors import SMALLEST

@@ -8,7 +8,7 @@ from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import Ui, admin_ui
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.introspect.looks import WORKING
+from trio_kafka.introspect.snapshots import WORKING
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka_admin.asker import CLIENT_ID, Asker
 from trio_kafka_admin.plugin import AdminSettings

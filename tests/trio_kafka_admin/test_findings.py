@@ -4,7 +4,7 @@ import pytest
 from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import admin_ui
-from trio_kafka.introspect.looks import Look, NodeLook
+from trio_kafka.introspect.snapshots import Look, NodeLook
 from trio_kafka.introspect.tree import Figures
 from trio_kafka_admin.findings import RULES, findings
 from trio_kafka_admin.waits import GROUP_LAG

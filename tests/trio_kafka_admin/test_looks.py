@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from trio_kafka.introspect.looks import Look
+from trio_kafka.introspect.snapshots import Look
 from trio_kafka_admin.looks import FRESH_S, STALE_S, WINDOW_S, Looks
 
 

@@ -9,9 +9,9 @@ import trio
 from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import admin_ui
-from trio_kafka.hosting.declared import Plugin
-from trio_kafka.hosting.life import State
 from trio_kafka.plugin import ErrorCode, KafkaError, PluginContext, plugin
+from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.life import State
 from trio_kafka_admin.asker import Asker
 from trio_kafka_admin.markup import Html, tag, text
 from trio_kafka_admin.page import Data, Page, Place

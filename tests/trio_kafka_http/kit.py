@@ -8,11 +8,11 @@ import h11
 import trio
 from attrs import define, field
 
-from trio_kafka.hosting.mounts import App, Mount, Mounts
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
+from trio_kafka.plugin_host.mounts import App, Mount, Mounts
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.protocols import Socket
 from trio_kafka.world.world import World

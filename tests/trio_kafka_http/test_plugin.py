@@ -11,9 +11,9 @@ from trio.testing import MockClock
 from tests.trio_kafka_http.kit import broken, endless, hello, http_client, slow
 from trio_kafka.broker import Broker
 from trio_kafka.cli.embedded import banner
-from trio_kafka.hosting.life import State
 from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Plugin, PluginContext, plugin
+from trio_kafka.plugin_host.life import State
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.world import World

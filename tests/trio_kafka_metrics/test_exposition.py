@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families as plain_fam
 
 from tests.trio_kafka_metrics.kit import OPEN
 from trio_kafka.plugin import Family, Kind
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka_metrics.exposition import Form, process_families
 
 PROMETHEUS = (

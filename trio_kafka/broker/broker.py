@@ -14,19 +14,19 @@ from trio_kafka.broker.tasks import Tasks
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.controller import Controller
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.hosting.host import PluginHost
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
-from trio_kafka.log.manager import LogManager
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import Endpoint
-from trio_kafka.network.limits import ConnectionLimits
+from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
+from trio_kafka.plugin_host.host import PluginHost
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.parts import Parts
-from trio_kafka.requests.request_log import RequestLog
+from trio_kafka.requests.request_log.log import RequestLog
 from trio_kafka.world.world import World
 
 

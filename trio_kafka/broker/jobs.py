@@ -5,15 +5,15 @@ from functools import partial
 
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.log.checkpoint import RECOVERY_POINTS, START_OFFSETS
-from trio_kafka.log.manager import LogManager
-from trio_kafka.log.upkeep import (
+from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.log.manager.maintenance import (
     forget_producers,
     retain_all,
     sync_due,
     write_checkpoints,
     write_high_watermarks,
 )
-from trio_kafka.scheduler import Action, Job, Scheduler
+from trio_kafka.periodic_jobs import Action, Job, Scheduler
 
 _SOON_S = 1.0
 

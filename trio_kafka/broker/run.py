@@ -7,18 +7,18 @@ from typing import Final
 import trio
 
 from trio_kafka.broker.broker import Broker
-from trio_kafka.broker.descriptors import check_descriptors
 from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.shutdown import stop_broker
 from trio_kafka.broker.site import Site
-from trio_kafka.broker.startup import Start
+from trio_kafka.broker.startup.descriptors import check_descriptors
+from trio_kafka.broker.startup.startup import Start
 from trio_kafka.broker.tasks import Tasks
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import only_leaf
-from trio_kafka.hosting.declared import Plugin
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.open_files import SMALLEST
+from trio_kafka.plugin_host.declared import Plugin
 from trio_kafka.requests.registry import InstalledApiError, Registry, installed_apis
 from trio_kafka.world.world import World
 

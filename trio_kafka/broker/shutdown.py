@@ -10,15 +10,15 @@ from typing import Final
 import trio
 
 from trio_kafka.broker.broker import Broker
-from trio_kafka.broker.connections import LIMITS
-from trio_kafka.broker.groups import GROUPS
-from trio_kafka.broker.plugins import PLUGINS
-from trio_kafka.broker.quorum import LOG, WRITERS, lost_by
-from trio_kafka.broker.request_log import REQUEST_LOG
-from trio_kafka.broker.serving import PLANES
+from trio_kafka.broker.parts.connections import LIMITS
+from trio_kafka.broker.parts.groups import GROUPS
+from trio_kafka.broker.parts.plugins import PLUGINS
+from trio_kafka.broker.parts.quorum import LOG, WRITERS, lost_by
+from trio_kafka.broker.parts.request_log import REQUEST_LOG
+from trio_kafka.broker.startup.serving import PLANES
 from trio_kafka.errors import KafkaError, LogDirError
-from trio_kafka.hosting.guard import PluginError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.plugin_host.guard import PluginError
 
 _logger: Final = get_logger(__name__)
 _LEAST_S: Final = 0.01  # for a step that comes when all time is used up

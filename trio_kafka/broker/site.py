@@ -8,7 +8,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import NodeId
-from trio_kafka.rounds import Rounds
+from trio_kafka.scheduling.deferred_batch import Rounds
 from trio_kafka.world.world import World
 
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from trio_kafka.broker.errors import StartError
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError, leaves
-from trio_kafka.hosting.guard import PluginError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.plugin_host.guard import PluginError
 
 _logger: Final = get_logger(__name__)
 STOPPED: Final = 0

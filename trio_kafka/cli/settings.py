@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from trio_kafka.cli.outside import Machine
-from trio_kafka.config.environment import environment
 from trio_kafka.config.load import Layer, Loaded, load, options
 from trio_kafka.config.properties import Given, iterate_properties
 from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.sources.environment import environment
 
 # Kafka's own tools end with 1 for a configuration that they refuse; 2 sets it apart from a failure.
 REFUSED: Final = 2
@@ -95,6 +95,6 @@ def read_file(file: str) -> list[tuple[str, Given]]:
         raise ConfigError(file, "is not UTF-8, which TOML is") from None
     if not toml:
         return list(iterate_properties(text, file))
-    from trio_kafka.config.toml import parse_toml  # noqa: PLC0415 - most starts have none
+    from trio_kafka.config.sources.toml import parse_toml  # noqa: PLC0415 - most starts have none
 
     return list(parse_toml(text, file).items())

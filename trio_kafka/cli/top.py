@@ -12,7 +12,7 @@ from typing import Final
 from trio_kafka.cli.ask import AskError, declare_broker, give_up, parse_address
 from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.cli.tree import read_tree
-from trio_kafka.introspect.looks import HOPS, WORKING, Look, api_loads, loops, queues
+from trio_kafka.introspect.snapshots import HOPS, WORKING, Look, api_loads, loops, queues
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.tree_rows import look_of
 

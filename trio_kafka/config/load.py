@@ -24,9 +24,9 @@ from trio_kafka.config.catalogue import (
 )
 from trio_kafka.config.known import why_value_ignored
 from trio_kafka.config.properties import Given
-from trio_kafka.config.providers import Outside, resolve
 from trio_kafka.config.rules import check, refuse
 from trio_kafka.config.setting import ConfigError, Setting
+from trio_kafka.config.sources.providers import Outside, resolve
 from trio_kafka.config.values import Value
 
 Layer = Mapping[str, Given]

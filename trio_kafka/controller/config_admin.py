@@ -20,9 +20,9 @@ from trio_kafka.introspect.levels import LEVELS, ROOT, has_logger, set_level
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.image import ConfigResource, ResourceType
 from trio_kafka.model import NodeId
+from trio_kafka.scheduling.chunked_task import in_steps
+from trio_kafka.scheduling.chunked_work import Steps, in_slices
 from trio_kafka.security.principal import ANONYMOUS
-from trio_kafka.stepping import in_steps
-from trio_kafka.steps import Steps, in_slices
 
 _logger: Final = get_logger(__name__)
 

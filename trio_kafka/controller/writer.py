@@ -20,7 +20,7 @@ from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.metadata.names import collision_key
 from trio_kafka.metadata.replay import replay
 from trio_kafka.metadata.source import MetadataRecord, MetadataSource
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 T = TypeVar("T")
 

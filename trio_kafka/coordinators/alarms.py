@@ -15,7 +15,7 @@ from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import CancelTimer, SetTimer, TimerKey
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timer, Timers
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _SHOWN: Final = 100
 _A_STEP: Final = 100  # alarms

@@ -21,7 +21,7 @@ from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.records.batch import Record, check_crc, iterate_headers, read_records
 from trio_kafka.records.control import read_marker
 from trio_kafka.records.header import NO_PRODUCER_ID, TRANSACTIONAL, BatchHeader
-from trio_kafka.steps import Steps, advance
+from trio_kafka.scheduling.chunked_work import Steps, advance
 
 SLICE_S: Final = 0.0005  # in which others wait; a pass of the loop costs 0.03 ms
 _READ: Final = 1 << 18  # bytes in one turn: 0.2 ms; 5 MB, as the setting says, take 4

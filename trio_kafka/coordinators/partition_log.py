@@ -25,7 +25,7 @@ from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed import acknowledged
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 Batch: TypeAlias = tuple[memoryview, BatchHeader]
 _FIRST_SEQUENCE: Final = 0  # what Kafka's coordinators write, although no producer stands there

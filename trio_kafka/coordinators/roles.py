@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Sign, Ticket, TimerKey
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 
 class Machine(Protocol):

@@ -36,8 +36,8 @@ from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import Partition
-from trio_kafka.rounds import Rounds
-from trio_kafka.steps import Steps, advance, whole
+from trio_kafka.scheduling.chunked_work import Steps, advance, whole
+from trio_kafka.scheduling.deferred_batch import Rounds
 from trio_kafka.world.protocols import Clock
 
 _logger: Final = get_logger(__name__)

@@ -22,8 +22,8 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timers
-from trio_kafka.rounds import Rounds
-from trio_kafka.steps import Steps, advance, whole
+from trio_kafka.scheduling.chunked_work import Steps, advance, whole
+from trio_kafka.scheduling.deferred_batch import Rounds
 
 _logger: Final = get_logger(__name__)
 _QUEUED: Final = 10_000  # events that wait for their turn, of one shard

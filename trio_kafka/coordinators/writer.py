@@ -28,8 +28,8 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timers
-from trio_kafka.rounds import Rounds
-from trio_kafka.steps import Steps, in_slices
+from trio_kafka.scheduling.chunked_work import Steps, in_slices
+from trio_kafka.scheduling.deferred_batch import Rounds
 
 _logger: Final = get_logger(__name__)
 _FEW: Final = 2  # events of a round that are written one by one

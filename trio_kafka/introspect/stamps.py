@@ -12,7 +12,7 @@ from typing import Any, Final
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.introspect.lives import OFTEN, Lives
+from trio_kafka.introspect.recent_requests import OFTEN, Lives
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint, key_of, version_of
 

@@ -8,8 +8,8 @@ nobody appends, rolls or cuts; it may be closed or fail: then nothing was append
 from collections.abc import Callable, Sequence
 
 from trio_kafka.log.append import Appended
+from trio_kafka.log.disk_latency import LONG_APPEND_S
 from trio_kafka.log.log import Log
-from trio_kafka.log.pace import LONG_APPEND_S
 from trio_kafka.records.header import BatchHeader
 
 

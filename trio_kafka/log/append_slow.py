@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import trio
 
 from trio_kafka.log.append import Appended
+from trio_kafka.log.disk_latency import LONG_IN_THREAD_S
 from trio_kafka.log.log import Log
-from trio_kafka.log.pace import LONG_IN_THREAD_S
 from trio_kafka.log.segment import Segment
 from trio_kafka.records.header import BatchHeader
 

@@ -15,14 +15,14 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.append import Appended, check_producers, check_sizes, new_appended
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.durable import Unsynced
+from trio_kafka.log.disk_latency import LONG_APPEND_S, Pace
 from trio_kafka.log.epochs import LeaderEpochs
 from trio_kafka.log.markers import note_batch
-from trio_kafka.log.pace import LONG_APPEND_S, Pace
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.rolling import Rolling
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
+from trio_kafka.log.unsynced import Unsynced
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.records.header import STAMP, BatchHeader, stamp_append_time
 from trio_kafka.world.protocols import Directory

@@ -6,8 +6,8 @@ Source: KIP-98; control records ABORT (0) and COMMIT (1).
 from struct import Struct
 from typing import Final
 
+from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.producer_state import EndedTransaction, ProducerState
-from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.records.batch import read_records
 from trio_kafka.records.header import (
     CONTROL,

@@ -16,7 +16,7 @@ from trio_kafka.log.producer_state import (
     Producer,
     ProducerState,
 )
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 HEAD: Final = Struct(">hIi")
 ENTRY: Final = Struct(">qhiqiqiq")

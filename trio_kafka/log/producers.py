@@ -21,7 +21,7 @@ from trio_kafka.log.scan import BULK, walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.steps import step
+from trio_kafka.scheduling.chunked_work import step
 from trio_kafka.world.protocols import Directory, File
 
 _WINDOW: Final = 1 << 20

@@ -11,15 +11,15 @@ from typing import Final, TypeVar
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import Found, Place, find_aborted, find_place, lease, whole_batches
 from trio_kafka.log.reading import Steps, Want, run_cold, run_warm
 from trio_kafka.log.times import Candidate, TimedOffset, find_largest_time, find_time, first_record
-from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.steps import advance
+from trio_kafka.scheduling.chunked_work import advance
 
 T = TypeVar("T")
 _SLICE_S: Final = 0.001

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.reading import Steps
 from trio_kafka.log.segments import Segments
-from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.records.header import iterate_headers
 from trio_kafka.world.protocols import File

@@ -12,11 +12,11 @@ import trio
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.durable import Unsynced
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.producers import write_snapshot, write_snapshot_slow
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
+from trio_kafka.log.unsynced import Unsynced
 from trio_kafka.world.protocols import Directory, File
 from trio_kafka.world.world import World
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.entries import CorruptIndexError
+from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.reading import Steps, Want
 from trio_kafka.records.header import (
     HEADER,

@@ -14,14 +14,14 @@ from typing import Final
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.entries import CorruptIndexError
+from trio_kafka.log.index.entries import CorruptIndexError
+from trio_kafka.log.index.offset import OffsetIndex
+from trio_kafka.log.index.time import NO_TIMESTAMP, TimeIndex
+from trio_kafka.log.index.transaction import TransactionIndex
 from trio_kafka.log.names import LOG, offset_file
-from trio_kafka.log.offset_index import OffsetIndex
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.reading import Steps, Want
 from trio_kafka.log.scan import BULK, CutBatchError, Spot, find_batch, walk
-from trio_kafka.log.time_index import NO_TIMESTAMP, TimeIndex
-from trio_kafka.log.transaction_index import TransactionIndex
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory, File
 

@@ -13,7 +13,7 @@ from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
 from trio_kafka.records.skim import skim_records
-from trio_kafka.steps import Steps as Pauses
+from trio_kafka.scheduling.chunked_work import Steps as Pauses
 from trio_kafka.world.protocols import Buffer
 
 _STEP: Final = 32  # records

@@ -14,12 +14,12 @@ import trio
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.descriptors import sync_names
+from trio_kafka.log.durability.sync import write_epochs
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import SEGMENT_FILES, offset_file
 from trio_kafka.log.producers import drop_snapshots, load_producers
 from trio_kafka.log.reading import run_cold
 from trio_kafka.log.segment import Segment
-from trio_kafka.log.sync import write_epochs
 
 BYTES_A_TURN: Final = 16 << 20
 LONGEST_S: Final = 300.0  # a cut waits for the disk, and for descriptors

@@ -17,9 +17,9 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.network.gate import Gate
+from trio_kafka.network.admission.gate import Gate
+from trio_kafka.network.admission.slot import Slot
 from trio_kafka.network.processor import Processor
-from trio_kafka.network.slot import Slot
 from trio_kafka.network.turn import Turn
 from trio_kafka.world.protocols import Listener, Socket
 

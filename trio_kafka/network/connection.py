@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from trio_kafka.introspect.stamps import Origin, Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
-from trio_kafka.network.items import words_of
+from trio_kafka.network.connection_events import words_of
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
@@ -16,8 +16,8 @@ from trio_kafka.wire.server import Segments, raw_client_id
 from trio_kafka.world.protocols import Socket
 
 if TYPE_CHECKING:
+    from trio_kafka.network.admission.slot import Slot
     from trio_kafka.network.processor import Processor
-    from trio_kafka.network.slot import Slot
 
 
 class Connection:

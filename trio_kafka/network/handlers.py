@@ -8,8 +8,8 @@ import trio
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.stamps import Times
+from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.request import Request
 from trio_kafka.network.turn import Turn
 from trio_kafka.wire.frame import Buffers

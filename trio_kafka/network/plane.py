@@ -17,10 +17,10 @@ from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.stamps import LIVES, Times
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
+from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.handlers import Handlers, Shared
-from trio_kafka.network.idleness import Idleness
-from trio_kafka.network.limits import ConnectionLimits
+from trio_kafka.network.idle_metrics import Idleness
 from trio_kafka.network.listener import BoundListener, ServedListener, bind_listener
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings

@@ -18,19 +18,19 @@ from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_cha
 from trio_kafka.introspect.share import Parked
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.network import items
-from trio_kafka.network.arrivals import Arrivals
+from trio_kafka.network import connection_events as events
+from trio_kafka.network.channel_waiters import WaitingRoom
 from trio_kafka.network.connection import Connection
+from trio_kafka.network.connection_table import Roster
 from trio_kafka.network.handlers import Shared
-from trio_kafka.network.idle import close_idle, close_slow_readers
+from trio_kafka.network.idle_timeout import close_idle, close_slow_readers
 from trio_kafka.network.lingering import Lingering
+from trio_kafka.network.new_connections import Arrivals
 from trio_kafka.network.outgoing import release
 from trio_kafka.network.receiving import Receiving
 from trio_kafka.network.request import IN_QUEUE, Request
-from trio_kafka.network.roster import Roster
 from trio_kafka.network.sending import SMALL, Sending
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.network.waiting import WaitingRoom
 from trio_kafka.wire.frame import Largest
 from trio_kafka.wire.metered import framers
 from trio_kafka.wire.server import Segments
@@ -65,8 +65,8 @@ class Processor:
         framer = framers(shared.memory, shared.buffers, largest)
         self.arrivals = Arrivals(listener.new_connections, self._node, framer, self._ring)
         # Bounded by muting: one answer a connection, and a few signs.
-        self._responses: Sender[items.Item]
-        self._take: Receiver[items.Item]
+        self._responses: Sender[events.Item]
+        self._take: Receiver[events.Item]
         self._responses, self._take = open_channel(UNBOUNDED, self._node, "responses", self._age_s)
         self.responding = self._responding = self._responses.counts
         self._ready: deque[Connection] = deque()
@@ -115,14 +115,14 @@ class Processor:
         connection = request.connection
         if self._responding.queued or not (self._inline or self._put_off(stamps, segments)):
             if segments is None:
-                self._responses.send_nowait(items.NoOp(connection, request))
+                self._responses.send_nowait(events.NoOp(connection, request))
             else:
-                self._responses.send_nowait(items.Send(connection, request, segments))
+                self._responses.send_nowait(events.Send(connection, request, segments))
         elif segments is None:
             self._finish(connection, request)
         else:
             self._sending.later(request, segments)
-            self._unmute(connection, items.IN_HAND)
+            self._unmute(connection, events.IN_HAND)
 
     def _put_off(self, stamps: Stamps, segments: Segments | None) -> bool:
         """Have an answer of another one's round sent at its end, where it is a small one."""
@@ -135,9 +135,9 @@ class Processor:
 
     def refuse(self, request: Request, reason: str, detail: str) -> None:
         """Close the connection of a request that gets no answer."""
-        self.post(items.Close(request.connection, reason, detail, request))
+        self.post(events.Close(request.connection, reason, detail, request))
 
-    def post(self, item: items.Item) -> None:
+    def post(self, item: events.Item) -> None:
         """Whatever changes a connection is an item of the response channel, in order with its
         answers.
         """
@@ -152,9 +152,9 @@ class Processor:
         """Read no more; close each connection as soon as nothing of it is in hand."""
         self.arrivals.refuses = True
         for connection in list(self.connections.values()):
-            connection.muted |= items.DRAINING
-            if not connection.muted & items.BUSY:
-                self._close(connection, items.DRAINED)
+            connection.muted |= events.DRAINING
+            if not connection.muted & events.BUSY:
+                self._close(connection, events.DRAINED)
         self._ring()
 
     async def wait_drained(self, *, hurry: bool = False) -> None:
@@ -277,7 +277,7 @@ class Processor:
             return  # the bell
         if mask & (PEER_DONE | BROKEN):
             if mask & BROKEN:
-                self._close(connection, items.GONE, "reset")
+                self._close(connection, events.GONE, "reset")
                 return
             connection.left = connection.readable = True  # what it sent before it left still counts
             if connection.parked is not None:
@@ -334,25 +334,25 @@ class Processor:
                 await trio.lowlevel.checkpoint()
                 self._ends = turn.begin()
 
-    def _apply(self, item: items.Item) -> None:
+    def _apply(self, item: events.Item) -> None:
         connection, kind = item.connection, type(item)
-        if isinstance(item, items.Send):
+        if isinstance(item, events.Send):
             self._send(connection, item.request, item.segments)
-        elif isinstance(item, items.NoOp):
+        elif isinstance(item, events.NoOp):
             self._finish(connection, item.request)
-        elif isinstance(item, items.Close):
+        elif isinstance(item, events.Close):
             if item.request is not None:
-                connection.muted &= ~items.IN_HAND  # nobody reads its frame any more
+                connection.muted &= ~events.IN_HAND  # nobody reads its frame any more
                 if connection.closed:
                     connection.framer.drop()
             self._end(connection, item.reason, item.detail)
-        elif kind is items.Flush:
+        elif kind is events.Flush:
             connection.flushing = False
             self._sending.go_on(connection)
-        elif kind is items.StartThrottle:
-            connection.muted |= items.THROTTLED
+        elif kind is events.StartThrottle:
+            connection.muted |= events.THROTTLED
         else:
-            over = items.MEMORY if kind is items.MemoryGiven else items.THROTTLED
+            over = events.MEMORY if kind is events.MemoryGiven else events.THROTTLED
             self._unmute(connection, over)
 
     def _send(self, connection: Connection, request: Request, segments: Segments) -> None:
@@ -362,7 +362,7 @@ class Processor:
             return
         connection.framer.done()
         self._sending.send(connection, (request,), segments)
-        self._unmute(connection, items.IN_HAND)
+        self._unmute(connection, events.IN_HAND)
 
     def _finish(self, connection: Connection, request: Request) -> None:
         """The request is done, without an answer."""
@@ -371,16 +371,16 @@ class Processor:
         else:
             connection.framer.done()
             self._sending.done(request)
-            self._unmute(connection, items.IN_HAND)
+            self._unmute(connection, events.IN_HAND)
 
     def _unmute(self, connection: Connection, reason: int) -> None:
         connection.muted &= ~reason
-        if connection.ending is not None and reason == items.SENDING:
+        if connection.ending is not None and reason == events.SENDING:
             self._close(connection, *connection.ending)
             return
         if connection.muted:
-            if connection.muted & items.DRAINING and not connection.muted & items.BUSY:
-                self._end(connection, items.DRAINED)
+            if connection.muted & events.DRAINING and not connection.muted & events.BUSY:
+                self._end(connection, events.DRAINED)
             return
         if connection.closed or connection.queued:
             return
@@ -409,7 +409,7 @@ class Processor:
 
     def _stop(self) -> None:
         for connection in list(self.connections.values()):
-            self._close(connection, items.STOPPED)
+            self._close(connection, events.STOPPED)
         self.arrivals.close()
         while self._received:
             self._received.popleft().connection.framer.drop()
@@ -423,8 +423,8 @@ class Processor:
             self._asleep = False
             self._selector.ring()
 
-    def _age_s(self, item: items.Item) -> float | None:
-        answered = items.answered_at(item)
+    def _age_s(self, item: events.Item) -> float | None:
+        answered = events.answered_at(item)
         return None if answered is None else self._elapsed() - answered
 
     def figures(self) -> Figures:

@@ -11,7 +11,7 @@ from typing import Final
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.network import items
+from trio_kafka.network import connection_events as events
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.request import Request
 from trio_kafka.network.turn import Turn
@@ -76,7 +76,11 @@ class Receiving:
                 room = framer.room()
                 n = connection.socket.receive_into(room)
                 if not n:
-                    self._end(connection, items.LEFT, "within a frame" if framer.pending else "")
+                    self._end(
+                        connection,
+                        events.LEFT,
+                        "within a frame" if framer.pending else "",
+                    )
                     return None
                 frame = framer.received(n)
                 connection.progress = self._turn.time
@@ -87,16 +91,16 @@ class Receiving:
         except BlockingIOError:
             connection.readable = False
         except MemoryFullError as full:
-            connection.muted |= items.MEMORY
-            full.wait(partial(connection.processor.post, items.MemoryGiven(connection)))
+            connection.muted |= events.MEMORY
+            full.wait(partial(connection.processor.post, events.MemoryGiven(connection)))
         except ProtocolError as error:
-            self._end(connection, items.BAD_FRAME, str(error))
+            self._end(connection, events.BAD_FRAME, str(error))
         except OSError as error:
-            self._close(connection, items.GONE, str(error))
+            self._close(connection, events.GONE, str(error))
         if frame is None:
             framer.rest()
             return None
-        connection.muted = items.IN_HAND
+        connection.muted = events.IN_HAND
         connection.requests += 1
         now = self._elapsed()
         code, correlation, length = HEAD(frame, 0)

@@ -12,7 +12,7 @@ from typing import Final
 
 from trio_kafka.introspect.channels import Sender
 from trio_kafka.introspect.stamps import Times
-from trio_kafka.network import items
+from trio_kafka.network import connection_events as events
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.outgoing import FILE_SHARE, Outgoing, Progress, release
 from trio_kafka.network.request import Request
@@ -31,7 +31,7 @@ class Sending:
         self,
         turn: Turn,
         times: Times,
-        responses: Sender[items.Item],
+        responses: Sender[events.Item],
         close: Callable[..., None],
         unmute: Callable[[Connection, int], None],
     ) -> None:
@@ -56,7 +56,7 @@ class Sending:
             return
         connection.framer.done()
         if request.stamps.response_bytes > SMALL:
-            connection.muted |= items.SENDING
+            connection.muted |= events.SENDING
         answers = connection.answers
         if answers:
             answers.append((request, segments))
@@ -108,17 +108,17 @@ class Sending:
             except BlockingIOError:
                 pass
             except OSError as error:
-                self._close(connection, items.GONE, str(error))
+                self._close(connection, events.GONE, str(error))
                 return
             if taken == len(data):
                 self._sent(requests)
-                if connection.muted & items.SENDING:
-                    self._unmute(connection, items.SENDING)
+                if connection.muted & events.SENDING:
+                    self._unmute(connection, events.SENDING)
                 return
         connection.out = Outgoing(requests, segments, taken)
         self.bulky = True
         connection.progress = self._turn.time
-        connection.muted |= items.SENDING
+        connection.muted |= events.SENDING
         if not taken:
             self.go_on(connection)
 
@@ -134,23 +134,23 @@ class Sending:
                 connection.make_room_to_send(out.left_of_files)
             progress = self._offer(connection, out)
         except RangeCutError as error:
-            self._close(connection, items.TRUNCATED, str(error), reset=True)
+            self._close(connection, events.TRUNCATED, str(error), reset=True)
             return
         except OSError as error:
-            self._close(connection, items.GONE, str(error))
+            self._close(connection, events.GONE, str(error))
             return
         if out.taken > before:
             connection.progress = self._turn.time
         if progress is Progress.DONE:
             connection.out = None
             self._sent(out.requests)
-            self._unmute(connection, items.SENDING)
+            self._unmute(connection, events.SENDING)
         elif progress is Progress.BLOCKED:
             if self.hasty:
                 self.unsure[connection] = None
         elif not connection.flushing:
             connection.flushing = True  # an edge may come in between: one item at a time
-            self._responses.send_nowait(items.Flush(connection))
+            self._responses.send_nowait(events.Flush(connection))
 
     def _offer(self, connection: Connection, out: Outgoing) -> Progress:
         """A turn's share of the answer; where another plane is to be let in, in pieces."""

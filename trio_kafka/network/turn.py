@@ -15,7 +15,7 @@ from typing import Final, Protocol
 import trio
 
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.rounds import Rounds
+from trio_kafka.scheduling.deferred_batch import Rounds
 
 RECENT_S: Final = 60.0
 SLICE_S: Final = 0.00025  # of a part, where another plane is let in between

@@ -1,6 +1,6 @@
 """What the rows of a DescribeTree answer say: figures as values, nodes by their paths."""
 
-from trio_kafka.introspect.looks import Look, NodeLook, Path
+from trio_kafka.introspect.snapshots import Look, NodeLook, Path
 from trio_kafka.introspect.tree import Figure
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     BOOLEAN,

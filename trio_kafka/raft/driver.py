@@ -16,7 +16,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.sync import close, sync
+from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.metadata.progress import Progress
 from trio_kafka.metadata.source import Committed, MetadataRecord, NewBatch
 from trio_kafka.model import NodeId

@@ -34,7 +34,7 @@ from trio_kafka.raft.batches import (
 )
 from trio_kafka.raft.voters import VoterSet, voters_of, voters_record
 from trio_kafka.records.batch import BatchHeader, check_crc, iterate_headers
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.world.protocols import Directory, File
 
 PART: Final = ".part"

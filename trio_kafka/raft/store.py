@@ -15,12 +15,12 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import replace_file
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.descriptors import names_in, when_free
+from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.log import Log
 from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.partition_metadata import encode as encode_partition_metadata
 from trio_kafka.log.queries import read_bytes
-from trio_kafka.log.recovery import Known, open_log
-from trio_kafka.log.sync import sync
+from trio_kafka.log.recovery.partition import Known, open_log
 from trio_kafka.log.truncate import restart_at
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import METADATA_TOPIC_ID

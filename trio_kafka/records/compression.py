@@ -17,7 +17,7 @@ from typing import Any, Final
 import cramjam
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.steps import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps, whole
 from trio_kafka.world.protocols import Buffer
 
 

@@ -12,7 +12,7 @@ from trio_kafka.records.compression import decompress
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader
 from trio_kafka.records.skim import skim_records
 from trio_kafka.records.validate import Limits, check_time
-from trio_kafka.steps import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps, whole
 from trio_kafka.world.protocols import Buffer
 
 _STEP: Final = 32  # records: 0.1 ms

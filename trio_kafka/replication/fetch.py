@@ -21,7 +21,7 @@ from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import Isolation, PartitionRead, around, read, visible_end
 from trio_kafka.replication.sessions import NO_SESSION, FetchKey, Session, SessionPartition
 from trio_kafka.replication.traffic import Traffic
-from trio_kafka.steps import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps, whole
 
 # What is given of each partition that is told of, and what was read for a session's.
 Reads = list[tuple[FetchKey, PartitionRead]]

@@ -15,8 +15,8 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.descriptors import is_exhaustion
-from trio_kafka.log.directory import LogDirectory
-from trio_kafka.log.manager import LogManager
+from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.metadata.image import MetadataImage, PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
@@ -34,7 +34,7 @@ from trio_kafka.replication.session_cache import MOST_PARTITIONS, SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.replication.traffic import TrafficByTopic
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.world.world import World
 
 T = TypeVar("T")

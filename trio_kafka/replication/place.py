@@ -2,9 +2,9 @@
 
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.directory import LogDirectory
 from trio_kafka.log.log import Log
-from trio_kafka.log.manager import LogManager
+from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.partition_metadata import encode, format_id
 from trio_kafka.metadata.image import PartitionState
 from trio_kafka.replication.partition import Partition

@@ -13,11 +13,11 @@ import trio
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.log import Log
 from trio_kafka.log.queries import locate
 from trio_kafka.log.queries import read as read_log
 from trio_kafka.log.reading import Steps, run_cold, run_warm
-from trio_kafka.log.transaction_index import AbortedTransaction
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.replication.epochs import end_of_epoch
 from trio_kafka.replication.partition import NO_EPOCH, Partition

@@ -20,7 +20,7 @@ from trio_kafka.records.header import HEADER_SIZE, BatchHeader
 from trio_kafka.records.recompress import recompress, repacked
 from trio_kafka.records.walk import check_records, walk_records
 from trio_kafka.replication.partition import PartitionSettings
-from trio_kafka.steps import Steps, advance
+from trio_kafka.scheduling.chunked_work import Steps, advance
 from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
 

@@ -17,7 +17,7 @@ from trio_kafka.attributes import define
 from trio_kafka.model import TopicId
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.read import PartitionRead, Wanted
-from trio_kafka.steps import Steps, in_slices
+from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
 NO_SESSION: Final = 0
 FIRST_EPOCH: Final = 0  # of a request that wants a new session

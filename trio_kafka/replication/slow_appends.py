@@ -18,7 +18,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.append import Appended
 from trio_kafka.log.append_slow import append_slow
-from trio_kafka.log.pace import Pace
+from trio_kafka.log.disk_latency import Pace
 from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.replication.append_queue import AppendQueue, Queued
 from trio_kafka.replication.isr import check_enough

@@ -12,7 +12,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _A_STEP: Final = 256  # topics: about 0.2 ms
 # What clients cause and mend themselves: no failure of the broker (ReplicaManager).

@@ -16,7 +16,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import Endpoint
 from trio_kafka.network.request import Request
-from trio_kafka.requests.in_process import HERE
+from trio_kafka.requests.loopback.in_process import HERE
 from trio_kafka.security.loopback import is_loopback
 from trio_kafka.security.operations import Operation
 

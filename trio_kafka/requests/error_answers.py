@@ -14,7 +14,7 @@ from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.versions import covers
 from trio_kafka.protocol.weight import MANY
-from trio_kafka.requests.slices import lazily
+from trio_kafka.requests.large_requests import lazily
 
 _CODES: Final = ("error_code", "partition_error_code")
 _MESSAGE: Final = "error_message"

@@ -21,7 +21,7 @@ from trio_kafka.errors import (
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.network.request import Request
-from trio_kafka.requests.interceptors import Interception, InterceptorError
+from trio_kafka.requests.interceptors.registry import Interception, InterceptorError
 from trio_kafka.requests.replies import Route
 
 logger: Final = get_logger(__name__)

@@ -21,17 +21,17 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import NO_NODE, NodeId
-from trio_kafka.network.limits import ConnectionLimits
+from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.authority import LocalChanges
-from trio_kafka.requests.counted import ErrorCounts
-from trio_kafka.requests.in_process import InProcess
-from trio_kafka.requests.interceptors import Interceptors
+from trio_kafka.requests.error_counting import ErrorCounts
+from trio_kafka.requests.interceptors.registry import Interceptors
+from trio_kafka.requests.loopback.in_process import InProcess
 from trio_kafka.requests.plugins import Plugins
 from trio_kafka.requests.registry import Registry
-from trio_kafka.requests.throttle import Throttle, unlimited
+from trio_kafka.requests.throttling.throttle import Throttle, unlimited
 
 
 class MissingPartError(Exception):

@@ -27,26 +27,26 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import code_of
-from trio_kafka.network import items
+from trio_kafka.network import connection_events as events
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import IN_STEPS, Request
 from trio_kafka.network.turn import SLICE_S, Turn
 from trio_kafka.protocol.errors import ManyItemsError
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
-from trio_kafka.requests.chains import Chains
-from trio_kafka.requests.charged import charging
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.counted import counting
-from trio_kafka.requests.errands import Errands
+from trio_kafka.requests.error_counting import counting
 from trio_kafka.requests.failures import Failures
-from trio_kafka.requests.links import Means
+from trio_kafka.requests.interceptors.before_after import Means
+from trio_kafka.requests.interceptors.chains import Chains
+from trio_kafka.requests.interceptors.errands import Errands
+from trio_kafka.requests.large_requests import LARGE
 from trio_kafka.requests.parking import Parking
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.requests.routes import API_VERSIONS, Routes
-from trio_kafka.requests.slices import LARGE
+from trio_kafka.requests.throttling.charging import charging
 from trio_kafka.requests.tokens import Tokens
-from trio_kafka.steps import Steps, advance
+from trio_kafka.scheduling.chunked_work import Steps, advance
 
 T = TypeVar("T")
 logger = get_logger(__name__)
@@ -250,7 +250,7 @@ class HandlerGroup:
             self._in_steps(request, self._serve_large(request, route))
             return None
         except (ProtocolError, UnicodeDecodeError) as error:
-            request.refuse(items.UNDECODABLE, str(error))
+            request.refuse(events.UNDECODABLE, str(error))
             return None
 
     # --- in steps
@@ -312,7 +312,7 @@ class HandlerGroup:
                     return route.read(frame, length)
             return (yield from route.read_in_steps(frame, length))
         except (ProtocolError, UnicodeDecodeError) as error:
-            request.refuse(items.UNDECODABLE, str(error))
+            request.refuse(events.UNDECODABLE, str(error))
             return None
 
     def _finish(self, request: Request, route: Route, message: Any, answer: Any) -> Steps[None]:
@@ -391,7 +391,7 @@ class HandlerGroup:
         """
         route = self._routes.get(code_of(API_VERSIONS, 0)) if request.key == API_VERSIONS else None
         if route is None:
-            request.refuse(items.UNKNOWN_API, f"key {request.key} version {request.version}")
+            request.refuse(events.UNKNOWN_API, f"key {request.key} version {request.version}")
         else:
             self._fail(request, route, None, KafkaError(ErrorCode.UNSUPPORTED_VERSION))
 
@@ -402,7 +402,7 @@ class HandlerGroup:
         on, and stops the broker.
         """
         if isinstance(error, ProtocolError):
-            request.refuse(items.FORBIDDEN, f"{route.api.name}: {error}")
+            request.refuse(events.FORBIDDEN, f"{route.api.name}: {error}")
             return
         code, text = self._failures.judge(request, route, error)
         segments = None
@@ -417,7 +417,7 @@ class HandlerGroup:
         except Exception:
             logger.exception("an error cannot be answered", api=route.api.name)
         if segments is None:
-            request.refuse(items.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+            request.refuse(events.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
             request.respond(segments)
 
@@ -429,7 +429,7 @@ class HandlerGroup:
             segments = yield from route.write_in_steps(request, answer)
         except Exception:
             logger.exception("an error cannot be answered", api=route.api.name)
-            request.refuse(items.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+            request.refuse(events.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
             request.respond(segments)
 

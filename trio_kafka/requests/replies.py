@@ -15,8 +15,8 @@ from trio_kafka.protocol.schema import message_of
 from trio_kafka.protocol.weight import weigher
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.error_answers import generic_error_answer
-from trio_kafka.requests.slices import decode_in_steps, encode_in_steps
-from trio_kafka.steps import Steps
+from trio_kafka.requests.large_requests import decode_in_steps, encode_in_steps
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.wire.frame import Frame
 from trio_kafka.wire.server import JOINED, Segments, answer, body_position, small_answer
 

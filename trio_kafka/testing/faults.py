@@ -22,7 +22,7 @@ from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.interceptors import Interception, Interceptors, Kind, Owner
+from trio_kafka.requests.interceptors.registry import Interception, Interceptors, Kind, Owner
 from trio_kafka.requests.parts import MissingPartError
 
 Forward = Callable[[Any], Awaitable[Any]]

@@ -19,20 +19,20 @@ import trio
 
 from trio_kafka.config.load import Layer, broker_config, options
 from trio_kafka.errors import leaves
-from trio_kafka.hosting.declared import Plugin
-from trio_kafka.hosting.guard import PluginError
-from trio_kafka.hosting.host import PluginHost
-from trio_kafka.hosting.hosted import Hosted
-from trio_kafka.hosting.life import State
-from trio_kafka.hosting.mounts import Mounts
-from trio_kafka.hosting.settings import full_name
-from trio_kafka.hosting.site import HostSite
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import NodeId
+from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.guard import PluginError
+from trio_kafka.plugin_host.host import PluginHost
+from trio_kafka.plugin_host.hosted import Hosted
+from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.mounts import Mounts
+from trio_kafka.plugin_host.settings import full_name
+from trio_kafka.plugin_host.site import HostSite
 from trio_kafka.purgatory import Timers
 from trio_kafka.requests.api import api_of
-from trio_kafka.requests.interceptors import Interceptors
+from trio_kafka.requests.interceptors.registry import Interceptors
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry, installed_apis
 from trio_kafka.testing.broker import ServedBroker, served_broker

@@ -22,7 +22,7 @@ from trio_kafka.coordinators.effects import (
 from trio_kafka.coordinators.roles import Event, M
 from trio_kafka.coordinators.stored import decode_record, encode_record
 from trio_kafka.errors import KafkaError
-from trio_kafka.steps import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps, whole
 
 
 @define(eq=False)

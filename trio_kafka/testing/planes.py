@@ -10,9 +10,9 @@ from trio_kafka.attributes import define
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint, NodeId
+from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings

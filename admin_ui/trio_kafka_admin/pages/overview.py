@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from trio_kafka.introspect.looks import HOPS, Look, api_loads, loops
+from trio_kafka.introspect.snapshots import HOPS, Look, api_loads, loops
 from trio_kafka_admin.asker import Asker
 from trio_kafka_admin.findings import findings
 from trio_kafka_admin.markup import Html, join, tag, text

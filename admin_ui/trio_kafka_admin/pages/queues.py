@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from trio_kafka.introspect.looks import QueueLoad, queues
+from trio_kafka.introspect.snapshots import QueueLoad, queues
 from trio_kafka_admin.asker import Asker
 from trio_kafka_admin.markup import Html, tag, text
 from trio_kafka_admin.page import Data, Page, Place

@@ -7,7 +7,7 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.errors import ErrorCode
-from trio_kafka.introspect.looks import HOPS
+from trio_kafka.introspect.snapshots import HOPS
 from trio_kafka.protocol.messages.k10010_describe_requests import (
     IN_HAND,
     LATEST,

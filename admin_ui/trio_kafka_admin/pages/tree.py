@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import trio
 
-from trio_kafka.introspect.looks import NUMEROUS, WORKING
+from trio_kafka.introspect.snapshots import NUMEROUS, WORKING
 from trio_kafka.plugin import Figure
 from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeResponse
 from trio_kafka.protocol.tree_rows import value_of

@@ -7,10 +7,10 @@ rules requests go on their way as without the plugin. Rules go with the generati
 import json
 from typing import Any, Final
 
-from trio_kafka.hosting.contributions import Wanted
-from trio_kafka.hosting.mounts import Receive, Scope, Send
 from trio_kafka.introspect.tree import Node
 from trio_kafka.plugin import PluginContext
+from trio_kafka.plugin_host.contributions import Wanted
+from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.testing.fault_rules import FaultRules, Named, RuleError
 from trio_kafka.testing.faults import Faults, Place
 from trio_kafka_builtin.answers import HttpError, read_json, send_json

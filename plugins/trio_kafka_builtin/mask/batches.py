@@ -14,7 +14,7 @@ from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.records.compression import Codec, compress, compress_lz4
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, iterate_headers
 from trio_kafka.records.recompress import repacked
-from trio_kafka.steps import Steps, advance
+from trio_kafka.scheduling.chunked_work import Steps, advance
 from trio_kafka.world.world import World
 from trio_kafka_builtin.mask.values import Change, with_values
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from trio_kafka.records.header import corrupt
 from trio_kafka.records.varint import encode_varint, read_varint
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_builtin.mask.rules import Masking
 
 _STEP_RECORDS: Final = 16

@@ -6,8 +6,8 @@ of a child, and worth nothing elsewhere. An unknown pipeline and a wrong token a
 
 from typing import Final
 
-from trio_kafka.hosting.mounts import Receive, Scope, Send
 from trio_kafka.introspect.metrics import Counter
+from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka_builtin.answers import HttpError, InHand, read_json, send_json
 from trio_kafka_builtin.pipelines.pipeline import Pipeline
 from trio_kafka_builtin.pipelines.queries import ProgressError

@@ -1,8 +1,8 @@
 """What `check` says; test_new.py runs it."""
 
-from tests.hosting.plugins import echo
+from tests.plugin_host.plugins import echo
 from trio_kafka.cli.plugin.check import as_text
-from trio_kafka.hosting.examine import Examined
+from trio_kafka.plugin_host.examine import Examined
 
 
 def test_each_is_told_with_its_place() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosting.packages import write
+from tests.plugin_host.packages import write
 from tests.project.tree import ROOT
 from trio_kafka.cli import main
 from trio_kafka.cli.plugin.new import key_of

@@ -20,7 +20,7 @@ from trio_kafka.protocol.stored.groups.classic import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from trio_kafka.steps import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps, whole
 
 
 class Kind:

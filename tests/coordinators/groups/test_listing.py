@@ -4,7 +4,7 @@ import pytest
 
 from tests.coordinators.groups.classic.kit import GROUP, ClassicKit
 from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup, list_groups
-from trio_kafka.steps import step
+from trio_kafka.scheduling.chunked_work import step
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import DASH, admin_ui, read_html, table_of
-from trio_kafka.introspect.looks import QueueLoad
+from trio_kafka.introspect.snapshots import QueueLoad
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.pages.queues import PAGE, fill_of
 

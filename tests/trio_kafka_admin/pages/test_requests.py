@@ -4,7 +4,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import DASH, Element, Ui, admin_ui, read_html, table_of
-from trio_kafka.introspect.looks import HOPS
+from trio_kafka.introspect.snapshots import HOPS
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka_admin.pages.requests import bar

@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.requests.test_log_sinks import values
+from tests.requests.request_log.test_sinks import values
 from tests.trio_kafka_builtin.audit.kit import TOPIC, audited, events
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint, TopicPartition

@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from tests.trio_kafka_builtin.mask.kit import masking
 from trio_kafka.config.setting import ConfigError
-from trio_kafka.hosting.settings import settings_of_plugin
+from trio_kafka.plugin_host.settings import settings_of_plugin
 from trio_kafka_builtin.mask.plugin import mask
 
 

@@ -11,7 +11,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.records.batch import Record, encode_batch, read_header, read_records
 from trio_kafka.records.header import HEADER_SIZE
 from trio_kafka.records.recompress import repacked
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka_builtin.mask.rules import masking_of, parse_rules
 from trio_kafka_builtin.mask.values import UnreadableError, masked, with_values
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define
 
-from trio_kafka.hosting.declared import Plugin
+from trio_kafka.plugin_host.declared import Plugin
 from trio_kafka.testing.asgi import Answer, ask
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world

@@ -7,7 +7,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.requests.test_log_sinks import values
+from tests.requests.request_log.test_sinks import values
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.stamps import Stamps

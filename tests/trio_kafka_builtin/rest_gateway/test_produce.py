@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from trio.testing import MockClock
 
-from tests.requests.test_log_sinks import values
+from tests.requests.request_log.test_sinks import values
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
 from trio_kafka_builtin.rest_gateway.produce import MOST, murmur2
 

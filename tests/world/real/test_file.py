@@ -14,7 +14,7 @@ from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import file as file_module
 from trio_kafka.world.real.storage import RealDirectory
 from trio_kafka.world.real.volume import Volume
-from trio_kafka.world.recent import WINDOW
+from trio_kafka.world.recent_writes import WINDOW
 
 
 def directory(path, **options):

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from trio_kafka.testing.simulation import fault_on, run_simulated
-from trio_kafka.world.recent import WINDOW
+from trio_kafka.world.recent_writes import WINDOW
 from trio_kafka.world.simulated import Universe
 from trio_kafka.world.simulated.universe import no_fault
 

@@ -7,9 +7,9 @@ from typing import Final
 from trio_kafka.cli.ask import AskError, asking, declare_timeout, name_of, parse_address
 from trio_kafka.cli.outside import Machine
 from trio_kafka.cli.settings import REFUSED, read_file
-from trio_kafka.config.comparison import Side, differences, side_of, side_of_broker, untold
 from trio_kafka.config.dynamic import Source
 from trio_kafka.config.load import load
+from trio_kafka.config.report.comparison import Side, differences, side_of, side_of_broker, untold
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k32_describe_configs import (

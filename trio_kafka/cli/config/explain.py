@@ -8,8 +8,8 @@ from typing import Final
 from trio_kafka.cli.settings import REFUSED, declare_options, read_settings
 from trio_kafka.config.catalogue import is_of_plugin, setting_of, unknown
 from trio_kafka.config.dynamic import Layers
-from trio_kafka.config.explain import explain_broker, explain_of_plugin, explain_topic
 from trio_kafka.config.load import Layer
+from trio_kafka.config.report.explain import explain_broker, explain_of_plugin, explain_topic
 from trio_kafka.config.topic import TOPIC_SETTINGS
 
 _INDENT: Final = "  "
@@ -53,8 +53,8 @@ def explain(*, names: Sequence[str], config: Sequence[str], file: Sequence[str])
 
 def _explain_plugin(name: str, given: Layer) -> bool:
     """Whether an installed plugin has such a setting, which is then told of."""
-    from trio_kafka.hosting.examine import examine  # noqa: PLC0415 - few ask for these
-    from trio_kafka.hosting.settings import settings_of_plugin  # noqa: PLC0415
+    from trio_kafka.plugin_host.examine import examine  # noqa: PLC0415 - few ask for these
+    from trio_kafka.plugin_host.settings import settings_of_plugin  # noqa: PLC0415
 
     for one in examine(given):
         setting = settings_of_plugin(one.plugin).get(name) if one.plugin else None

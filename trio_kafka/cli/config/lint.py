@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from trio_kafka.cli.outside import Machine
 from trio_kafka.cli.settings import REFUSED, declare_settings, in_order, read_file
-from trio_kafka.config.environment import environment
-from trio_kafka.config.lint import Finding, Level, lint, repeated
+from trio_kafka.config.report.lint import Finding, Level, lint, repeated
 from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.sources.environment import environment
 
 
 def declare(parser: ArgumentParser) -> None:

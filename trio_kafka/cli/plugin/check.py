@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 
 from trio_kafka.cli.settings import REFUSED, declare_settings, read_settings
-from trio_kafka.hosting.examine import Examined, examine
+from trio_kafka.plugin_host.examine import Examined, examine
 from trio_kafka.protocol.texts import printable
 
 PROBLEMS = 1

@@ -16,7 +16,7 @@ from trio_kafka.coordinators.groups.offsets import tombstone
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
-from trio_kafka.steps import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps, whole
 
 NO_OFFSET: Final = -1
 NO_EPOCH: Final = -1

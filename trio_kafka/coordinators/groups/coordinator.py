@@ -49,7 +49,7 @@ from trio_kafka.metadata.image import MetadataImage, ResourceType
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.purgatory import Purgatory
-from trio_kafka.steps import Steps, in_slices
+from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
 T = TypeVar("T")
 _AT_ONCE: Final = 100  # groups of one request: 1 ms; more are asked in steps

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Sign, Ticket, TimerKey
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.commits import TopicOffsets

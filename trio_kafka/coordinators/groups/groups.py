@@ -18,7 +18,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey
-from trio_kafka.steps import Steps, emptied
+from trio_kafka.scheduling.chunked_work import Steps, emptied
 
 MakeKind: TypeAlias = "Callable[[Groups], Kind]"
 MakeGroup: TypeAlias = "Callable[[str], Group]"

@@ -8,7 +8,7 @@ from attrs import field
 from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.groups import Groups
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _A_STEP: Final = 200  # groups: some 0.1 ms
 

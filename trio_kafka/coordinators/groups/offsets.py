@@ -19,7 +19,7 @@ from trio_kafka.protocol.stored.groups.classic import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.groups import Groups

@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 
 from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
 from trio_kafka.world.real.volume import Volume
-from trio_kafka.world.recent import RecentBytes
+from trio_kafka.world.recent_writes import RecentBytes
 
 _IOV_MAX: Final = 1024
 _NOWAIT: Final = os.RWF_NOWAIT

@@ -14,7 +14,7 @@ import trio
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors, is_exhausted
 from trio_kafka.world.real.clock import MachineClock
-from trio_kafka.world.recent import Writes
+from trio_kafka.world.recent_writes import Writes
 
 T = TypeVar("T")
 _CLOSED: Final = 8  # more than the one that is needed: others need descriptors too

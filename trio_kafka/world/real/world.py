@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import trio
 
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.protocols import Child
-from trio_kafka.world.real.beside import yielding
+from trio_kafka.world.real.background_thread import yielding
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.network import RealNetwork
 from trio_kafka.world.real.sentry import run_sentry

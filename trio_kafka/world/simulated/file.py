@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
-from trio_kafka.world.recent import RecentBytes, Writes
+from trio_kafka.world.recent_writes import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from trio_kafka.world.names import check_name
+from trio_kafka.world.file_names import check_name
 from trio_kafka.world.protocols import Buffer, Directory
-from trio_kafka.world.recent import Writes
+from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.disk import (
     DirectoryNode,
     FileNode,

@@ -17,7 +17,7 @@ from trio_kafka.coordinators.groups.classic.requests import join, sync
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joining, Syncing
 from trio_kafka.coordinators.groups.group import Event
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.steps import step
+from trio_kafka.scheduling.chunked_work import step
 
 
 def test_a_rebalance_ends_when_the_last_member_has_joined() -> None:

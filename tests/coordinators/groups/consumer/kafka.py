@@ -17,7 +17,7 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     Partitions,
 )
 from trio_kafka.model import TopicId
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 
 @cache

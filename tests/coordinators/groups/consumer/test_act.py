@@ -5,7 +5,7 @@ from trio_kafka.coordinators.effects import CancelTimer, SetTimer
 from trio_kafka.coordinators.groups.consumer.act import JOIN, REBALANCE, SESSION, SYNC, Act
 from trio_kafka.coordinators.groups.consumer.member import Member, MemberState
 from trio_kafka.coordinators.groups.consumer.records import group_epoch
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 MEMBER = Member(member_id="m", epoch=3, rebalance_timeout_ms=7)
 

@@ -14,7 +14,7 @@ from trio_kafka.metadata.image import (
 )
 from trio_kafka.metadata.overlay import OverlayMap
 from trio_kafka.model import NodeId, TopicId
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 
 def topic_of(told: Any) -> tuple[TopicImage, MetadataImage]:

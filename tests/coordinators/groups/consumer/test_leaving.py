@@ -12,7 +12,7 @@ from tests.coordinators.groups.consumer.kit import (
 from trio_kafka.coordinators.groups.consumer.act import JOIN, REBALANCE, SESSION, SYNC
 from trio_kafka.coordinators.groups.consumer.leaving import NOBODY, fence, remove
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 
 def test_what_a_member_had_the_others_get() -> None:

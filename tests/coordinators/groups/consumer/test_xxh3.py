@@ -4,7 +4,7 @@ import pytest
 
 from tests.coordinators.groups.consumer.kafka import hashes
 from trio_kafka.coordinators.groups.consumer.xxh3 import xxh3_64
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 
 def test_a_groups_hash_is_kafkas() -> None:

@@ -12,7 +12,7 @@ from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.values import Joined, Joining, Synced
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 
 @define(eq=False)

@@ -12,7 +12,7 @@ from trio_kafka.coordinators.groups.group import Replay
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey, GroupMetadataValue
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _OF_GROUP: Final[Mapping[str, Callable[[Act], None]]] = {
     JOIN: rebalance.join_timed_out,

@@ -18,7 +18,7 @@ from trio_kafka.coordinators.groups.classic.stored import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.steps import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps, whole
 
 A_STEP: Final = 100  # members that are told in one step: 0.4 ms
 _CAN_REBALANCE: Final = PREVIOUS[ClassicState.PREPARING_REBALANCE]

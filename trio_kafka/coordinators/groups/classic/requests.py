@@ -24,7 +24,7 @@ from trio_kafka.coordinators.groups.classic.values import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 
 class ClassicDoor(Protocol):

@@ -20,7 +20,7 @@ from trio_kafka.protocol.stored.groups.classic import (
     GroupMetadataValue,
     MemberMetadata,
 )
-from trio_kafka.steps import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps, whole
 
 _NEVER: Final = -1
 _A_STEP: Final = 100  # members whose subscriptions are read in one step: 0.4 ms

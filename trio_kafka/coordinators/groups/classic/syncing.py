@@ -21,7 +21,7 @@ from trio_kafka.coordinators.groups.classic.stored import group_record, group_re
 from trio_kafka.coordinators.groups.classic.values import Syncing
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _logger: Final = get_logger(__name__)
 

@@ -14,7 +14,7 @@ from trio_kafka.coordinators.groups.consumer.member import Member, MemberState
 from trio_kafka.coordinators.groups.consumer.subscriptions import Counts
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups

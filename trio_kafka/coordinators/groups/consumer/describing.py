@@ -12,7 +12,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.metadata.image import MetadataImage
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _A_STEP = 100  # members
 

@@ -52,7 +52,7 @@ from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups

@@ -20,7 +20,7 @@ from trio_kafka.coordinators.groups.consumer.member import Member
 from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _LEAST_INTERVAL_MS: Final = 10_000  # between two looks of one group
 _SLICE: Final = 500  # topics times expressions, in one slice: some 0.9 ms

@@ -23,7 +23,7 @@ from trio_kafka.coordinators.groups.consumer.subscriptions import (
 from trio_kafka.coordinators.groups.group import GroupType
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicId
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.classic.values import Beating, Joining, Leaving, Syncing

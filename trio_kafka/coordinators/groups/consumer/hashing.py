@@ -11,7 +11,7 @@ from typing import Final
 
 from trio_kafka.coordinators.groups.consumer.xxh3 import xxh3_64
 from trio_kafka.metadata.image import MetadataImage, PartitionState, TopicImage
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _VERSION: Final = b"\x00"
 _INT: Final = Struct("<i")

@@ -41,7 +41,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _logger: Final = get_logger(__name__)
 

@@ -25,7 +25,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import TopicId
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _RETRY_MS: Final = 500  # a member that could not be fenced, as nothing could be written
 _logger: Final = get_logger(__name__)

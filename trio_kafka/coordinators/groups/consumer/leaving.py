@@ -19,7 +19,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
     HeartbeatAnswer,
 )
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 NOBODY: Final = None  # no ticket: nobody asked
 _logger: Final = get_logger(__name__)

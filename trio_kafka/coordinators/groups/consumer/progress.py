@@ -18,7 +18,7 @@ from trio_kafka.coordinators.groups.consumer.targets import assign, may_assign, 
 from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _logger: Final = get_logger(__name__)
 

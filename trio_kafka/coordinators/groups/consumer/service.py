@@ -24,7 +24,7 @@ from trio_kafka.coordinators.groups.group import Event
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups

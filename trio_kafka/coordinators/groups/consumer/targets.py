@@ -28,7 +28,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import TopicId
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _A_STEP: Final = 100  # members in one step: some 0.3 ms
 _logger: Final = get_logger(__name__)

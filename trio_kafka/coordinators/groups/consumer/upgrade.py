@@ -26,7 +26,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.errors import DecodeError
-from trio_kafka.steps import whole
+from trio_kafka.scheduling.chunked_work import whole
 
 if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups

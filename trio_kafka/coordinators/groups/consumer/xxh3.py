@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Final
 
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _M: Final = 0xFFFFFFFFFFFFFFFF
 _M32: Final = 0xFFFFFFFF

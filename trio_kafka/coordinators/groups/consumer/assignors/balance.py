@@ -14,7 +14,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.consumer.assignors.spec import GroupAssignment, GroupSpec
 from trio_kafka.model import TopicId
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _MOST_ROUNDS: Final = 16
 _NOBODY: Final = -1

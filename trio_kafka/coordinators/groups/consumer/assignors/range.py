@@ -14,7 +14,7 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     Partitions,
 )
 from trio_kafka.model import TopicId
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _A_STEP: Final = 500  # ranges that are laid in one step: some 0.3 ms
 

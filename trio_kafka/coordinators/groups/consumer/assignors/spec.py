@@ -10,7 +10,7 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.model import TopicId
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 Partitions: TypeAlias = Mapping[TopicId, Set[int]]  # partitions by topic; no empty sets
 NO_PARTITIONS: Final[Partitions] = {}

@@ -17,7 +17,7 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     Partitions,
 )
 from trio_kafka.model import TopicId
-from trio_kafka.steps import Steps
+from trio_kafka.scheduling.chunked_work import Steps
 
 _A_STEP: Final = 2000  # partitions that are looked at in one step: some 0.3 ms
 

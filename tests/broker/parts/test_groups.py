@@ -1,0 +1,86 @@
+"""The group coordinator as a part of the broker: it starts, serves, and stops."""
+
+import trio
+from trio.testing import MockClock
+
+from tests.apis.classic import GROUP, join, sync
+from tests.broker.kit import config_of
+from trio_kafka.broker.parts.groups import GROUPS
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
+from trio_kafka.protocol.messages.k11_join_group import JoinGroupResponse
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
+
+
+async def test_it_runs_while_the_broker_does(autojump_clock: MockClock) -> None:
+    async with served_broker(simulated_world()) as served:
+        broker = served.broker
+        assert broker.tasks.runs(GROUPS)
+        assert broker.parts.groups is broker.groups
+        await served.serve_groups("g")
+        assert broker.groups.runtime.shards
+
+    assert not broker.tasks.runs(GROUPS)
+    assert broker.groups.runtime.shards == {}
+    assert "coordinators" in broker.stop.durations
+
+
+async def test_where_the_offsets_topic_cannot_be_made_clients_are_told_to_come_again(
+    autojump_clock: MockClock, caplog
+) -> None:
+    settings = {"offsets.topic.replication.factor": "3"}
+    async with served_broker(simulated_world(), settings) as served:
+        for _ in range(2):
+            answer = await served.ask(FindCoordinatorRequest(coordinator_keys=["g"]))
+            (found,) = answer.coordinators
+            assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    assert "topic not created" in caplog.text
+
+
+def test_an_embedded_node_keeps_one_copy_of_offsets() -> None:
+    assert config_of({}).offsets_topic_replication_factor == 1
+
+
+async def test_those_who_wait_for_the_others_are_seen_by_what_they_wait_for(
+    autojump_clock: MockClock,
+) -> None:
+    """Two members join; the follower syncs before its leader does."""
+    async with served_broker(simulated_world()) as served:
+        await served.serve_groups(GROUP)
+        told: list[bytes] = []
+
+        async def member() -> None:
+            async with served.connect() as client:
+                joined = await join(client)
+                if leads(joined):
+                    await trio.sleep(1)
+                own = {one.member_id: b"mine" for one in joined.members}
+                told.append((await sync(client, joined, own)).assignment)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(member)
+            nursery.start_soon(member)
+            await trio.sleep(2)
+            assert waiting(served) == {"JoinGroup": 2}
+            await trio.sleep(4.5)
+            assert waiting(served) == {"SyncGroup": 1}
+
+        assert told == [b"mine", b"mine"]
+        assert waiting(served) == {}
+
+
+def leads(joined: JoinGroupResponse) -> bool:
+    return bool(joined.leader == joined.member_id)
+
+
+def waiting(served: ServedBroker) -> dict[str, int]:
+    """How many requests wait in each purgatory of the coordinator, as the tree tells it."""
+    (node,) = [one for _, one in served.broker.node.walk() if one.name == "group-coordinator"]
+    counts = {
+        one.name: int(one.figures()["waiting"] or 0)  # type: ignore[arg-type]
+        for _, one in node.walk()
+        if one.kind == "purgatory"
+    }
+    return {name: count for name, count in counts.items() if count}

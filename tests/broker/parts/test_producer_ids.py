@@ -1,0 +1,47 @@
+import pytest
+import trio
+
+from trio_kafka.broker.parts.producer_ids import ProducerIds
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
+
+
+async def test_ids_follow_one_another_and_each_block_is_asked_for_once(autojump_clock) -> None:
+    asked: list[float] = []
+    found: list[int] = []
+
+    async def allocate() -> tuple[int, int]:
+        asked.append(trio.current_time())
+        await trio.sleep(1)
+        return 1000 * len(asked), 3
+
+    root = Node("broker", "broker")
+    ids = ProducerIds(allocate, root)
+
+    async def take() -> None:
+        found.append(await ids.next_id())
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(7):
+            nursery.start_soon(take)
+
+    assert sorted(found) == [1000, 1001, 1002, 2000, 2001, 2002, 3000]
+    assert asked == [0, 1, 2]
+    assert root.children[0].figures() == {"next": 3001, "end": 3003, "given": 7}
+
+
+async def test_a_refusal_is_told_and_the_next_one_asks_again() -> None:
+    answers = [KafkaError(ErrorCode.NOT_CONTROLLER), (5, 1)]
+
+    async def allocate() -> tuple[int, int]:
+        await trio.lowlevel.checkpoint()
+        answer = answers.pop(0)
+        if isinstance(answer, KafkaError):
+            raise answer
+        return answer
+
+    ids = ProducerIds(allocate, Node("broker", "broker"))
+
+    with pytest.raises(KafkaError):
+        await ids.next_id()
+    assert await ids.next_id() == 5

@@ -1,0 +1,168 @@
+"""The request log of a whole broker: by settings, by Kafka's logger, and not fed by its readers."""
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.requests.request_log.test_sinks import content, values
+from trio_kafka.errors import ErrorCode
+from trio_kafka.introspect.levels import set_level
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import ResourceType
+from trio_kafka.model import NodeId
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from trio_kafka.requests.request_log.sinks import LOGGER
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
+
+BROKER, BROKER_LOGGER = 4, 8
+
+
+@pytest.fixture(autouse=True)
+def silent() -> Iterator[None]:
+    """Levels are the process's: put back."""
+    yield
+    logging.getLogger(LOGGER).setLevel(logging.WARNING)
+
+
+async def alter(served: ServedBroker, kind: int, **settings: str) -> None:
+    changes = [AlterableConfig(name.replace("_", "."), 0, text) for name, text in settings.items()]
+    name = "1" if kind == BROKER_LOGGER else ""
+    resource = AlterConfigsResource(kind, name, changes)
+    (answer,) = (await served.ask(IncrementalAlterConfigsRequest([resource]))).responses
+    assert answer.error_code == 0, answer.error_message
+
+
+async def test_requests_go_to_a_topic_when_a_setting_says_so_while_the_broker_runs(
+    autojump_clock: MockClock,
+) -> None:
+    async with served_broker(simulated_world()) as served:
+        await served.ask(ApiVersionsRequest("c", "1"))
+        await alter(served, BROKER, trio_request_log="topic", trio_request_log_apis="Metadata")
+        await served.ask(MetadataRequest(topics=[]))
+        await served.ask(ApiVersionsRequest("c", "1"))
+        await served.broker.request_log.drain()
+        await alter(served, BROKER, trio_request_log="off")
+        await served.ask(MetadataRequest(topics=[]))
+        await served.broker.request_log.drain()
+
+        lines = [json.loads(one) for one in await values(served, "trio-request-log", 0)]
+
+    assert [one["requestHeader"]["requestApiKeyName"] for one in lines] == ["METADATA"]
+
+
+async def test_who_reads_the_log_brings_forth_no_lines_by_it(autojump_clock: MockClock) -> None:
+    settings = {"trio.request.log": "topic"}
+    async with served_broker(simulated_world(), settings) as served:
+        await served.ask(MetadataRequest(topics=[]))
+        await served.broker.request_log.drain()
+        image = served.broker.metadata.image
+        topic = FetchTopic(
+            topic_id=image.topics["trio-request-log"].id,
+            partitions=[FetchPartition(partition_max_bytes=1 << 20)],
+        )
+        other = FetchRequest(replica_id=NodeId(-1), max_wait_ms=10, topics=[])
+        for _ in range(3):
+            await served.ask(FetchRequest(max_wait_ms=10, max_bytes=1 << 20, topics=[topic]))
+            await served.ask(other)
+            await trio.sleep(1)
+        await served.broker.request_log.drain()
+
+        lines = [json.loads(one) for one in await values(served, "trio-request-log", 0)]
+    assert "FETCH" not in {one["requestHeader"]["requestApiKeyName"] for one in lines}
+    assert lines[0]["requestHeader"]["requestApiKeyName"] == "METADATA"
+
+
+async def test_requests_go_to_a_file_and_the_last_ones_are_there_after_the_stop(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    settings = {"trio.request.log": "file", "trio.request.log.file": "/logs/requests"}
+    async with served_broker(world, settings) as served:
+        for _ in range(20):
+            await served.ask(MetadataRequest(topics=[]))
+
+    lines = content(world, "requests").splitlines()
+    assert len(lines) == 20
+    assert json.loads(lines[-1])["requestHeader"]["requestApiKey"] == 3
+
+
+async def test_the_content_of_a_large_request_is_left_out(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    settings = {"trio.request.log": "file", "trio.request.log.file": "/logs/requests"}
+    async with served_broker(world, settings) as served:
+        for count in (10, 1000):
+            names = [f"{number:0>80}" for number in range(count)]
+            topics = [MetadataRequestTopic(name=name) for name in names]
+            await served.ask(MetadataRequest(topics=topics, allow_auto_topic_creation=False))
+
+    small, large = map(json.loads, content(world, "requests").splitlines())
+    assert len(small["request"]["topics"]) == 10
+    assert (large["request"], large["requestSizeBytes"] > 64 << 10) == (None, True)
+
+
+@pytest.mark.parametrize("level", ["DEBUG", "TRACE"])
+async def test_kafkas_logger_switches_it_on_and_off(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, level: str
+) -> None:
+    def told() -> list[str]:
+        return [one.getMessage() for one in caplog.records if one.name == LOGGER]
+
+    async with served_broker(simulated_world()) as served:
+        await served.ask(MetadataRequest(topics=[]))
+        assert told() == []
+
+        changed = AlterableConfig(LOGGER, 0, level)
+        resource = AlterConfigsResource(BROKER_LOGGER, "1", [changed])
+        await served.ask(IncrementalAlterConfigsRequest([resource]))
+        await served.ask(MetadataRequest(topics=[]))
+        await served.broker.request_log.drain()
+        (line,) = [one for one in told() if "METADATA" in one]
+        assert line.startswith('Completed request:{"isForwarded":false,')
+
+        set_level(LOGGER, "WARN")
+        caplog.clear()
+        await served.ask(MetadataRequest(topics=[]))
+        await served.broker.request_log.drain()
+        assert told() == []
+        assert len(served.broker.parts.interceptors) == 0
+
+
+async def test_a_file_that_is_not_named_is_told_and_nothing_is_logged(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served_broker(simulated_world(), {"trio.request.log": "file"}) as served:
+        await served.ask(MetadataRequest(topics=[]))
+
+    assert "no request log: trio.request.log.file is not set" in caplog.messages
+
+
+async def test_a_file_that_a_client_has_set_is_refused_and_where_it_was_stored_it_is_not_obeyed(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = simulated_world()
+    hostile = {"trio.request.log": "file", "trio.request.log.file": "/etc/victim"}
+    changes = [AlterableConfig(name, 0, text) for name, text in hostile.items()]
+    async with served_broker(world) as served:
+        resource = AlterConfigsResource(BROKER, "", changes)
+        (answer,) = (await served.ask(IncrementalAlterConfigsRequest([resource]))).responses
+        assert ErrorCode(answer.error_code) is ErrorCode.INVALID_REQUEST
+
+        delta = MetadataDelta(served.broker.metadata.image)
+        delta.config((ResourceType.BROKER, "")).update(hostile)
+        stored = delta.apply(served.broker.metadata.image.offset + 1, 0, 0)
+        found = served.broker.parts.settings.of(stored)
+
+    assert (found.trio_request_log, found.trio_request_log_file) == ("file", None)
+    assert "broker settings in the metadata refused" in caplog.messages

@@ -1,0 +1,79 @@
+from trio_kafka.config.load import load, options
+from trio_kafka.config.report.comparison import Entry, differences, side_of, side_of_broker, untold
+
+
+class Machine:
+    variables = {"A": "same", "B": "same", "C": "other"}  # noqa: RUF012
+
+
+def side(*arguments):
+    return side_of(load(options(arguments), outside=Machine()).config)
+
+
+def test_only_what_differs_is_told_sorted_with_where_it_is_from():
+    one, other = side("num.partitions=5", "broker.rack=a"), side("num.partitions=6")
+
+    assert list(differences(one, other)) == [
+        (
+            "broker.rack",
+            Entry(value="a", shown="a", source="from -c"),
+            Entry(value=None, shown="(not set)", source="the default", given=False),
+        ),
+        (
+            "num.partitions",
+            Entry(value="5", shown="5", source="from -c"),
+            Entry(value="6", shown="6", source="from -c"),
+        ),
+    ]
+
+
+def test_a_value_that_is_the_default_does_not_differ_from_it():
+    assert list(differences(side("num.partitions=1", "log.roll.hours=0168"), side())) == []
+
+
+def test_secrets_are_compared_and_hidden():
+    one, other = side("ssl.key.password=x"), side("ssl.key.password=y")
+
+    [(name, before, after)] = differences(one, other)
+    assert (name, before.shown, after.shown) == ("ssl.key.password", "(hidden)", "(hidden)")
+    assert list(differences(one, side("ssl.key.password=x"))) == []
+
+
+def test_what_is_looked_up_is_compared_by_its_value_and_told_as_it_was_written():
+    def rack(variable):
+        return side("config.providers=env", f"broker.rack=${{env:{variable}}}")
+
+    assert list(differences(rack("A"), rack("B"))) == []
+    [(_, before, after)] = differences(rack("A"), rack("C"))
+    assert (before.shown, after.shown) == ("${env:A}", "${env:C}")
+
+
+def test_settings_of_plugins_and_listeners_are_compared_too():
+    one = side("plugin.a.b=", "listener.name.x.ssl.key.password=y")
+
+    found = [(name, before.shown, after.shown) for name, before, after in differences(one, side())]
+    assert found == [
+        ("listener.name.x.ssl.key.password", "(hidden)", "(not set)"),
+        ("plugin.a.b", "(hidden)", "(not set)"),
+    ]
+
+
+def test_a_default_is_no_difference_to_who_does_not_speak_of_it():
+    assert list(differences(side(), {})) == []
+    assert [name for name, _, _ in differences(side("broker.rack=x"), {})] == ["broker.rack"]
+
+
+def test_a_running_broker_does_not_tell_its_secrets():
+    broker = side_of_broker(
+        [
+            ("num.partitions", "7", "written down", False),
+            ("broker.rack", None, "the default", False),
+            ("ssl.key.password", None, "written down", True),
+            ("ssl.keystore.key", None, "the default", True),
+        ]
+    )
+    one = {name: entry for name, entry in side("ssl.key.password=x").items() if name in broker}
+
+    assert [name for name, _, _ in differences(one, broker)] == ["num.partitions"]
+    assert untold(one, broker) == ["ssl.key.password"]
+    assert untold(one, side()) == []

@@ -1,0 +1,228 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from trio_kafka.config.dynamic import Layers, Source, Synonym
+from trio_kafka.config.load import EMBEDDED, broker_config
+from trio_kafka.config.own import OwnSettings
+from trio_kafka.config.report.describe import (
+    describe_broker,
+    describe_broker_defaults,
+    describe_topic,
+)
+from trio_kafka.config.setting import settings_of
+from trio_kafka.config.values import Kind
+
+RECORDED = json.loads((Path(__file__).parents[1] / "data" / "describe-topic-rows.json").read_text())
+
+
+def one(rows):
+    (row,) = rows
+    return row
+
+
+def test_a_topics_rows_are_those_that_kafka_gave():
+    broker = Layers(config=broker_config(), dynamic_default={"min.insync.replicas": "1"})
+
+    rows = describe_topic({"retention.ms": "1000000", "min.insync.replicas": "1"}, broker)
+
+    found = [
+        {
+            "name": row.name,
+            "value": row.value,
+            "read_only": row.read_only,
+            "source": row.source,
+            "sensitive": row.sensitive,
+            "kind": row.kind,
+            "synonyms": [[s.name, s.value, s.source] for s in row.synonyms],
+        }
+        for row in sorted(rows, key=lambda row: row.name)
+    ]
+    assert found == RECORDED
+
+
+def test_synonyms_come_in_the_order_of_their_sources():
+    broker = Layers(
+        config=broker_config({"log.segment.bytes": "1048577"}),
+        dynamic={"log.segment.bytes": "1048578"},
+        dynamic_default={"log.segment.bytes": "1048579"},
+    )
+
+    row = one(describe_topic({"segment.bytes": "1048580"}, broker, ["segment.bytes"]))
+
+    assert (row.value, row.source) == ("1048580", Source.TOPIC)
+    assert row.synonyms == (
+        Synonym("segment.bytes", "1048580", Source.TOPIC),
+        Synonym("log.segment.bytes", "1048578", Source.DYNAMIC_BROKER),
+        Synonym("log.segment.bytes", "1048579", Source.DYNAMIC_DEFAULT_BROKER),
+        Synonym("log.segment.bytes", "1048577", Source.STATIC_BROKER),
+        Synonym("log.segment.bytes", "1073741824", Source.DEFAULT),
+    )
+
+
+@pytest.mark.parametrize(
+    ("layers", "value", "source"),
+    [
+        ({}, "1073741824", Source.DEFAULT),
+        ({"dynamic_default": {"log.segment.bytes": "1048579"}}, "1048579", Source(3)),
+        (
+            {
+                "dynamic": {"log.segment.bytes": "1048578"},
+                "dynamic_default": {"log.segment.bytes": "1048579"},
+            },
+            "1048578",
+            Source(2),
+        ),
+    ],
+)
+def test_the_value_is_that_of_the_first_source(layers, value, source):
+    row = one(describe_topic({}, Layers(config=broker_config(), **layers), ["segment.bytes"]))
+
+    assert (row.value, row.source) == (value, source)
+
+
+def test_a_value_that_comes_from_another_unit_has_no_synonyms():
+    broker = Layers(config=broker_config({"log.retention.hours": "2"}))
+
+    row = one(describe_topic({}, broker, ["retention.ms"]))
+
+    assert (row.value, row.source, row.synonyms) == ("7200000", Source.DEFAULT, ())
+
+
+def test_behind_the_settings_own_name_its_synonyms_are_shown():
+    broker = Layers(config=broker_config({"log.retention.ms": "5", "log.retention.hours": "2"}))
+
+    row = one(describe_broker(broker, ["log.retention.ms"]))
+
+    assert row.synonyms == (
+        Synonym("log.retention.ms", "5", Source.STATIC_BROKER),
+        Synonym("log.retention.hours", "2", Source.STATIC_BROKER),
+        Synonym("log.retention.hours", "168", Source.DEFAULT),
+    )
+
+
+def test_a_brokers_row_says_whether_it_can_be_changed():
+    rows = {row.name: row for row in describe_broker(Layers(config=broker_config()))}
+
+    assert rows["num.io.threads"].read_only is False
+    assert rows["listeners"].read_only is False
+    assert rows["num.partitions"].read_only is True
+    assert rows["num.partitions"].kind is Kind.INT
+    assert rows["num.partitions"].doc
+
+
+def test_an_embedded_nodes_own_defaults_are_defaults():
+    row = one(describe_broker(Layers(config=broker_config()), ["node.id"]))
+
+    assert (row.value, row.source) == ("1", Source.DEFAULT)
+    assert row.synonyms == (Synonym("node.id", "1", Source.DEFAULT),)
+
+
+def test_internal_settings_are_shown_only_where_they_were_given():
+    def names(rows):
+        return {row.name for row in rows}
+
+    plain = Layers(config=broker_config())
+    given = Layers(config=broker_config({"unstable.api.versions.enable": "true"}))
+
+    assert "unstable.api.versions.enable" not in names(describe_broker(plain))
+    assert "unstable.api.versions.enable" in names(describe_broker(given))
+    assert "internal.segment.bytes" not in names(describe_topic({}, plain))
+    assert "internal.segment.bytes" in names(describe_topic({"internal.segment.bytes": "9"}, plain))
+
+
+def test_names_that_are_no_settings_have_no_row():
+    assert describe_topic({}, Layers(config=broker_config()), ["nothing"]) == []
+    assert describe_broker(Layers(config=broker_config()), ["nothing"]) == []
+
+
+def test_the_resource_of_all_brokers_has_only_what_was_set_for_it():
+    broker = Layers(config=broker_config(), dynamic_default={"min.insync.replicas": "1"})
+
+    row = one(describe_broker_defaults(broker))
+
+    assert (row.name, row.value, row.source) == ("min.insync.replicas", "1", Source(3))
+    assert row.synonyms == (Synonym("min.insync.replicas", "1", Source(3)),)
+    assert describe_broker_defaults(broker, ["num.io.threads"]) == []
+
+
+def test_settings_without_an_effect_have_rows_too():
+    broker = Layers(
+        config=broker_config({"log.cleaner.threads": "2", "ssl.key.password": "hidden"}),
+        dynamic={"listener.name.a.ssl.key.password": "hidden"},
+    )
+
+    rows = {row.name: row for row in describe_broker(broker)}
+
+    assert (rows["log.cleaner.threads"].value, rows["log.cleaner.threads"].source) == ("2", 4)
+    assert (rows["log.cleaner.backoff.ms"].value, rows["log.cleaner.backoff.ms"].source) == (
+        "15000",
+        5,
+    )
+    for name, source in (("ssl.key.password", 4), ("listener.name.a.ssl.key.password", 2)):
+        row = rows[name]
+        assert (row.value, row.source, row.sensitive) == (None, source, True)
+        assert all(synonym.value is None for synonym in row.synonyms)
+    assert "hidden" not in repr(rows)
+
+
+def test_rates_of_throttled_replicas_are_shown_where_they_were_set():
+    name = "leader.replication.throttled.rate"
+    plain = Layers(config=broker_config())
+    changed = Layers(config=broker_config(), dynamic={name: "7"})
+
+    assert describe_broker(plain, [name]) == []
+    row = one(describe_broker(changed, [name]))
+    assert (row.value, row.source, row.read_only) == ("7", Source.DYNAMIC_BROKER, False)
+
+
+def test_the_rows_of_all_brokers_tell_nothing_of_one():
+    broker = Layers(
+        config=broker_config({"num.io.threads": "9"}),
+        dynamic={"num.io.threads": "10"},
+        dynamic_default={"num.io.threads": "11"},
+    )
+
+    row = one(describe_broker_defaults(broker))
+
+    assert (row.value, row.source) == ("11", Source.DYNAMIC_DEFAULT_BROKER)
+    assert row.synonyms == (Synonym("num.io.threads", "11", Source.DYNAMIC_DEFAULT_BROKER),)
+
+
+def test_a_value_that_cannot_be_read_counts_as_not_set():
+    broker = Layers(config=broker_config(), dynamic={"num.io.threads": "x", "of.another": "y"})
+
+    assert one(describe_broker(broker, ["num.io.threads"])).value == "8"
+    assert describe_topic({}, broker)
+
+
+def test_a_name_that_is_asked_for_twice_has_one_row():
+    assert one(describe_broker(Layers(config=broker_config()), ["node.id", "node.id"]))
+
+
+def test_a_broker_describes_what_kafka_describes_and_our_own():
+    facts = json.loads((Path(__file__).parents[1] / "data" / "kafka-4.4-configs.json").read_text())
+    kafkas = {fact["name"] for fact in facts["broker"] if not fact.get("internal")}
+
+    rows = describe_broker(Layers(config=broker_config()))
+
+    names = [row.name for row in rows]
+    assert len(names) == len(set(names))
+    assert set(names) == kafkas | settings_of(OwnSettings).keys()
+    by_fact = {fact["name"]: fact for fact in facts["broker"]}
+    for row in rows:
+        if row.name in kafkas:
+            fact = by_fact[row.name]
+            assert row.read_only == (fact["update"] == "read-only")
+            assert row.sensitive == (fact["type"] == "password")
+            assert row.kind.name.lower() == fact["type"]
+            if row.name not in EMBEDDED:
+                assert row.value == fact["default"]
+
+
+def test_settings_of_kafkas_authorizer_are_shown_where_they_were_set():
+    broker = Layers(config=broker_config({"super.users": "User:a"}))
+
+    assert one(describe_broker(broker, ["super.users"])).value == "User:a"
+    assert describe_broker(broker, ["allow.everyone.if.no.acl.found"]) == []

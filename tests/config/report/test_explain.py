@@ -1,0 +1,132 @@
+import pytest
+
+from trio_kafka.config.catalogue import every_setting
+from trio_kafka.config.dynamic import Layers
+from trio_kafka.config.load import load, options
+from trio_kafka.config.report.explain import (
+    HIDDEN,
+    UNSET,
+    explain_broker,
+    explain_topic,
+    shown_value,
+)
+from trio_kafka.config.topic import TOPIC_SETTINGS
+
+
+class Machine:
+    variables = {"RACK": "secret"}  # noqa: RUF012
+
+
+def layers(*arguments):
+    return Layers(config=load(options(arguments), outside=Machine()).config)
+
+
+def told(name, *arguments):
+    return dict(explain_broker(name, layers(*arguments)))
+
+
+def test_a_setting_is_explained():
+    assert told("log.retention.ms", "log.retention.ms=5") == {
+        "what": "How long records are kept; -1: for ever.",
+        "type": "long, in ms",
+        "default": UNSET,
+        "value": "5, from -c",
+        "changed": "while the broker runs, for one broker or all",
+        "here": "is honoured",
+        "or": (
+            "the first of log.retention.ms, log.retention.minutes, log.retention.hours"
+            " that is given"
+        ),
+        "topics": "gives the default of a topic's retention.ms",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "text"),
+    [
+        ("num.partitions", "bounds", "at least 1"),
+        ("compression.gzip.level", "bounds", "1 to 9 or -1"),
+        ("compression.type", "bounds", "one of uncompressed, zstd, lz4, snappy, gzip, producer"),
+        ("log.cleanup.policy", "bounds", "any of compact, delete"),
+        ("process.roles", "bounds", "any of broker, controller"),
+        ("process.roles", "default", "none: must be set where process.roles is"),
+        ("process.roles", "value", "broker,controller, the default"),
+        (
+            "group.consumer.migration.policy",
+            "bounds",
+            "one of DISABLED, DOWNGRADE, UPGRADE, BIDIRECTIONAL in any case",
+        ),
+        ("log.dirs", "bounds", "not empty"),
+        ("controller.quorum.voters", "value", '"", the default'),
+        ("num.partitions", "changed", "when the broker starts"),
+        ("listeners", "changed", "while the broker runs, for one broker"),
+        ("ssl.provider", "here", "has no meaning here: it is about the Java runtime"),
+        ("broker.id", "here", "is honoured; deprecated: want node.id"),
+        (
+            "log.cleanup.policy",
+            "here",
+            (
+                "is honoured, but compact is not honoured yet"
+                " (compacted topics are not compacted: all their records stay)"
+            ),
+        ),
+        (
+            "listener.name.a.num.io.threads",
+            "here",
+            "is not honoured yet: a setting is the same for all listeners",
+        ),
+        ("listener.name.a.num.network.threads", "here", "is honoured"),
+        ("listener.name.a.ssl.key.password", "here", "is not honoured yet: TLS is not served"),
+    ],
+)
+def test_what_is_told_of_a_setting(name, label, text):
+    assert told(name)[label] == text
+
+
+def test_a_secret_is_hidden_and_what_is_looked_up_is_told_as_it_was_written():
+    assert told("ssl.key.password", "ssl.key.password=x")["value"] == f"{HIDDEN}, from -c"
+    assert told("ssl.key.password")["value"] == f"{UNSET}, the default"
+    found = told("broker.rack", "config.providers=env", "broker.rack=${env:RACK}")
+    assert found["value"] == "${env:RACK}, from -c"
+    assert "secret" not in str(found)
+
+
+@pytest.mark.parametrize("name", sorted(every_setting()))
+def test_every_broker_setting_can_be_explained(name):
+    found = told(name)
+
+    assert found.keys() >= {"what", "type", "default", "value", "changed", "here"}
+    assert all(found.values())
+    assert shown_value(name, layers())
+
+
+@pytest.mark.parametrize("name", sorted(TOPIC_SETTINGS))
+def test_every_topic_setting_can_be_explained(name):
+    found = dict(explain_topic(name, layers()))
+
+    assert all(found.values())
+    assert found["changed"] == "while the broker runs, for one topic"
+
+
+def test_a_topic_setting_says_which_of_its_values_have_no_effect_yet():
+    told_of_topic = dict(explain_topic("cleanup.policy", layers()))
+
+    assert told_of_topic["here"].startswith("is honoured, but compact is not honoured yet")
+
+
+def test_a_topics_value_is_that_which_the_broker_gives():
+    found = dict(explain_topic("retention.ms", layers("log.retention.hours=1")))
+
+    assert found["value"] == "3600000, of a topic that does not set it"
+    assert found["here"] == "is honoured"
+    assert found["broker"] == (
+        "its default is that of log.retention.ms, log.retention.minutes, log.retention.hours"
+    )
+    assert dict(explain_topic("local.retention.ms", layers()))["here"].startswith(
+        "is not honoured yet: "
+    )
+
+
+def test_a_name_that_is_no_setting_is_the_callers_fault():
+    with pytest.raises(KeyError):
+        told("nothing")

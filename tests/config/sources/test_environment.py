@@ -1,0 +1,91 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.config.catalogue import every_setting
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.sources.environment import environment, name_of
+
+
+@pytest.mark.parametrize(
+    ("variable", "name"),
+    [
+        ("KAFKA_NUM_PARTITIONS", "num.partitions"),
+        ("KAFKA_A__B", "a_b"),
+        ("KAFKA_A___B", "a-b"),
+        ("KAFKA_A____B", "a-.b"),
+        ("KAFKA_PLUGIN_MY___MASK_SOME__KEY", "plugin.my-mask.some_key"),
+        ("KAFKA_KAFKA_METRICS_REPORTERS", "kafka.metrics.reporters"),
+    ],
+)
+def test_underscores_are_dots_underscores_and_hyphens(variable, name):
+    assert name_of(variable) == name
+
+
+@given(st.sampled_from(sorted(every_setting())), st.text(max_size=5))
+def test_each_setting_has_its_variable(name, text):
+    variable = "KAFKA_" + name.upper().replace(".", "_")
+
+    found, warnings = environment({variable: text})
+
+    assert found[name].text == text
+    assert found[name].where == f"environment {variable}"
+    assert warnings == ()
+
+
+def test_prefixes_of_listeners_plugins_and_providers_are_names_too():
+    found, _ = environment(
+        {
+            "KAFKA_LISTENER_NAME_INSIDE_SSL_KEY_PASSWORD": "1",
+            "KAFKA_PLUGIN_MASK_KEY": "2",
+            "KAFKA_CONFIG_PROVIDERS_FILE_PARAM_ALLOWED_PATHS": "3",
+            "KAFKA_RSM_CONFIG_ANY": "4",
+        }
+    )
+
+    assert {name: value.text for name, value in found.items()} == {
+        "listener.name.inside.ssl.key.password": "1",
+        "plugin.mask.key": "2",
+        "config.providers.file.param.allowed.paths": "3",
+        "rsm.config.any": "4",
+    }
+
+
+def test_what_kafkas_scripts_read_and_other_programs_have_is_no_setting():
+    variables = {"KAFKA_HEAP_OPTS": "-Xmx1G", "KAFKA_HOME": "/opt", "KAFK_NUM_PARTITIONS": "x"}
+
+    assert environment({**variables, "kafka_num_partitions": "x", "PATH": "x"}) == ({}, ())
+
+
+def test_a_slip_is_refused_and_another_programs_variable_is_told():
+    found, warnings = environment({"KAFKA_BOOTSTRAP_SERVERS": "secret:1"})
+
+    assert found == {}
+    assert warnings == (
+        "environment KAFKA_BOOTSTRAP_SERVERS: bootstrap.servers is no setting: passed over",
+    )
+    with pytest.raises(ConfigError) as caught:
+        environment({"KAFKA_NUM_PARTITION": "5"})
+    assert str(caught.value) == (
+        "environment KAFKA_NUM_PARTITION: num.partition: no such setting:"
+        " did you mean num.partitions?"
+    )
+
+
+@pytest.mark.parametrize("variable", ["KAFKA_ZOOKEEPER_CONNECT", "KAFKA_ADVERTISED_HOST_NAME"])
+def test_what_kafka_had_once_is_refused(variable):
+    with pytest.raises(ConfigError, match="Kafka 4 has no such setting"):
+        environment({variable: "x"})
+
+
+def test_what_an_orchestrator_sets_is_passed_over():
+    variables = {
+        "KAFKA_PORT": "tcp://10.0.0.1:9092",
+        "KAFKA_PORT_9092_TCP_ADDR": "10.0.0.1",
+        "KAFKA_SERVICE_HOST": "10.0.0.1",
+        "KAFKA_SERVICE_PORT_PLAINTEXT": "9092",
+    }
+
+    found, warnings = environment(variables)
+
+    assert (found, len(warnings)) == ({}, 4)

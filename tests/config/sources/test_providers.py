@@ -1,0 +1,251 @@
+import pytest
+from attrs import field, frozen
+
+from trio_kafka.config.load import load, options
+from trio_kafka.config.properties import Given
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.sources.providers import resolve
+
+JAVA = "org.apache.kafka.common.config.provider"
+
+
+@frozen
+class Outside:
+    """A machine that has these variables and files."""
+
+    variables: dict = field(factory=dict)
+    files: dict = field(factory=dict)
+
+    def read(self, path):
+        if path not in self.files:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return self.files[path]
+
+    def is_file(self, path):
+        return path in self.files
+
+    def exists(self, path):
+        return any(f"{file}/".startswith(f"{path}/") for file in self.files)
+
+
+MACHINE = Outside(
+    variables={"RACK": "here", "PASSWORD": "hunter22", "EMPTY": "", "REF": "${env:RACK}"},
+    files={
+        "/etc/keys/app.properties": "rack=there\npassword=hunter22\nempty=\n",
+        "/etc/keys/rack": "b",
+        "/etc/keysets/app.properties": "rack=elsewhere\n",
+        "/etc/broken": "a=\\u12",
+    },
+)
+
+
+def resolved(text, machine=MACHINE, **given):
+    settings = {"broker.rack": text}
+    settings |= {name.replace("__", "."): value for name, value in given.items()}
+    return resolve({name: Given(value, "f") for name, value in settings.items()}, machine)
+
+
+def rack(text, **given):
+    return resolved(text, **{"config__providers": "env,file,directory", **given})["broker.rack"]
+
+
+def refusal(text, **given):
+    with pytest.raises(ConfigError) as caught:
+        rack(text, **given)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("${env:RACK}", "here"),
+        ("${env::RACK}", "here"),
+        ("a-${env:RACK}-${file:/etc/keys/app.properties:rack}", "a-here-there"),
+        ("${file:/etc/keys/app.properties:empty}", ""),
+        ("${env:EMPTY}", ""),
+        ("${directory:/etc/keys:rack}", "b"),
+        ("plain", "plain"),
+        ("${other:RACK}", "${other:RACK}"),
+        ("$RACK ${RACK}", "$RACK ${RACK}"),
+        ("${env:REF}", "${env:RACK}"),
+    ],
+)
+def test_a_variable_is_what_its_provider_has(text, value):
+    found = rack(text)
+
+    assert found.text == value
+    assert found.written == (text if "${env:" in text or "/etc" in text else None)
+
+
+def test_kafkas_names_of_classes_are_known():
+    found = resolved(
+        "${secrets:/etc/keys/app.properties:rack} ${e:RACK} ${d:/etc/keys:rack}",
+        config__providers="secrets,e,d",
+        config__providers__secrets__class=f"{JAVA}.FileConfigProvider",
+        config__providers__e__class=f"{JAVA}.EnvVarConfigProvider",
+        config__providers__d__class=f"{JAVA}.DirectoryConfigProvider",
+    )
+
+    assert found["broker.rack"].text == "there here b"
+
+
+def test_without_providers_nothing_is_looked_up():
+    assert resolved("${env:RACK}")["broker.rack"] == Given("${env:RACK}", "f")
+    assert resolved("${env:RACK}", machine=None)["broker.rack"].text == "${env:RACK}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("${env:NONE}", "there is no such value"),
+        ("${env:a:RACK}", "an environment has no paths"),
+        ("${file:/etc/keys/app.properties:none}", "there is no such value"),
+        ("${file:/none:x}", "No such file or directory"),
+        ("${file:x}", "want ${provider:path:key}"),
+        ("${file:/etc/broken:a}", "/etc/broken:1: cannot be read"),
+        ("${directory:/etc/keys:none}", "there is no such value"),
+        ("${directory:/etc:keys/rack}", "there is no such value"),
+        ("${directory:/etc/keys:..}", "there is no such value"),
+    ],
+)
+def test_what_cannot_be_looked_up_is_refused_with_its_setting(text, message):
+    assert refusal(text) == f"f: broker.rack: {text}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "allowed"),
+    [("RACK", True), ("R.*", True), ("RAC", False), ("ACK", False), (".*", True)],
+)
+def test_only_variables_that_match_the_pattern_are_seen(pattern, allowed):
+    given = {"config__providers__env__param__allowlist__pattern": pattern}
+
+    if allowed:
+        assert rack("${env:RACK}", **given).text == "here"
+    else:
+        assert "no such value" in refusal("${env:RACK}", **given)
+
+
+@pytest.mark.parametrize(
+    ("roots", "path", "allowed"),
+    [
+        ("/etc/keys", "/etc/keys/app.properties", True),
+        ("/etc/keysets,/etc/keys/", "/etc/keys/app.properties", True),
+        ("/etc/keys", "/etc/keysets/app.properties", False),
+        ("/etc/keys", "/etc/keys/../keysets/app.properties", False),
+        ("/etc/keys", "/etc/keysets/../keys/app.properties", True),
+        ("/etc/keys", "keys/app.properties", False),
+        ("/etc/keys/app.properties", "/etc/keys/app.properties", True),
+        ("/", "/etc/keys/app.properties", True),
+    ],
+)
+def test_only_files_below_the_allowed_paths_are_read(roots, path, allowed):
+    machine = Outside(files={**MACHINE.files, "keys/app.properties": "rack=x", "/x": ""})
+    given = {
+        "config__providers": "file",
+        "config__providers__file__param__allowed__paths": roots,
+        "machine": machine if roots != "/" else Rooted(files=MACHINE.files),
+    }
+    text = f"${{file:{path}:rack}}"
+
+    if allowed:
+        assert resolved(text, **given)["broker.rack"].text == "there"
+    else:
+        with pytest.raises(ConfigError, match=r"the path is not below allowed\.paths"):
+            resolved(text, **given)
+
+
+class Rooted(Outside):
+    def exists(self, path):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"config__providers": "vault"},
+            "config.providers: 'vault' has no config.providers.vault.class",
+        ),
+        (
+            {"config__providers__env__class": "com.example.Vault"},
+            (
+                "f: config.providers.env.class: 'com.example.Vault' cannot be run here: want one of"
+                f" {JAVA}.EnvVarConfigProvider, {JAVA}.FileConfigProvider,"
+                f" {JAVA}.DirectoryConfigProvider"
+            ),
+        ),
+        (
+            {"config__providers__env__param__allowed__paths": "/"},
+            "f: config.providers.env.param.allowed.paths: its one parameter is allowlist.pattern",
+        ),
+        (
+            {"config__providers__env__param__allowlist__pattern": "("},
+            (
+                "f: config.providers.env.param.allowlist.pattern: is no regular expression:"
+                " missing ), unterminated subpattern at position 0"
+            ),
+        ),
+        (
+            {"config__providers__file__param__allowed__paths": "etc"},
+            "f: config.providers.file.param.allowed.paths: etc is not absolute",
+        ),
+        (
+            {"config__providers__file__param__allowed__paths": "/etc,/none"},
+            "f: config.providers.file.param.allowed.paths: /none does not exist",
+        ),
+    ],
+)
+def test_a_provider_that_cannot_be_made_is_refused(given, message):
+    assert refusal("x", **given) == message
+
+
+def test_who_has_no_outside_looks_nothing_up():
+    with pytest.raises(ConfigError, match=r"config\.providers: nothing can be looked up here"):
+        resolved("x", machine=None, config__providers="env")
+
+
+def test_a_configuration_has_the_values_that_were_looked_up():
+    loaded = load(options(["config.providers=env", "broker.rack=${env:RACK}"]), outside=MACHINE)
+
+    assert loaded.config.broker_rack == "here"
+    assert loaded.config.given["broker.rack"] == Given("here", "-c", "${env:RACK}")
+    assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["num.partitions=${env:PASSWORD}"],
+            "-c: num.partitions: what ${env:PASSWORD} stands for is no valid value",
+        ),
+        (
+            ["listeners=${env:PASSWORD}"],
+            "-c: listeners: what ${env:PASSWORD} stands for is no valid value",
+        ),
+        (
+            ["listeners=A://:1", "listener.security.protocol.map=${env:PASSWORD}"],
+            "-c: listener.security.protocol.map: what ${env:PASSWORD} stands for is no valid value",
+        ),
+        (
+            ["log.cleaner.threads=${env:PASSWORD}"],
+            "-c: log.cleaner.threads: what ${env:PASSWORD} stands for is no valid value",
+        ),
+    ],
+)
+def test_no_refusal_tells_what_was_looked_up(arguments, message):
+    with pytest.raises(ConfigError) as caught:
+        load(options(["config.providers=env", *arguments]), outside=MACHINE)
+
+    assert str(caught.value) == message
+    assert caught.value.__cause__ is None
+
+
+def test_a_refusal_of_another_setting_does_not_tell_it_either():
+    machine = Outside(variables={"ID": "123456"})
+    arguments = ["config.providers=env", "broker.id=5", "node.id=${env:ID}"]
+
+    with pytest.raises(ConfigError) as caught:
+        load(options(arguments), outside=machine)
+
+    assert str(caught.value) == "-c: broker.id: contradicts what ${env:ID} stands for"

@@ -1,0 +1,88 @@
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.sources.toml import parse_toml
+
+EXAMPLE = """
+listeners = ["PLAINTEXT://:9092", "INSIDE://[::1]:9093"]
+"log.retention.hours" = 2
+"config.providers" = ["env"]
+config.providers.env.class = "x"
+
+[log]
+dirs = ["/a", "/b"]
+cleaner.min.cleanable.ratio = 0.25
+segment = {bytes = 1_048_576}
+
+[auto.create.topics]
+enable = false
+"""
+
+
+def test_nested_tables_are_dotted_names():
+    with pytest.raises(ConfigError):
+        parse_toml("log.dir = 1\nlog.dir.x = 2", "f.toml")
+    found = parse_toml(EXAMPLE, "f.toml")
+
+    assert {name: value.text for name, value in found.items()} == {
+        "listeners": "PLAINTEXT://:9092,INSIDE://[::1]:9093",
+        "log.retention.hours": "2",
+        "config.providers": "env",
+        "config.providers.env.class": "x",
+        "log.dirs": "/a,/b",
+        "log.cleaner.min.cleanable.ratio": "0.25",
+        "log.segment.bytes": "1048576",
+        "auto.create.topics.enable": "false",
+    }
+    assert {value.where for value in found.values()} == {"f.toml"}
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("x = []", ""),
+        ("x = ['']", ""),
+        ("x = [1, true, 'a']", "1,true,a"),
+        ("x = true", "true"),
+        ("x = -9223372036854775808", "-9223372036854775808"),
+        ("x = 0x10", "16"),
+        ("x = 1e-9", "1.0E-9"),
+        ("x = 'a,b'", "a,b"),
+        ('x = "a\\nb"', "a\nb"),
+    ],
+)
+def test_values_are_what_a_properties_file_has(line, text):
+    assert parse_toml(line, "f")["x"].text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = ", "f: TOML: Invalid value (at end of document)"),
+        ("x.y = 1\n'x.y' = 2", "f: x.y: is given twice, in one table and in another"),
+        ("x = ['a,b']", "f: x: an item of a list must not have a comma"),
+        (
+            "x = 2026-01-01",
+            "f: x: want a text, a number, a boolean or a list, not date",
+        ),
+        ("x = [[1]]", "f: x: want a text, a number, a boolean or a list, not list"),
+        ("x = [{y = 1}]", "f: x: want a text, a number, a boolean or a list, not dict"),
+        ("x = inf", "f: x: want a text, a number, a boolean or a list, not float"),
+        ("[[x]]\ny = 1", "f: x: want a text, a number, a boolean or a list, not dict"),
+    ],
+)
+def test_what_no_setting_can_be_is_refused(text, message):
+    with pytest.raises(ConfigError) as caught:
+        parse_toml(text, "f")
+
+    assert str(caught.value) == message
+
+
+@given(st.text())
+def test_any_text_is_settings_or_a_refusal(text):
+    with suppress(ConfigError):
+        assert all(value.where == "f" for value in parse_toml(text, "f").values())

@@ -1,0 +1,62 @@
+"""The latest and the slowest requests of an API: bounded, and the right ones."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.introspect.recent_requests import KEPT_S, Lives
+from trio_kafka.introspect.stamps import Stamps, Sums
+
+
+def end(sums: Sums, total_s: float, now: float = 1000.0) -> Stamps:
+    """A request that ends now and took so long."""
+    stamps = Stamps(now - total_s, now - total_s)
+    sums.add(stamps, now)
+    return stamps
+
+
+@given(st.lists(st.integers(0, 50)), st.integers(0, 5))
+def test_the_slowest_are_the_slowest_and_the_latest_the_latest(
+    totals: list[int], most: int
+) -> None:
+    sums = Sums(Lives(most))
+    ended = [end(sums, float(total)) for total in totals]
+    sums.settle()
+
+    assert list(sums.lives.latest) == ended[len(ended) - min(most, len(ended)) :]
+    slowest = [stamps.sent - stamps.received for stamps in sums.lives.slowest()]
+    assert slowest == sorted(map(float, totals), reverse=True)[:most]
+
+
+def test_slow_ones_are_forgotten_after_an_hour_and_others_take_their_place() -> None:
+    sums = Sums(Lives(1))
+    end(sums, 9.0, 1000.0)
+    end(sums, 1.0, 1001.0)
+    sums.settle()
+    assert [stamps.sent for stamps in sums.lives.slowest()] == [1000.0]
+
+    sums.lives.forget(1000.0 + KEPT_S)
+    assert list(sums.lives.slowest()) == []
+
+    end(sums, 2.0, 5000.0)
+    sums.settle()
+    assert [stamps.sent for stamps in sums.lives.slowest()] == [5000.0]
+
+
+def test_what_is_too_old_goes_though_nobody_looks() -> None:
+    sums = Sums(Lives(1))
+    end(sums, 9.0, 1000.0)
+    for _ in range(1023):
+        last = end(sums, 1.0, 1000.0 + KEPT_S)
+    assert list(sums.lives.slowest()) == []
+
+    newest = end(sums, 1.0, last.sent)
+    sums.settle()
+    assert newest in list(sums.lives.slowest())
+
+
+def test_none_are_kept_where_none_are_wanted() -> None:
+    sums = Sums(Lives(0))
+    end(sums, 9.0)
+    sums.settle()
+
+    assert (list(sums.lives.latest), list(sums.lives.slowest())) == ([], [])

@@ -1,0 +1,123 @@
+"""Loads: what two looks at a tree say of loops, requests and queues."""
+
+from trio_kafka.introspect.snapshots import (
+    HOPS,
+    WORKING,
+    Look,
+    NodeLook,
+    api_loads,
+    loops,
+    queues,
+    rate,
+)
+from trio_kafka.introspect.tree import Figures
+
+PLANE = ("broker-1", "plane data")
+TURN = (*PLANE, "turn")
+FETCH = (*PLANE, "requests", "Fetch")
+CHANNEL = (*PLANE, "request-channel", "requests")
+LIMITER = (*PLANE, "request-handlers", "num.io.threads")
+
+
+def look_at(at: float, count: int) -> Look:
+    turn: Figures = {
+        "passes": 10 * count,
+        "busy_s": 0.125 * count,
+        "lag_ms": 3.0,
+        "tasks": 44,
+        "wake_ms": 2.0 * count,
+        "wakes": count,
+    }
+    fetch: Figures = {"count": 5 * count, "total_ms": 10.0 * count, "total_max_ms": 9.0}
+    fetch = {**fetch, **{f"{hop}_ms": n * count for n, hop in enumerate(HOPS)}}
+    queue: Figures = {"depth": 2, "bound": 500, "high_water": 7, "items": count, "oldest_s": 0.25}
+    limiter: Figures = {"waiting": 1, "tokens": 8, "borrowed": 6}
+    nodes = {
+        TURN: NodeLook("part", "turn", turn),
+        FETCH: NodeLook("part", "Fetch", fetch),
+        CHANNEL: NodeLook("channel", "requests", queue),
+        LIMITER: NodeLook("limiter", "num.io.threads", limiter),
+        (*PLANE, "listener", "p-0"): NodeLook("selector", "p-0", {"connections": 3}),
+        (*PLANE, "listener", "p-1"): NodeLook("selector", "p-1", {"connections": 4}),
+        ("broker-1", "plane control", "p-0"): NodeLook("selector", "p-0", {"connections": 9}),
+        ("broker-1", "replicas", "Fetch"): NodeLook("purgatory", "Fetch", {"waiting": 4}),
+    }
+    return Look(at, nodes)
+
+
+def test_a_loop_is_busy_for_its_share_of_the_time_between_looks() -> None:
+    [loop] = loops(look_at(100.0, 1), look_at(102.0, 3))
+
+    assert (loop.plane, loop.connections, loop.tasks) == ("plane data", 7, 44)
+    assert (loop.passes_per_s, loop.busy_percent) == (10.0, 12.5)
+    assert (loop.wake_ms, loop.lag_ms) == (2.0, 3.0)
+
+
+def test_one_look_has_no_rates_and_means_since_the_start() -> None:
+    after = look_at(100.0, 4)
+    [loop], [fetch], waiting = loops(None, after), api_loads(None, after), queues(None, after)
+
+    assert (loop.passes_per_s, loop.busy_percent, loop.wake_ms) == (None, None, 2.0)
+    assert (fetch.per_s, fetch.total_ms, fetch.count) == (None, 2.0, 20)
+    assert {one.done_per_s for one in waiting} == {None}
+
+
+def test_a_mean_is_of_the_requests_that_ended_between_the_looks() -> None:
+    [fetch] = api_loads(look_at(100.0, 1), look_at(102.0, 3))
+
+    assert (fetch.plane, fetch.api, fetch.count, fetch.per_s) == ("plane data", "Fetch", 15, 5.0)
+    assert fetch.hops_ms == {hop: n / 5 for n, hop in enumerate(HOPS)}
+    assert (fetch.total_ms, fetch.total_max_ms) == (2.0, 9.0)
+
+
+def test_what_was_asked_most_between_the_looks_comes_first() -> None:
+    before, after = look_at(0.0, 1), look_at(1.0, 2)
+    rare = {"count": 900, "total_ms": 900.0}
+    path = (*PLANE, "requests", "Produce")
+    before = Look(0.0, {**before.nodes, path: NodeLook("part", "Produce", rare)})
+    after = Look(1.0, {path: NodeLook("part", "Produce", rare), **after.nodes})
+
+    assert [one.api for one in api_loads(before, after)] == ["Fetch", "Produce"]
+    assert [one.api for one in api_loads(None, after)] == ["Produce", "Fetch"]
+
+
+def test_every_place_in_which_something_may_wait_is_a_queue() -> None:
+    found = queues(look_at(100.0, 1), look_at(102.0, 3))
+
+    channel, limiter, purgatory = found
+    assert (channel.path, channel.kind) == ("plane data/request-channel/requests", "channel")
+    assert (channel.waiting, channel.bound, channel.most) == (2, 500, 7)
+    assert (channel.oldest_s, channel.done_per_s, channel.taken) == (0.25, 1.0, None)
+    assert (limiter.waiting, limiter.taken, limiter.bound) == (1, 6, 8)
+    assert (limiter.most, limiter.done_per_s) == (None, None)  # nobody counts
+    assert (purgatory.waiting, purgatory.bound, purgatory.oldest_s) == (4, None, None)
+
+
+def test_what_came_since_the_first_look_counts_from_nothing() -> None:
+    before = Look(100.0, {})
+
+    assert rate(before, look_at(101.0, 1), TURN, "passes") == 10.0
+    [fetch] = api_loads(before, look_at(101.0, 1))
+    assert (fetch.per_s, fetch.total_ms) == (5.0, 2.0)
+
+
+def test_a_counter_that_began_again_has_no_negative_rate() -> None:
+    before, after = look_at(100.0, 3), look_at(101.0, 1)
+
+    assert rate(before, after, TURN, "passes") == 0.0
+    [fetch] = api_loads(before, after)
+    assert (fetch.per_s, fetch.total_ms) == (0.0, 0.0)
+
+
+def test_two_looks_at_one_time_have_no_rate() -> None:
+    assert rate(look_at(100.0, 1), look_at(100.0, 2), TURN, "passes") is None
+
+
+def test_a_figure_that_is_no_number_counts_as_none() -> None:
+    node = NodeLook("part", "one", {"text": "7", "nothing": None})
+
+    assert (node.number("text"), node.number("nothing"), node.number("missing")) == (0, 0, 0)
+
+
+def test_a_look_needs_no_kind_of_which_there_are_thousands() -> None:
+    assert not {"log", "partition", "connection", "group", "member"} & set(WORKING)

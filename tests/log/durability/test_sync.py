@@ -1,0 +1,54 @@
+import pytest
+
+from tests.log.kit import (
+    append,
+    batch,
+    new_log,
+)
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.durability.sync import sync
+
+
+async def test_a_failed_sync_is_never_tried_again(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch())
+    world.universe.fault = lambda machine, call, target: (
+        OSError(5, "io") if call == "sync" else None
+    )
+    with pytest.raises(LogDirError):
+        await sync(log)
+    world.universe.fault = lambda machine, call, target: None
+
+    with pytest.raises(LogDirError):
+        await sync(log)
+    assert log.recovery_point == 0
+
+
+async def test_a_sealed_segment_and_enough_messages_ask_for_a_sync(autojump_clock, world):
+    log = new_log(world, segment_bytes=200, flush_messages=4)
+    asked = []
+    log.wants_sync = lambda one: asked.append(one.end_offset)
+    for _ in range(4):
+        append(log, batch())
+
+    assert asked == [2, 4]
+    await sync(log)
+    assert log.recovery_point == 4
+
+
+async def test_an_append_that_makes_a_flush_due_counts_when_it_is_durable(autojump_clock, world):
+    log = new_log(world, flush_messages=3)
+    told = []
+    log.on_durable = lambda: told.append(log.durable_end)
+    append(log, batch(2))
+    assert log.durable_end == 2  # no flush is due: acknowledged without one
+
+    append(log, batch(1))
+    assert log.durable_end == 0
+    await sync(log)
+
+    assert told == [3]
+    append(log, batch(2))
+    assert log.durable_end == 5
+    await sync(log)
+    assert told == [3]  # nobody waited

@@ -1,0 +1,35 @@
+from trio_kafka.log.index.offset import OffsetIndex
+from trio_kafka.log.reading import run_warm
+
+
+def index(world):
+    offsets = OffsetIndex(world.directory("/data", create=True), 1000)
+    for number in range(1, 6):
+        offsets.append(1000 + 10 * number, 100 * number)
+    return offsets
+
+
+async def test_a_scan_begins_at_the_last_batch_that_ends_at_the_offset_or_before(
+    autojump_clock, world
+):
+    offsets = index(world)
+
+    found = [run_warm(offsets.position(offset)) for offset in (1000, 1009, 1010, 1029, 9999)]
+
+    assert found == [0, 0, 100, 200, 500]
+    assert offsets.last == (1050, 500)
+
+
+async def test_what_ends_at_the_cut_or_later_is_forgotten(autojump_clock, world):
+    offsets = index(world)
+
+    offsets.cut(1030)
+
+    assert offsets.last == (1020, 200)
+
+
+async def test_it_is_full_when_no_entry_fits(autojump_clock, world):
+    offsets = index(world)
+
+    assert offsets.is_full(47)
+    assert not offsets.is_full(48)

@@ -1,0 +1,63 @@
+"""Small files that are written as a whole, durable or not, open or not."""
+
+import pytest
+
+from tests.log.kit import content_of
+from trio_kafka.log.index.segment_sidecar import WrittenFile
+from trio_kafka.log.open_files import OpenFiles
+
+NAME = "0.index"
+
+
+@pytest.fixture
+def root(world):
+    return world.directory("/data", create=True)
+
+
+async def test_what_is_written_takes_the_place_of_what_there_was(root, autojump_clock) -> None:
+    file = WrittenFile(root, NAME, None)
+
+    for content in (b"long content", b"short", b"", b"again"):
+        file._write(content)
+        await file.sync()
+        file.settle()
+        assert await content_of(root, NAME) == content
+
+    await file._write_slow(b"slow")
+    await file.sync()
+    assert await content_of(root, NAME) == b"slow"
+
+
+async def test_a_file_belongs_to_its_owner_until_it_is_durable(root, autojump_clock) -> None:
+    files = OpenFiles()
+    file = WrittenFile(root, NAME, files)
+    assert not file._is_there
+
+    file._write(b"x")
+    assert file._is_there
+    assert file._open() is file._file
+    assert files.figures()["open"] == 0
+    await file.sync()
+    file.settle()
+
+    assert file._file is None
+    read = file._open()
+    assert files.figures()["open"] == 1
+    file._write(b"y")
+    assert file._file is read  # the same one, taken back
+    file.close()
+    assert files.figures()["open"] == 0
+
+
+async def test_what_is_written_and_synced_outlives_a_power_loss(
+    world, root, autojump_clock
+) -> None:
+    file = WrittenFile(root, NAME, None)
+    file._write(b"durable")
+    await file.sync()
+    await root.sync()
+
+    world.crash()
+
+    after = world.universe.machine(world.name)
+    assert await content_of(after.directory("/data"), NAME) == b"durable"

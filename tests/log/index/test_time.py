@@ -1,0 +1,41 @@
+from trio_kafka.log.index.time import TimeIndex
+from trio_kafka.log.reading import run_warm
+
+
+def index(world):
+    times = TimeIndex(world.directory("/data", create=True), 1000)
+    for timestamp, offset in ((50, 1003), (50, 1009), (70, 1010), (60, 1015), (90, 1020)):
+        times.append_larger(timestamp, offset)
+    return times
+
+
+async def test_only_larger_timestamps_are_entries(autojump_clock, world):
+    times = index(world)
+
+    assert times.entries.count == 3
+    assert times.last == (90, 1020)
+
+
+async def test_no_timestamp_below_the_offset_reaches_the_one_looked_for(autojump_clock, world):
+    times = index(world)
+
+    found = [run_warm(times.offset_before(timestamp)) for timestamp in (0, 50, 51, 70, 71, 999)]
+
+    assert found == [1000, 1000, 1003, 1003, 1010, 1020]
+
+
+async def test_entries_of_what_is_cut_are_forgotten(autojump_clock, world):
+    times = index(world)
+
+    times.cut(1010)
+    assert times.last == (50, 1003)
+    times.cut(0)
+
+    assert times.last == (-1, 1000)
+
+
+async def test_it_is_full_when_only_the_last_entry_fits(autojump_clock, world):
+    times = index(world)
+
+    assert times.is_full(4 * 12)
+    assert not times.is_full(5 * 12)

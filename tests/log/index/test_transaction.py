@@ -1,0 +1,85 @@
+import pytest
+
+from tests.log.kit import content_of, fill, sample
+from trio_kafka.log.index.entries import CorruptIndexError
+from trio_kafka.log.index.transaction import AbortedTransaction, TransactionIndex
+from trio_kafka.log.open_files import OpenFiles
+from trio_kafka.log.reading import run_cold
+
+NAME = "00000000000000000005.txnindex"
+ABORTED = [
+    AbortedTransaction(producer_id=5, first_offset=6, last_offset=11, last_stable_offset=12),
+    AbortedTransaction(producer_id=5, first_offset=18, last_offset=28, last_stable_offset=29),
+]
+
+
+async def test_kafkas_file_is_read_and_written_again(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    content = sample("txn")["txn-0"][NAME]
+    await fill(root, {NAME: content})
+    index = TransactionIndex(root, 5, sealed=True)
+
+    assert list(await run_cold(index.all())) == ABORTED
+    index.write()
+    await index.sync()
+
+    assert await content_of(root, NAME) == content
+
+
+async def test_there_is_no_file_without_an_aborted_transaction(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    index = TransactionIndex(root, 5)
+
+    index.write()
+    assert root.names() == []
+    index.append(ABORTED[0])
+    index.write()
+
+    assert root.names() == [NAME]
+
+
+async def test_transactions_that_end_at_the_cut_or_later_are_forgotten(autojump_clock, world):
+    index = TransactionIndex(world.directory("/data", create=True), 5)
+    for aborted in ABORTED:
+        index.append(aborted)
+
+    index.cut(28)
+
+    assert list(await run_cold(index.all())) == ABORTED[:1]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:-1],
+        lambda content: b"",
+        lambda content: b"\0\1" + content[2:],
+        lambda content: bytes(len(content)),
+        lambda content: content[34:] + content[:34],
+    ],
+    ids=["truncated", "empty", "newer", "zeroed", "swapped"],
+)
+async def test_an_index_that_is_not_whole_is_refused(autojump_clock, world, damage):
+    root = world.directory("/data", create=True)
+    content = sample("txn")["txn-0"][NAME]
+    await fill(root, {NAME: damage(content)})
+    index = TransactionIndex(root, 5, sealed=True)
+
+    with pytest.raises(CorruptIndexError):
+        await run_cold(index.all())
+
+
+async def test_no_file_stays_open_once_it_is_read_or_durable(autojump_clock, world):
+    root, files = world.directory("/data", create=True), OpenFiles()
+    index = TransactionIndex(root, 0, files=files)
+    aborted = AbortedTransaction(producer_id=1, first_offset=2, last_offset=3, last_stable_offset=3)
+    index.append(aborted)
+    index.write()
+    await index.sync()
+    index.settle()
+
+    again = TransactionIndex(root, 0, sealed=True, files=files)
+
+    assert await run_cold(again.all()) == (aborted,)
+    assert index._file is again._file is None
+    assert files.figures()["open"] == 0

@@ -1,0 +1,189 @@
+import pytest
+
+from tests.log.kit import append, batch, content_of, fill, new_log
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.queries import read
+from trio_kafka.log.recovery.partition import Known
+from trio_kafka.log.unsynced import Unsynced
+from trio_kafka.model import TopicPartition
+from trio_kafka.testing.simulation import run_simulated
+
+
+def directory(world, told=None):
+    root = world.directory("/data", create=True)
+    return LogDirectory(world, root, (told or []).clear if told is None else told)
+
+
+async def test_the_marker_of_a_clean_stop_counts_once(autojump_clock, world):
+    first = directory(world)
+    await first.open()
+    assert not first.clean
+    await first.close(broker_epoch=7)
+
+    second = directory(world)
+    await second.open()
+    assert second.clean
+    second._unlock()
+
+    third = directory(world)
+    await third.open()
+    assert not third.clean
+
+
+def test_the_marker_does_not_come_back_when_the_power_goes():
+    async def lives(universe):
+        world = universe.machine("broker")
+        await directory(world).open()
+        world.crash(power=False)
+        world = universe.machine("broker")
+        first = directory(world)
+        await first.open()
+        await first.close(broker_epoch=1)
+        world.crash(power=False)
+        world = universe.machine("broker")
+        second = directory(world)
+        await second.open()
+        world.crash()
+        third = directory(universe.machine("broker"))
+        await third.open()
+        return second.clean, third.clean
+
+    assert {run_simulated(lives, seed) for seed in range(20)} == {(True, False)}
+
+
+async def test_what_checkpoints_say_is_known_of_a_partition(autojump_clock, world):
+    one = directory(world)
+    await fill(
+        one.root,
+        {
+            "recovery-point-offset-checkpoint": b"0\n1\nt 0 5\n",
+            "replication-offset-checkpoint": b"0\n1\nt 0 4\n",
+            "log-start-offset-checkpoint": b"0\n1\nt 0 2\n",
+            "cleaner-offset-checkpoint": b"0\n1\nt 0 3\n",
+        },
+    )
+
+    await one.open()
+
+    assert one.known(TopicPartition("t", 0)) == Known(
+        recovery_point=5, high_watermark=4, start_offset=2, cleaned_until=3
+    )
+    assert one.known(TopicPartition("t", 1)) == Known()
+
+
+async def test_only_a_new_log_has_not_been_cleaned(autojump_clock, world):
+    one, name = directory(world), "cleaner-offset-checkpoint"
+    await fill(one.root, {name: b"0\n2\nt 0 3\nu 0 4\n"})
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+
+    await one.lower_checkpoints(log)
+    assert await content_of(one.root, name) == b"0\n2\nt 0 3\nu 0 4\n"
+    log.unsynced = Unsynced(log.directory, one.root)
+    await one.lower_checkpoints(log)
+
+    assert await content_of(one.root, name) == b"0\n1\nu 0 4\n"
+
+
+async def test_start_offsets_are_written_only_above_the_first_segment(autojump_clock, world):
+    one = directory(world)
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+    append(log, batch(5))
+
+    await one.checkpoint()
+    assert await content_of(one.root, "log-start-offset-checkpoint") == b"0\n0\n"
+    log.set_start_offset(3)
+    await one.checkpoint()
+
+    assert await content_of(one.root, "log-start-offset-checkpoint") == b"0\n1\nt 0 3\n"
+    assert await content_of(one.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
+    assert await content_of(one.root, "recovery-point-offset-checkpoint") == b"0\n1\nt 0 0\n"
+
+
+async def test_it_knows_whether_a_high_watermark_has_moved_since_they_were_written(
+    autojump_clock, world
+):
+    one = directory(world)
+    await one.open()
+    assert not await one.high_watermarks_moved()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+    assert await one.high_watermarks_moved()
+
+    await one.checkpoint("replication-offset-checkpoint")
+    assert not await one.high_watermarks_moved()
+    assert one.root.names() == [".lock", "replication-offset-checkpoint", "t-0"]
+    append(log, batch(5))
+    assert await one.high_watermarks_moved()
+
+    await one.checkpoint()
+    assert not await one.high_watermarks_moved()
+    del one.logs[log.partition]
+    assert await one.high_watermarks_moved()
+
+
+async def test_an_error_takes_the_directory_and_its_logs_offline_once(autojump_clock, world):
+    told = []
+    one = directory(world, lambda: told.append(1))
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+
+    one.fail(LogDirError("/data", "first"))
+    one.fail(LogDirError("/data", "second"))
+
+    assert told == [1]
+    assert "first" in str(one.offline)
+    with pytest.raises(LogDirError):
+        read(log, 0, 1, 1)
+
+
+async def test_a_checkpoint_that_cannot_be_written_takes_it_offline(autojump_clock, world):
+    one = directory(world)
+    await one.open()
+    world.universe.fault = lambda machine, call, target: (
+        OSError(28, "full") if call == "append" else None
+    )
+
+    await one.checkpoint()
+
+    assert "full" in str(one.offline)
+
+
+async def test_a_start_offset_is_written_after_a_high_watermark_that_confirms_it(
+    autojump_clock, world
+):
+    one = directory(world)
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+    append(log, batch(5))
+    log.set_start_offset(3)
+
+    await one.write_start_offsets()
+
+    assert await content_of(one.root, "log-start-offset-checkpoint") == b"0\n1\nt 0 3\n"
+    assert await content_of(one.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
+
+
+async def test_without_readable_cleaner_offsets_any_gap_may_be_the_cleaners(autojump_clock, world):
+    one = directory(world)
+    await fill(one.root, {"cleaner-offset-checkpoint": b"0\n1\nt 0\n"})
+
+    await one.open()
+
+    assert one.known(TopicPartition("t", 0)).cleaned_until > 1 << 60
+
+
+@pytest.mark.parametrize("content", [b"0\n1\nt 0 " + b"9" * 5000 + b"\n", b"0\n" + b"9" * 5000])
+async def test_a_number_of_too_many_digits_is_malformed(autojump_clock, world, content):
+    one = directory(world)
+    await fill(one.root, {"recovery-point-offset-checkpoint": content})
+
+    await one.open()
+
+    assert one.known(TopicPartition("t", 0)) == Known()

@@ -1,0 +1,441 @@
+import pytest
+
+from tests.log.kit import (
+    PARTITION,
+    SAMPLES,
+    append,
+    batch,
+    content_of,
+    fill,
+    headers,
+    new_log,
+    offsets,
+    read_all,
+    sample,
+    sample_log,
+    scan,
+)
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.durability.sync import close, sync
+from trio_kafka.log.queries import aborted_transactions
+from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.testing.simulation import run_simulated, run_until_crash
+
+RECORDS = {
+    "plain-0": 52,
+    "epochs-0": 15,
+    "logappend-0": 5,
+    "compacted-0": 14,
+    "gzip-0": 40,
+    "snappy-0": 40,
+    "lz4-0": 40,
+    "zstd-0": 40,
+}
+
+
+@pytest.mark.parametrize(("archive", "folder"), SAMPLES)
+@pytest.mark.parametrize("clean", [True, False])
+async def test_every_record_of_kafkas_directories_is_read(
+    autojump_clock, world, archive, folder, clean
+):
+    log = await sample_log(world, archive, folder, clean=clean)
+
+    found = offsets(await read_all(log))
+
+    assert found == sorted(set(found))
+    ends = max(offset for offset in found) + 1
+    assert ends == log.end_offset
+    if folder in RECORDS and archive != "running_indexes":
+        assert len(found) == RECORDS[folder]
+
+
+@pytest.mark.parametrize(("archive", "folder"), SAMPLES)
+async def test_indexes_built_anew_are_kafkas_byte_for_byte(autojump_clock, world, archive, folder):
+    log = await sample_log(world, archive, folder, clean=False, drop="index")
+    bases = [segment.base_offset for segment in log.segments]
+    await close(log)
+
+    kafkas = sample(archive)[folder]
+    for name, content in kafkas.items():
+        if not name.endswith("index"):
+            continue
+        sealed = int(name.split(".")[0]) != bases[-1]
+        if archive == "running_indexes" and not sealed and not name.endswith("txnindex"):
+            continue  # zero-filled, and its last entry not written yet
+        if folder in ("plain-0", "epochs-0") or not content:
+            continue  # the node was started again in between: it counted bytes anew
+        ours = await content_of(log.directory, name)
+        if folder == "txn-0" and not sealed:
+            ours = ours[: len(content)]  # the last batch came after such a start
+        assert ours == content, name
+
+
+async def test_start_and_epochs_come_from_the_files(autojump_clock, world):
+    epochs = await sample_log(world, "epochs", "epochs-0")
+    trimmed = await sample_log(world, "trimmed", "trimmed-0", start=25)
+
+    assert epochs.epochs.rows == [(0, 0), (2, 4), (4, 8)]
+    assert epochs.epoch_end_offset(2) == (2, 8)
+    assert trimmed.start_offset == 25
+    assert offsets(await read_all(trimmed)) == list(range(25, 40))
+
+
+async def test_an_unclean_start_finds_the_epochs_in_the_batches(autojump_clock, world):
+    log = await sample_log(world, "epochs", "epochs-0", clean=False, drop="leader-epoch-checkpoint")
+
+    assert log.epochs.rows == [(0, 0), (2, 4), (4, 8)]
+
+
+@pytest.mark.parametrize("drop", ["", ".snapshot"])
+async def test_transactions_are_the_same_from_snapshots_and_from_batches(
+    autojump_clock, world, drop
+):
+    log = await sample_log(world, "txn", "txn-0", clean=not drop, drop=drop)
+    log.high_watermark = log.end_offset
+
+    aborted = await aborted_transactions(log, 0, log.end_offset)
+
+    assert log.last_stable_offset < log.end_offset
+    assert [(one.first_offset, one.last_offset) for one in aborted] == [(6, 11), (18, 28)]
+
+
+async def test_a_torn_tail_is_cut_and_later_segments_are_dropped(autojump_clock, world):
+    log = new_log(world, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await sync(log)
+    second = list(log.segments)[1]
+    log.abandon()
+    damaged = log.directory.open(f"{second.base_offset:020}.log")
+    damaged.truncate(damaged.size - 1)
+    damaged.close()
+
+    again = await open_log(world, log.directory, PARTITION, log.config)
+
+    assert offsets(await read_all(again)) == list(range(again.end_offset))
+    assert second.base_offset <= again.end_offset < second.base_offset + 6
+    assert again.segments.active.base_offset == second.base_offset
+
+
+async def test_later_segments_are_dropped_after_a_torn_one_also_where_gaps_are_allowed(
+    autojump_clock, world
+):
+    log = new_log(world, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await sync(log)
+    log.abandon()
+    damaged = log.directory.open(f"{0:020}.log")
+    damaged.truncate(damaged.size - 1)
+    damaged.close()
+
+    known = Known(cleaned_until=100)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert len(again.segments) == 1
+    assert offsets(await read_all(again)) == list(range(again.end_offset))
+
+
+async def test_a_segment_that_does_not_continue_the_one_before_is_dropped(autojump_clock, world):
+    log = new_log(world, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await sync(log)
+    second = list(log.segments)[1].base_offset
+    log.abandon()
+    await log.directory.unlink(f"{second:020}.log")
+
+    again = await open_log(world, log.directory, PARTITION, log.config)
+
+    assert again.end_offset == second
+
+
+async def test_what_a_lost_truncation_left_behind_a_new_tail_is_cut(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(), epoch=5)
+    append(log, batch(), epoch=4)
+    log.abandon()
+
+    again = await open_log(world, log.directory, PARTITION, log.config)
+
+    assert again.end_offset == 1
+
+
+async def test_a_clean_start_reads_no_batch(autojump_clock, world):
+    log = new_log(world)
+    for _ in range(10):
+        append(log, batch(size=30_000))
+    await close(log)
+    world.universe.trace.clear()
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert again.end_offset == 10
+    reads = [line for line in world.universe.trace if " read " in line and ".log" in line]
+    assert len(reads) <= 12
+
+
+async def test_a_torn_tail_is_cut_even_after_a_clean_stop(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch())
+    append(log, batch())
+    await close(log)
+    damaged = log.directory.open("00000000000000000000.log")
+    damaged.append([bytes(100)])
+    damaged.close()
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert again.end_offset == 2
+    assert len(await read_all(again)) == 2
+
+
+@pytest.mark.parametrize("checkpoint", [0, 2, 3, 100])
+async def test_the_recovery_point_moves_when_the_rebuilt_epochs_are_durable(
+    autojump_clock, world, checkpoint
+):
+    log = new_log(world)
+    append(log, batch(1), epoch=1)
+    await sync(log)
+    append(log, batch(2), epoch=2)
+    log.abandon()
+
+    known = Known(recovery_point=checkpoint)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert again.recovery_point == min(checkpoint, 3)
+    await sync(again)
+    assert again.recovery_point == 3
+    epochs = await content_of(log.directory, "leader-epoch-checkpoint")
+    assert epochs == b"0\n2\n1 0\n2 1\n"
+
+
+async def test_rebuilt_epochs_that_are_in_the_file_already_are_not_written_again(
+    autojump_clock, world
+):
+    log = new_log(world)
+    append(log, batch(1), epoch=1)
+    append(log, batch(2), epoch=2)
+    await sync(log)
+    log.abandon()
+
+    again = await open_log(world, log.directory, PARTITION, log.config)
+
+    assert not again.epochs.dirty
+    assert again.recovery_point == again.end_offset == 3
+
+
+async def test_a_log_that_ends_before_its_start_begins_anew_there(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(3))
+    await close(log)
+
+    known = Known(clean=True, start_offset=7, high_watermark=7)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert (again.start_offset, again.end_offset) == (7, 7)
+    assert append(again, batch()).first_offset == 7
+
+
+@pytest.mark.parametrize("clean", [True, False])
+async def test_a_start_that_no_high_watermark_confirms_hides_no_record(
+    autojump_clock, world, caplog, clean
+):
+    log = new_log(world, segment_bytes=100)
+    for _ in range(4):
+        append(log, batch())
+    await close(log)
+
+    known = Known(clean=clean, start_offset=1 << 40, high_watermark=4)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert (again.start_offset, again.end_offset) == (0, 4)
+    assert offsets(await read_all(again)) == [0, 1, 2, 3]
+    assert "start offset above the log's end ignored" in caplog.text
+
+
+async def test_a_start_within_the_last_segment_counts_without_a_high_watermark(
+    autojump_clock, world
+):
+    log = new_log(world)
+    for _ in range(4):
+        append(log, batch())
+    await close(log)
+
+    known = Known(clean=True, start_offset=2)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert (again.start_offset, again.end_offset) == (2, 4)
+
+
+async def test_what_was_left_half_done_is_removed(autojump_clock, world):
+    directory = world.directory("/t-0", create=True)
+    await fill(
+        directory, {"00000000000000000003.log.deleted": b"x", "a.tmp": b"", "b.cleaned": b""}
+    )
+
+    await open_log(world, directory, PARTITION, LogConfig())
+
+    assert directory.names() == ["00000000000000000000.log"]
+
+
+async def test_what_the_cleaner_had_finished_takes_its_place(autojump_clock, world):
+    log = new_log(world, segment_bytes=400)
+    for number in range(12):
+        append(log, batch(2, size=40), epoch=number // 3)
+    rows = log.epochs.rows
+    await close(log)
+    bases = [segment.base_offset for segment in log.segments]
+    merged = b"".join([await content_of(log.directory, f"{base:020}.log") for base in bases[:2]])
+    await fill(log.directory, {f"{0:020}.log.swap": merged, f"{0:020}.index.swap": b""})
+
+    known = Known(clean=True)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert [segment.base_offset for segment in again.segments] == [0, *bases[2:]]
+    assert offsets(await read_all(again)) == list(range(24))
+    assert again.epochs.rows == rows
+    assert not [name for name in log.directory.names() if name.endswith(".swap")]
+
+
+async def test_an_index_that_is_missing_is_built_again_and_epochs_stay(autojump_clock, world):
+    log = new_log(world, segment_bytes=400)
+    for number in range(12):
+        append(log, batch(2, size=40), epoch=number // 3)
+    rows = log.epochs.rows
+    await close(log)
+    name = f"{log.segments.first.base_offset:020}.index"
+    before = await content_of(log.directory, name)
+    await log.directory.unlink(name)
+
+    known = Known(clean=True)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert again.epochs.rows == rows
+    assert await content_of(log.directory, name) == before
+    assert again.end_offset == 24
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"9\n"])
+async def test_epochs_come_from_the_batches_where_their_file_is_lost(autojump_clock, world, damage):
+    log = new_log(world, segment_bytes=400)
+    for number in range(12):
+        append(log, batch(2, size=40), epoch=number // 3)
+    rows = log.epochs.rows
+    await close(log)
+    await log.directory.unlink("leader-epoch-checkpoint")
+    if damage is not None:
+        await fill(log.directory, {"leader-epoch-checkpoint": damage})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert again.epochs.rows == rows
+
+
+async def test_damage_in_a_closed_segment_costs_no_other_batch(autojump_clock, world, caplog):
+    log = new_log(world, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await close(log)
+    first, second, *_ = [segment.base_offset for segment in log.segments]
+    content = bytearray(await content_of(log.directory, f"{first:020}.log"))
+    content[17] ^= 1  # in the CRC of the first batch
+    for name in (f"{first:020}.log", f"{first:020}.index"):
+        await log.directory.unlink(name)
+    await fill(log.directory, {f"{first:020}.log": bytes(content)})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert [segment.base_offset for segment in again.segments][:2] == [first, second]
+    assert again.end_offset == 24
+    assert offsets(await read_all(again, 2)) == list(range(2, 24))
+    assert await content_of(log.directory, f"{first:020}.log") == content
+    assert "damaged batch kept" in caplog.text
+
+
+@pytest.mark.parametrize("damage", [lambda swap: b"", lambda swap: swap[:-1]])
+async def test_a_damaged_swap_file_replaces_nothing(autojump_clock, world, damage):
+    log = new_log(world, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await close(log)
+    swap = damage(await content_of(log.directory, f"{0:020}.log"))
+    await fill(log.directory, {f"{0:020}.log.swap": swap})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert offsets(await read_all(again)) == list(range(24))
+    assert not [name for name in log.directory.names() if name.endswith(".swap")]
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("at", [0, 3])
+async def test_an_offset_that_no_segment_can_hold_is_damage(autojump_clock, world, clean, at):
+    log = new_log(world, index_interval_bytes=1)
+    for _ in range(4):
+        append(log, batch())
+    await close(log)
+    content = bytearray(await content_of(log.directory, f"{0:020}.log"))
+    content[len(content) // 4 * 3 + at] ^= 0x20  # of the last batch's offset
+    await log.directory.unlink(f"{0:020}.log")
+    await fill(log.directory, {f"{0:020}.log": bytes(content)})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=clean))
+
+    assert again.end_offset == 3
+
+
+async def test_a_missing_index_costs_no_segment_behind_a_gap(autojump_clock, world):
+    log = new_log(world)
+    for base in (0, 10, 20):
+        content = batch(2, base_offset=base)
+        log.append_as_follower(memoryview(content), headers(content))
+        log.roll()
+    await close(log)
+    await log.directory.unlink(f"{0:020}.index")
+
+    known = Known(clean=True)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert offsets(await read_all(again)) == [0, 1, 10, 11, 20, 21]
+
+
+async def write_for_ever(world, acked):
+    """A life that appends batches of all sizes, rolls, and notes what a sync has answered for."""
+    root = world.directory("/t-0", create=True)
+    config = LogConfig(segment_bytes=3000, index_interval_bytes=300)
+    log = await open_log(world, root, PARTITION, config, parent=world.directory("/"))
+    log.high_watermark = log.end_offset
+    while True:
+        for _ in range(world.random.randrange(1, 6)):
+            size = world.random.choice((10, 200, 700))
+            append(log, batch(world.random.randrange(1, 4), size=size), epoch=log.end_offset // 20)
+        end = log.end_offset
+        await sync(log)
+        acked[0] = end
+
+
+@pytest.mark.parametrize("power", [True, False])
+def test_what_was_synced_is_there_after_any_crash_and_no_record_follows_a_hole(power, size):
+    async def lives(universe):
+        acked = [0]
+        for _ in range(3):
+            world = universe.machine("broker")
+            after = universe.time_chance.uniform(0.05, 0.6)
+            await run_until_crash(world, lambda w: write_for_ever(w, acked), after, power=power)
+        world = universe.machine("broker")
+        root = world.directory("/t-0", create=True)
+        config = LogConfig(segment_bytes=3000, index_interval_bytes=300)
+        log = await open_log(world, root, PARTITION, config)
+        found = offsets(await read_all(log))
+        batches = await scan(log)
+        return acked[0], found, log, batches
+
+    for seed in range(size(40, 1000)):
+        acked, found, log, batches = run_simulated(lives, seed, moody=True)
+        assert found == list(range(log.end_offset)), seed
+        assert log.end_offset >= acked, seed
+        starts: dict[int, int] = {}
+        for _, _, header in batches:
+            starts.setdefault(header.leader_epoch, header.base_offset)
+        assert log.epochs.rows == sorted(starts.items()), seed

@@ -1,0 +1,64 @@
+import pytest
+
+from tests.log.kit import batch, fill
+from trio_kafka.log.recovery.verify import Checked, check_segment
+from trio_kafka.log.segment import Segment
+
+WHOLE = [bytes(batch(2, base_offset=2 * n, leader_epoch=n, size=50)) for n in range(4)]
+LARGE = bytes(batch(1, base_offset=8, leader_epoch=4, size=600_000))
+
+
+async def check(world, content, checked=None):
+    root = world.directory("/data", create=True)
+    await fill(root, {"00000000000000000000.log": content})
+    segment = Segment.open(root, 0, 0)
+    checked = checked or Checked(0)
+    seen = []
+    end = await check_segment(segment, checked, 100, lambda at, header: seen.append(at))
+    return end, checked, seen, segment
+
+
+async def test_whole_batches_are_seen_and_indexed(autojump_clock, world):
+    content = b"".join([*WHOLE, LARGE, bytes(batch(base_offset=9, leader_epoch=4))])
+
+    end, checked, seen, segment = await check(world, content)
+
+    assert end == len(content)
+    assert (checked.end_offset, checked.epoch) == (10, 4)
+    assert len(seen) == 6
+    assert segment.offsets.entries.count == 5 - 1 + 0 or segment.offsets.entries.count > 1
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        b"\0" * 7,
+        b"\0" * 5000,
+        LARGE[:-1],
+        LARGE[:-1] + b"\1",
+        LARGE[:300_000] + bytes(300_000),
+        b"\xff" * 200,
+        WHOLE[0],
+        bytes(batch(base_offset=8, leader_epoch=2)),
+    ],
+)
+async def test_the_check_ends_where_something_else_begins(autojump_clock, world, tail):
+    end, checked, _, _ = await check(world, b"".join(WHOLE) + tail)
+
+    assert end == sum(map(len, WHOLE))
+    assert checked.end_offset == 8
+
+
+async def test_a_changed_byte_ends_the_check_before_its_batch(autojump_clock, world):
+    content = bytearray(b"".join(WHOLE))
+    content[2 * len(WHOLE[0]) + 70] ^= 1
+
+    end, _, _, _ = await check(world, content)
+
+    assert end == 2 * len(WHOLE[0])
+
+
+async def test_offsets_may_not_fall_behind_what_was_checked_before(autojump_clock, world):
+    end, _, _, _ = await check(world, WHOLE[0], Checked(1))
+
+    assert end == 0

@@ -1,0 +1,144 @@
+"""Who is closed when there are more connections than the broker may have; `test_limits` has it on a
+plane.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+from attrs import define, field
+from trio.testing import MockClock
+
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.tree import Node
+from trio_kafka.model import Endpoint
+from trio_kafka.network.admission.eviction import _close_some
+from trio_kafka.network.admission.limits import ConnectionLimits
+from trio_kafka.quotas.connection import ConnectionBounds
+from trio_kafka.testing.simulation import simulated_world
+
+
+class Handle:
+    peer = Endpoint("10.0.0.1", 5)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@define(eq=False)
+class Connection:
+    """A connection as far as it matters here; its own processor and roster."""
+
+    slot: Any
+    progress: float
+    ending: Any = None
+    closed: list[str] = field(factory=list)
+
+    @property
+    def processor(self) -> "Connection":
+        return self
+
+    @property
+    def roster(self) -> "Connection":
+        return self
+
+    def close(self, connection: "Connection", reason: str) -> None:
+        assert connection is self
+        self.closed.append(reason)
+        self.slot.close()
+
+
+def crowd(limits: ConnectionLimits, progress: list[float]) -> list[Connection]:
+    gate = limits.gate("PLAINTEXT")
+    made = []
+    for one in progress:
+        slot: Any = gate.arrive(Handle())  # type: ignore[arg-type]
+        slot.connection = Connection(slot, one)
+        made.append(slot.connection)
+    return made
+
+
+@pytest.fixture
+def limits() -> ConnectionLimits:
+    return ConnectionLimits(simulated_world().network, Counters(), Node("plane", "plane"))
+
+
+async def test_those_that_were_used_least_are_closed_and_no_more_than_need_be(
+    autojump_clock: MockClock, nursery: trio.Nursery, limits: ConnectionLimits
+) -> None:
+    progress = [float(number * 7919 % 5000) for number in range(5000)]
+    connections = crowd(limits, progress)
+    await nursery.start(limits.run)
+
+    limits.obey(ConnectionBounds(connections=3000))
+    await trio.sleep(1)
+
+    assert {one.progress for one in connections if one.closed} == set(map(float, range(2000)))
+    assert limits.accounts.total == 3000
+    nursery.cancel_scope.cancel()
+
+
+async def test_one_that_is_about_to_end_goes_first(
+    autojump_clock: MockClock, nursery: trio.Nursery, limits: ConnectionLimits
+) -> None:
+    old, ending = crowd(limits, [1.0, 9.0])
+    ending.ending = ("left", "")
+    await nursery.start(limits.run)
+
+    limits.obey(ConnectionBounds(connections=1))
+    await trio.sleep(1)
+
+    assert [bool(old.closed), bool(ending.closed)] == [False, True]
+    nursery.cancel_scope.cancel()
+
+
+async def test_who_no_processor_has_yet_is_closed_when_one_has_it(
+    autojump_clock: MockClock, nursery: trio.Nursery, limits: ConnectionLimits
+) -> None:
+    (one,) = crowd(limits, [1.0])
+    slot, one.slot.connection = one.slot, None
+    await nursery.start(limits.run)
+    limits.obey(ConnectionBounds(connections=0))
+    await trio.sleep(1)
+    assert not one.closed
+
+    slot.connection = one
+    await trio.sleep(1)
+
+    assert one.closed
+    nursery.cancel_scope.cancel()
+
+
+async def close_some(limits: ConnectionLimits, meanwhile: Callable[[], None]) -> None:
+    """Look for who is to be closed; `meanwhile` happens when those of the first slice were seen."""
+
+    async def act() -> None:
+        await trio.lowlevel.checkpoint()
+        meanwhile()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_close_some, limits)
+        nursery.start_soon(act)
+
+
+async def test_who_works_while_others_are_looked_at_stays(limits: ConnectionLimits) -> None:
+    oldest, *others = crowd(limits, [float(number) for number in range(1500)])
+    limits.obey(ConnectionBounds(connections=1498))
+
+    def work() -> None:
+        oldest.progress = 9999.0
+
+    await close_some(limits, work)
+
+    assert not oldest.closed
+    assert [bool(one.closed) for one in others[:2]] == [True, False]
+
+
+async def test_nobody_is_closed_when_there_is_room_meanwhile(limits: ConnectionLimits) -> None:
+    connections = crowd(limits, [float(number) for number in range(1500)])
+    limits.obey(ConnectionBounds(connections=1499))
+
+    await close_some(limits, connections[-1].slot.close)
+
+    assert not any(one.closed for one in connections)

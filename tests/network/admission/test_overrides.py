@@ -1,0 +1,100 @@
+"""Limits by host: addresses hold at once, names when they were looked up."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.network.admission.overrides import AGAIN_S, LOOK_UP_S, Overrides
+
+
+class Names:
+    """A network that knows some names; a number is how long a look-up takes."""
+
+    def __init__(self, **names: Any) -> None:
+        self.names = names
+        self.asked: list[str] = []
+
+    async def addresses(self, host: str) -> list[str]:
+        self.asked.append(host)
+        await trio.lowlevel.checkpoint()
+        found = self.names.get(host)
+        if isinstance(found, float):
+            await trio.sleep(found)
+        if not isinstance(found, list):
+            raise OSError(f"nobody is {host}")
+        return found
+
+
+def overrides(network: Any) -> tuple[Overrides, list[Mapping[str, int]]]:
+    told: list[Mapping[str, int]] = []
+    return Overrides(network, told.append), told
+
+
+async def test_addresses_hold_at_once_and_names_when_it_is_started(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    network = Names(many=["10.0.0.2", "::ffff:10.0.0.3", "fe80::2"])
+    found, told = overrides(network)
+    assert found.set({"10.0.0.1": 5, "::ffff:10.0.0.9": 7, "many": 9}) == {
+        "10.0.0.1": 5,
+        "10.0.0.9": 7,
+    }
+
+    await nursery.start(found.run)
+
+    assert told == [{"10.0.0.1": 5, "10.0.0.9": 7, "10.0.0.2": 9, "10.0.0.3": 9, "fe80::2": 9}]
+    assert network.asked == ["many"]
+    nursery.cancel_scope.cancel()
+
+
+async def test_what_comes_last_counts_where_two_hosts_are_one(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    found, told = overrides(Names(one=["10.0.0.1"]))
+    found.set({"10.0.0.1": 5, "one": 6})
+    await nursery.start(found.run)
+
+    assert told == [{"10.0.0.1": 6}]
+    nursery.cancel_scope.cancel()
+
+
+async def test_a_name_that_is_not_found_stops_nobody_and_is_looked_up_again(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    network = Names(known=["10.0.0.1"], slow=1e6, slower=1e6)
+    found, told = overrides(network)
+    found.set({"unknown": 1, "slow": 2, "slower": 2, "known": 3})
+    began = trio.current_time()
+    await nursery.start(found.run)
+    assert trio.current_time() - began == LOOK_UP_S
+    assert told == [{"10.0.0.1": 3}]
+
+    network.names["unknown"] = ["10.0.0.2"]
+    await trio.sleep(AGAIN_S + LOOK_UP_S + 1)
+
+    assert told[-1] == {"10.0.0.1": 3, "10.0.0.2": 1}
+    assert network.asked.count("known") == 1
+    nursery.cancel_scope.cancel()
+
+
+async def test_hosts_that_change_are_looked_up_and_known_ones_are_not_again(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    network = Names(one=["10.0.0.1"], two=["10.0.0.2"])
+    found, told = overrides(network)
+    await nursery.start(found.run)
+    assert told == []
+
+    found.set({"one": 1})
+    await trio.sleep(1)
+    assert found.set({"one": 2, "two": 3}) == {"10.0.0.1": 2}
+    await trio.sleep(1)
+    assert found.set({"one": 2, "two": 3}) == {"10.0.0.1": 2, "10.0.0.2": 3}
+    await trio.sleep(1000)
+    assert told == [{"10.0.0.1": 1}, {"10.0.0.1": 2, "10.0.0.2": 3}]
+    assert network.asked == ["one", "two"]
+
+    assert found.set({}) == {}
+    nursery.cancel_scope.cancel()

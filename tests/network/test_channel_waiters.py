@@ -1,0 +1,76 @@
+"""Who finds the channel full waits in order, and gets in when it calls."""
+
+import time
+from typing import Any
+
+import pytest
+
+from trio_kafka.introspect.tree import Node
+from trio_kafka.network import connection_events as events
+from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.channel_waiters import WaitingRoom
+from trio_kafka.testing.requests import bare_request, numbers
+
+
+class Guest:
+    """A connection, as far as a waiting room is concerned."""
+
+    def __init__(self) -> None:
+        self.request: Any = None
+        self.muted = events.IN_HAND
+        self.closed = False
+
+
+@pytest.fixture
+def channel() -> RequestChannel:
+    return RequestChannel(1, Node("plane", "plane"), time.perf_counter)
+
+
+async def test_first_come_first_served(channel: RequestChannel) -> None:
+    rung: list[int] = []
+    room = WaitingRoom(channel, lambda: rung.append(1))
+    guests: list[Any] = [Guest() for _ in range(4)]
+    for number, guest in enumerate(guests):
+        room.hand_over(guest, bare_request(number))
+    assert len(room) == 3
+    assert [guest.muted for guest in guests] == [events.IN_HAND] + [3] * 3
+
+    got = []
+    while (request := channel.take_nowait()) is not None:
+        got.append(request)
+        assert not room.room or rung
+        if room.room:
+            room.offer_again()
+
+    assert numbers(got) == [0, 1, 2, 3]
+    assert len(rung) == 3
+    assert all(guest.muted == events.IN_HAND for guest in guests)
+    assert [guest.request for guest in guests] == got  # in hand, until they are answered
+
+
+async def test_whoever_comes_later_does_not_pass_those_who_wait(channel: RequestChannel) -> None:
+    room = WaitingRoom(channel, lambda: None)
+    for number in range(2):
+        room.hand_over(Guest(), bare_request(number))  # type: ignore[arg-type]
+    channel.take_nowait()
+    room.hand_over(Guest(), bare_request(2))  # type: ignore[arg-type]
+    room.offer_again()
+
+    assert numbers([channel.take_nowait()]) == [1]
+
+
+async def test_the_closed_are_passed_over_and_their_room_goes_to_another(
+    channel: RequestChannel,
+) -> None:
+    first, second = WaitingRoom(channel, lambda: None), WaitingRoom(channel, lambda: None)
+    channel.offer(bare_request(0))
+    left: Any = Guest()
+    first.hand_over(left, bare_request(1))
+    second.hand_over(Guest(), bare_request(2))  # type: ignore[arg-type]
+    left.closed = True
+    channel.take_nowait()
+    first.offer_again()
+
+    assert second.room
+    second.offer_again()
+    assert numbers([channel.take_nowait()]) == [2]

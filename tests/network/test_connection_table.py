@@ -1,0 +1,84 @@
+"""Connections come and go; why they go is counted."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.tree import Node
+from trio_kafka.network import connection_events as events
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.connection_table import Roster
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.wire.frame import Buffers, Framer
+from trio_kafka.world.world import World
+
+
+async def connections(world: World, count: int) -> list[Connection]:
+    listener = await world.network.listen("127.0.0.1", 0)
+    buffers = Buffers(world.buffer)
+    made = []
+    nobody: Any = SimpleNamespace(listener=ListenerSettings())
+    for _ in range(count):
+        socket = await world.network.connect("127.0.0.1", listener.address.port)
+        made.append(Connection(socket, nobody, Framer(buffers, 1000)))
+    return made
+
+
+async def test_a_roster_tells_when_it_is_occupied_and_when_it_is_empty(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    world = simulated_world()
+    node, counters = Node("plane", "plane"), Counters()
+    roster = Roster(world.network.selector(), counters, "PLAINTEXT", node)
+    told: list[str] = []
+
+    async def watch() -> None:
+        await roster.wait_occupied()
+        told.append("occupied")
+        await roster.wait_empty()
+        told.append("empty")
+
+    nursery.start_soon(watch)
+    one, other = await connections(world, 2)
+    roster.add(one)
+    roster.add(other)
+    await wait_all_tasks_blocked()
+    assert told == ["occupied"]
+    assert len(node.children) == 2
+
+    roster.close(one, events.IDLE)
+    roster.close(one, events.GONE)
+    roster.close(other, events.GONE, "why", reset=True)
+    await wait_all_tasks_blocked()
+
+    assert told == ["occupied", "empty"]
+    assert node.children == ()
+    assert counters.total("connections_closed") == 2
+    assert counters.value("connections_closed", listener="PLAINTEXT", reason=events.IDLE) == 1
+
+
+async def test_a_frame_that_a_handler_reads_is_kept_and_others_are_not(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    roster = Roster(world.network.selector(), Counters(), "PLAINTEXT", Node("plane", "plane"))
+    served, idle, waiting = await connections(world, 3)
+    dropped: list[str] = []
+    served.parked = lambda: dropped.append("served")
+    for connection, muted in (
+        (served, events.IN_HAND),
+        (idle, 0),
+        (waiting, events.IN_HAND | events.CHANNEL_FULL),
+    ):
+        connection.framer.room()[:4] = bytes([0, 0, 0, 10])
+        connection.framer.received(5)
+        connection.muted = muted
+        roster.add(connection)
+        roster.close(connection, events.GONE)
+
+    assert dropped == ["served"]
+    assert [one.framer.held > 0 for one in (served, idle, waiting)] == [True, False, False]

@@ -1,0 +1,107 @@
+"""Who is idle, and who only waits for us."""
+
+from functools import partial
+
+import pytest
+import trio
+import trio.testing
+from trio.testing import MockClock
+
+from tests.network.echoing import waiting
+from trio_kafka.network import connection_events as events
+from trio_kafka.network.idle_timeout import SEND_S, is_idle
+from trio_kafka.plugin import Context, api
+from trio_kafka.testing.planes import running_plane
+from trio_kafka.testing.sample_apis import ReadRequest, ReadResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import connected, request_frame
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_apis.k18_api_versions import api_versions
+
+
+class Quiet:
+    """A connection, as far as idleness is concerned."""
+
+    def __init__(self, muted: int, *, out: bool = False, closed: bool = False) -> None:
+        self.progress = 100.0
+        self.muted = muted
+        self.out = object() if out else None
+        self.closed = closed
+
+
+@pytest.mark.parametrize(
+    ("connection", "idle"),
+    [
+        (Quiet(0), True),
+        (Quiet(0, closed=True), False),
+        (Quiet(events.IN_HAND), False),
+        (Quiet(events.IN_HAND, out=True), True),
+        (Quiet(events.IN_HAND | events.CHANNEL_FULL), False),
+        (Quiet(events.THROTTLED), False),
+    ],
+)
+def test_idle_is_who_neither_asks_nor_takes(connection: Quiet, idle: bool) -> None:
+    assert is_idle(connection, 101.0) is idle  # type: ignore[arg-type]
+    assert not is_idle(connection, 99.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("passes", range(6))
+async def test_the_last_connection_may_end_at_any_pass_of_the_loop(passes: int) -> None:
+    world = simulated_world()
+    async with running_plane(world, [api_versions]) as plane:
+        for _ in range(20):
+            socket = await world.network.connect("127.0.0.1", plane.endpoint.port)
+            while not plane.connections:
+                await trio.lowlevel.checkpoint()
+            for _ in range(passes):
+                await trio.lowlevel.checkpoint()
+            plane.processor.roster.close(plane.connections[0], events.GONE)
+            socket.close()
+            await trio.testing.wait_all_tasks_blocked()
+
+        assert plane.closed(events.GONE) == 20
+
+
+@api(ReadRequest)
+def read(request: ReadRequest, context: Context) -> ReadResponse:
+    del context
+    return ReadResponse(memoryview(bytes(request.size)))
+
+
+async def test_a_client_that_reads_slowly_holds_a_stop_for_two_seconds(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with (
+        running_plane(world, [read]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(ReadRequest(0, 16 << 20), 0))
+        await trio.sleep(1)
+        began = trio.current_time()
+
+        async def read_slowly() -> None:
+            while True:
+                await trio.sleep(0.1)
+                await client.receive(100)
+
+        plane.nursery.start_soon(read_slowly)
+
+        assert await plane.plane.drain(began + 30)
+        assert SEND_S <= trio.current_time() - began < SEND_S + 1
+        assert plane.closed(events.DRAINED) == 1
+        plane.nursery.cancel_scope.cancel()
+
+
+async def test_the_time_to_send_begins_with_the_answer(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    wait = waiting(partial(trio.sleep, 3 * SEND_S), "done")
+    async with (
+        running_plane(world, [wait]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(WaitRequest(1), 0))
+        await trio.sleep(0.1)
+
+        assert await plane.plane.drain(trio.current_time() + 30)
+
+        assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "done"

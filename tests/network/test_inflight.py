@@ -1,0 +1,178 @@
+"""Requests in hand: each stage of a request can be seen while it lasts, and nothing afterwards."""
+
+from collections.abc import Generator
+from itertools import count
+
+import trio
+from trio.testing import MockClock
+
+from tests.network.test_processor import echo
+from tests.network.test_sending import SMALL_ROOM, longer
+from trio_kafka.model import TopicPartition
+from trio_kafka.network.inflight import Stage, requests_in_hand, stage_of, wait_of
+from trio_kafka.network.request import Request
+from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import connected, request_frame
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.simulated import Universe
+
+WAIT = request_frame(WaitRequest(1000), 0)
+
+
+class Key:
+    """As a Partition: `at` names it."""
+
+    def __init__(self, partition: int) -> None:
+        self.at = TopicPartition("t", partition)
+
+
+@api(WaitRequest)
+async def sleep(request: WaitRequest, context: Context) -> WaitResponse:
+    await trio.sleep(request.timeout_ms / 1000)
+    return WaitResponse()
+
+
+@api(WaitRequest)
+async def park(request: WaitRequest, context: Context) -> WaitResponse:
+    await context.parked(trio.sleep, request.timeout_ms / 1000)
+    return WaitResponse()
+
+
+def found(plane: RunningPlane) -> list[Request]:
+    return [one for one in requests_in_hand(plane.plane.processors) if one is not None]
+
+
+def stages(plane: RunningPlane) -> list[tuple[Stage, str]]:
+    return [(stage_of(one), wait_of(one)) for one in found(plane)]
+
+
+async def test_a_request_is_seen_with_its_handler_in_the_queue_and_before_the_queue(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with running_plane(world, [sleep], threads=1, queued=1) as plane:
+        async with trio.open_nursery() as nursery:
+
+            async def ask() -> None:
+                async with connected(world, plane.endpoint) as client:
+                    await client.ask(WaitRequest(1000), 0)
+
+            for _ in range(3):
+                nursery.start_soon(ask)
+                await trio.sleep(0.1)
+            free = "a free handler"
+            assert stages(plane) == [
+                (Stage.HANDLER, ""),
+                (Stage.QUEUED, free),
+                (Stage.ROOM, free),
+            ]
+            assert [one.stamps.correlation for one in found(plane)] == [1, 1, 1]
+            await trio.sleep(1)
+            assert stages(plane) == [(Stage.HANDLER, ""), (Stage.QUEUED, free)]
+        assert stages(plane) == []
+
+
+async def test_what_an_async_handler_is_parked_for_is_told(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with asked_plane(world, [park]) as (plane, client):
+        await client.send(WAIT)
+        await trio.sleep(0.5)
+        assert stages(plane) == [(Stage.PARKED, "sleep")]
+
+        await trio.sleep(1)
+        assert stages(plane) == []
+
+
+async def test_the_keys_that_a_delayed_waits_for_are_told_a_few_of_them(
+    autojump_clock: MockClock,
+) -> None:
+    keys = [Key(number) for number in range(6)]
+
+    @api(WaitRequest)
+    def delay(request: WaitRequest, context: Context) -> Delayed:
+        return Delayed(
+            keys[: request.timeout_ms],
+            trio.current_time() + 5,
+            lambda timed_out: WaitResponse() if timed_out else None,
+            purgatory=plane.purgatory,
+        )
+
+    world = simulated_world()
+    async with asked_plane(world, [delay]) as (plane, client):
+        for count, told in ((2, "Test: t-0, t-1"), (6, "Test: t-0, t-1, t-2, t-3 and 2 more")):
+            await client.send(request_frame(WaitRequest(count), 0))
+            await trio.sleep(1)
+            assert stages(plane) == [(Stage.PARKED, told)]
+            await client.receive_answer(WaitResponse, 0)
+            assert stages(plane) == []
+
+
+async def test_a_request_in_steps_is_with_its_handler(autojump_clock: MockClock) -> None:
+    @api(WaitRequest)
+    def slow(request: WaitRequest, context: Context) -> Generator[None, None, WaitResponse]:
+        for _ in range(2):
+            seen.append(stages(plane))
+            yield
+        return WaitResponse()
+
+    seen: list[list[tuple[Stage, str]]] = []
+    world = simulated_world()
+    async with asked_plane(world, [slow]) as (plane, client):
+        plane.group.elapsed = count().__next__  # each step is too long to be the first of many
+        await client.ask(WaitRequest(), 0)
+
+    assert seen == [[], [(Stage.HANDLER, "turns of the loop")]]
+
+
+async def test_answers_that_a_socket_does_not_take_are_seen(autojump_clock: MockClock) -> None:
+    world = Universe(room=1000).machine("broker")
+    async with asked_plane(world, [longer], listener=SMALL_ROOM) as (plane, client):
+        await client.send(b"".join(request_frame(EchoRequest("xxxx", n), 0) for n in range(3)))
+        await trio.sleep(1)
+        assert {stage for stage, _ in stages(plane)} == {Stage.SENDING}
+
+        for _ in range(3):
+            await client.receive_answer(EchoResponse, 0)
+        await trio.sleep(1)
+        assert stages(plane) == []
+
+
+async def test_a_connection_without_a_request_is_a_pause_of_the_walk(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with asked_plane(world, [echo]) as (plane, client):
+        await client.ask(EchoRequest("x", 1), 0)
+
+        assert list(requests_in_hand(plane.plane.processors)) == [None]
+
+
+async def test_a_request_that_is_over_holds_no_frame_and_its_connection_does_not_hold_it(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with asked_plane(world, [park]) as (plane, client):
+        await client.send(WAIT)
+        await trio.sleep(0.5)
+        (request,) = found(plane)
+        await client.receive_answer(WaitResponse, 0)
+        assert request.connection.request is None
+        assert request.waits_for is None
+        assert request.frame is None
+
+        assert len(plane.plane.times.of(10101).lives.latest) == 1
+
+
+async def test_a_peer_that_leaves_leaves_nothing_in_hand(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with running_plane(world, [park]) as plane:
+        async with connected(world, plane.endpoint) as client:
+            await client.send(WAIT)
+            await trio.sleep(0.5)
+            (request,) = found(plane)
+        await trio.sleep(0.1)
+
+        assert stages(plane) == []
+        assert request.connection.request is None

@@ -1,0 +1,52 @@
+"""New connections on their way to a processor."""
+
+from typing import Any
+
+import pytest
+import trio
+
+from trio_kafka.introspect.tree import Node
+from trio_kafka.network.new_connections import Arrivals
+
+
+class Slot:
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def arrivals(bound: int) -> tuple[Arrivals, list[str]]:
+    rung: list[str] = []
+    framer: Any = None
+    return Arrivals(bound, Node("p", "selector"), framer, lambda: rung.append("rung")), rung
+
+
+def slots(count: int) -> list[Any]:
+    return [Slot() for _ in range(count)]
+
+
+async def test_no_more_wait_than_may_and_each_rings() -> None:
+    made, rung = arrivals(2)
+    for slot in slots(2):
+        made.give_nowait(slot)
+
+    with pytest.raises(trio.WouldBlock):
+        made.give_nowait(slots(1)[0])
+    assert rung == ["rung", "rung"]
+    assert made.counts.queued == 2
+
+
+async def test_who_is_refused_is_closed(nursery: trio.Nursery) -> None:
+    made, _ = arrivals(2)
+    one, other = slots(2)
+    made.refuses = True
+    made.give_nowait(one)
+    await made.give(other)
+    nobody: Any = None
+
+    assert made.adopt(nobody) is None
+    assert [one.closed, other.closed] == [True, False]
+    made.close()
+    assert other.closed
+    assert made.counts.queued == 0

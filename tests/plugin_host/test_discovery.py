@@ -1,0 +1,88 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.plugin_host.packages import write
+from tests.plugin_host.plugins import echo
+from trio_kafka.plugin_host.discovery import NoPluginError, Origin, given, installed
+
+TWO = """
+    from contextlib import asynccontextmanager
+    from trio_kafka.plugin import plugin
+
+    @plugin("one")
+    @asynccontextmanager
+    async def one(context):
+        yield
+
+    @plugin("other")
+    @asynccontextmanager
+    async def other(context):
+        yield
+
+    nothing = 3
+"""
+
+
+@pytest.fixture
+def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Origin:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write(tmp_path, "two", {"two.py": TWO}, {"two": "two"})
+    [found] = [one for one in installed() if one.name == "two"]
+    return found
+
+
+def test_nothing_is_imported_before_it_is_loaded(origin: Origin) -> None:
+    assert origin.source == "entry point two = two"
+    assert [name for name in sys.modules if name.startswith("two@")] == []
+
+
+def test_a_module_stands_for_all_plugins_in_it(origin: Origin) -> None:
+    plugins, imported = origin.load()
+
+    assert [one.name for one in plugins] == ["one", "other"]
+    assert imported is not None
+    assert imported.users == 2
+    imported.users = 1
+    imported.release()
+
+
+def test_an_attribute_stands_for_one(origin: Origin) -> None:
+    plugins, imported = Origin("x", "x", "two", "other").load()
+
+    assert [one.name for one in plugins] == ["other"]
+    assert imported is not None
+    imported.release()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "why"), [("nothing", "is no plugin: 3"), ("absent", "is no plugin: None")]
+)
+def test_what_is_no_plugin_is_named(origin: Origin, attribute: str, why: str) -> None:
+    with pytest.raises(NoPluginError, match=why):
+        Origin("x", "entry point x", "two", attribute).load()
+
+    assert [name for name in sys.modules if name.startswith("two@")] == []
+
+
+def test_a_module_without_plugins_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "empty_one.py").write_text("")
+
+    with pytest.raises(NoPluginError, match="the module has no plugin"):
+        Origin("x", "x", "empty_one", "").load()
+
+
+def test_those_that_are_given_are_imported_by_a_reload_only() -> None:
+    [origin] = given([echo])
+
+    first, none = origin.load()
+    again, imported = origin.load(afresh=True)
+
+    assert first == [echo]
+    assert none is None
+    assert [one.name for one in again] == ["echo"]
+    assert again[0] is not echo
+    assert imported is not None
+    imported.release()

@@ -1,0 +1,98 @@
+"""docs/how-to/write-a-plugin.md: its plugin runs, and what it tells of is there."""
+
+import re
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from attrs import fields
+from trio.testing import MockClock
+
+from tests.project.tree import ROOT
+from trio_kafka.config.plugins import HOST_SETTINGS
+from trio_kafka.model import TopicId
+from trio_kafka.plugin import GroupAssignment, GroupSpec, MemberSpec
+from trio_kafka.plugin_host.context import PluginContext
+from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.generation import GRACE_S
+from trio_kafka.plugin_host.host import PAUSES_S
+from trio_kafka.plugin_host.life import State
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.simulation import simulated_world
+
+PAGE = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text()
+DESIGN = (ROOT / "docs" / "design" / "plugins.md").read_text()
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def made() -> Plugin:
+    [block] = BLOCK.findall(PAGE)
+    names: dict[str, Any] = {"__name__": "keeper"}
+    exec(block, names)
+    plugin: Plugin = names["keeper"]
+    return plugin
+
+
+async def test_its_plugin_runs(autojump_clock: MockClock) -> None:
+    settings = {"plugin.keeper.place": "there", "plugin.keeper.token": "secret"}
+    async with served_broker(simulated_world(), settings, plugins=[made()]) as served:
+        hosted = served.broker.plugins.find("keeper")
+        assert hosted.state is State.READY
+        assert hosted.shown_settings() == {
+            "place": "there",
+            "most.things": "100",
+            "token": "(hidden)",
+        }
+
+    assert (hosted.state, hosted.policy, hosted.order[0]) == (State.STOPPED, "restart", 50)
+
+
+def test_every_setting_of_every_plugin_is_told_of() -> None:
+    assert [key for key in HOST_SETTINGS if f"`{key}`" not in PAGE] == []
+
+
+def test_every_part_of_a_declaration_is_told_of() -> None:
+    inner = {"name", "run", "doc", "module"}
+    names = {one.name for one in fields(Plugin)} - inner
+    assert [name for name in names if f"{name}=" not in PAGE] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "add_api",
+        "add_module",
+        "before",
+        "after",
+        "around",
+        "mount",
+        "start",
+        "counter",
+        "add_group_assignor",
+        "add_admin_page",
+    ],
+)
+def test_every_call_that_it_names_is_there(name: str) -> None:
+    assert f"{name}(" in PAGE
+    assert hasattr(PluginContext, name)
+
+
+def test_its_assignor_assigns() -> None:
+    [block] = re.findall(r"^    (class Everything:.*?\n)\n(?! )", PAGE, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {"GroupSpec": GroupSpec, "GroupAssignment": GroupAssignment}
+    exec(dedent(f"    {block}"), names)
+    topic = TopicId(bytes(16))
+    members = {name: MemberSpec(topics={topic: 2}) for name in ("b", "a")}
+
+    found = names["Everything"]().assign(GroupSpec(members=members, homogeneous=True))
+
+    assert found == {"a": {topic: {0, 1}}}
+
+
+def test_pauses_and_states_are_those_of_the_code() -> None:
+    pauses = ", ".join(f"{one:g}" for one in PAUSES_S[:-1])
+    assert f"{pauses} and {PAUSES_S[-1]:g} seconds" in PAGE.replace("\n", " ")
+    assert " → ".join(one.value for one in State).replace("→ failed", "| failed") in (
+        DESIGN.replace("\n", " ")
+    )
+    assert GRACE_S == 1

@@ -1,0 +1,150 @@
+import gc
+import importlib
+import linecache
+import sys
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from trio_kafka.plugin_host.importing import import_generation, private_name
+
+# What others keep of a class: typing's caches, attrs' sources.
+KEPT = """
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Final, Optional, Union
+from attrs import define
+
+@define
+class Thing:
+    word: str = "old"
+
+THINGS: Final[Mapping[str, Thing]] = {}
+MADE: ClassVar[Callable[[], Thing]] = Thing
+MAYBE = Optional[Thing], Union[Thing, int]
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """`gen` with two modules, which import one another in every way."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    place = tmp_path / "gen"
+    place.mkdir()
+    (place / "__init__.py").write_text("import gen.one\nfrom gen.one import Thing\n")
+    (place / "one.py").write_text("class Thing:\n    word = 'old'\n")
+    (place / "two.py").write_text(
+        "import json\n"
+        "import gen.one as absolute\n"
+        "from gen import Thing as through_top\n"
+        "from . import one as relative\n"
+        "from .one import Thing as near\n"
+        "def late():\n"
+        "    import gen.one\n"
+        "    from gen.one import Thing\n"
+        "    return gen.one, Thing\n"
+    )
+    yield place
+    for name in [name for name in sys.modules if name.partition(".")[0] == "gen"]:
+        del sys.modules[name]
+
+
+def test_every_import_of_the_package_is_of_the_generation(package: Path) -> None:
+    module, imported = import_generation("gen.two")
+    one = sys.modules[f"{imported.top}.one"]
+
+    assert module.absolute is module.relative is one
+    assert module.near is module.through_top is one.Thing
+    assert module.late() == (one, one.Thing)
+    assert module.json is importlib.import_module("json")
+    assert "gen" not in sys.modules
+    imported.release()
+
+
+def test_two_generations_stand_beside_each_other_and_the_public_one(package: Path) -> None:
+    public = importlib.import_module("gen.one")
+    first, of_first = import_generation("gen.two")
+    (package / "one.py").write_text("class Thing:\n    word = 'new'\n")
+    second, of_second = import_generation("gen.two", afresh=True)
+
+    words = [one.Thing.word for one in (public, first.absolute, second.absolute)]
+
+    assert words == ["old", "old", "new"]
+    assert first.late()[1].word == "old"
+    assert of_first.has("gen@x.one") is False
+    assert of_first.has(first.__name__)
+    assert not of_first.has(second.__name__)
+    of_first.release()
+    of_second.release()
+
+
+def test_a_released_generation_is_known_to_nobody_and_dies(package: Path) -> None:
+    (package / "one.py").write_text(KEPT)
+    module, imported = import_generation("gen.two")
+    imported.users = 2
+    refs = [weakref.ref(module), weakref.ref(module.absolute.Thing)]
+    top = imported.top
+
+    imported.release()
+    assert top in sys.modules
+    imported.release()
+    del module
+    gc.collect()
+
+    assert [name for name in sys.modules if name.startswith(top)] == []
+    assert [ref() for ref in refs] == [None, None]
+    assert [file for file in linecache.cache if top in file] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "error"),
+    [
+        ("gen.three", "1 / 0\n", ZeroDivisionError),
+        ("gen.three", "import gen.nothing\n", ModuleNotFoundError),
+        ("gen.nothing", "", ModuleNotFoundError),
+        ("nowhere", "", ModuleNotFoundError),
+        ("nowhere.at_all", "", ModuleNotFoundError),
+    ],
+)
+def test_nothing_stays_of_an_import_that_fails(
+    package: Path, name: str, text: str, error: type[Exception]
+) -> None:
+    (package / "three.py").write_text(text)
+
+    with pytest.raises(error):
+        import_generation(name)
+
+    assert [one for one in sys.modules if one.startswith(("gen@", "nowhere@"))] == []
+
+
+def test_a_traceback_shows_the_source(package: Path) -> None:
+    (package / "three.py").write_text("def fail():\n    raise ValueError('here')\n")
+    module, imported = import_generation("gen.three")
+
+    import traceback
+
+    try:
+        module.fail()
+    except ValueError as error:
+        text = "".join(traceback.format_exception(error))
+    assert "raise ValueError('here')" in text
+    imported.release()
+
+
+def test_a_private_name_is_one_part() -> None:
+    assert private_name("a", 3) == "a@3"
+    assert private_name("name.space", 3) == "name:space@3"
+
+
+def test_a_package_in_a_namespace_is_imported_without_the_namespace(package: Path) -> None:
+    (package / "__init__.py").unlink()  # a namespace now
+    (package / "two.py").write_text("import gen.one\nfrom gen.one import Thing\n")
+
+    module, imported = import_generation("gen.one")
+    other, of_other = import_generation("gen.two")
+
+    assert (module.__name__, module.Thing.word) == (imported.top, "old")
+    assert other.Thing is importlib.import_module("gen.one").Thing  # a package of its own
+    imported.release()
+    of_other.release()

@@ -1,0 +1,85 @@
+"""Pages of the admin UI by name."""
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.plugin_host.guard import InHand, PluginError
+from trio_kafka.plugin_host.pages import AdminPage, AdminPages, PageError, check_page_name
+
+
+class Owner:
+    """A generation of a plugin, as pages know it."""
+
+    def __init__(self, name: str = "ours") -> None:
+        self.name = name
+        self.in_hand = InHand()
+        self.limiter = None
+        self.deadline_s = 1.0
+        self.failures: list[tuple[BaseException, str]] = []
+
+    def failed(self, error: BaseException, where: str) -> None:
+        self.failures.append((error, where))
+
+
+def page(name: str, owner: Any = None) -> AdminPage:
+    return AdminPage(name, object, owner or Owner())
+
+
+def test_a_swap_is_whole_or_not_at_all() -> None:
+    pages, ours = AdminPages(), [page("a"), page("b")]
+    pages.swap((), ours)
+
+    with pytest.raises(PageError, match="plugin ours has a page b already"):
+        pages.swap(ours[:1], [page("c"), page("b")])
+
+    assert list(pages) == ours
+    pages.swap(ours[:1], [other := page("a", Owner("theirs"))])
+    pages.swap(ours[:1], ())
+    assert pages.find("a") is other
+    assert pages.find("c") is None
+
+
+@pytest.mark.parametrize("name", ["", "A", "1a", "a/b", "a b", "..", "a_b", "api", "static"])
+def test_names_that_cannot_be(name: str) -> None:
+    with pytest.raises(PageError):
+        check_page_name(name)
+
+
+@pytest.mark.parametrize("name", ["a", "pipelines", "a-1"])
+def test_names_that_can_be(name: str) -> None:
+    check_page_name(name)
+
+
+async def test_what_a_page_raises_is_its_plugins_failure_unless_it_is_an_answer(
+    autojump_clock: MockClock,
+) -> None:
+    owner = Owner()
+    with pytest.raises(ZeroDivisionError), page("a", owner).in_hands(KeyError):
+        raise ZeroDivisionError
+    with pytest.raises(KeyError), page("a", owner).in_hands(KeyError):
+        raise KeyError
+    with pytest.raises(PluginError, match="page a raised SystemExit"), page("a", owner).in_hands():
+        raise SystemExit
+
+    assert [where for _, where in owner.failures] == ["page a", "page a"]
+    assert owner.in_hand.count == 0
+
+
+async def test_a_page_is_in_its_plugins_hands_and_is_cut_off_when_that_goes(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    owner = Owner()
+
+    async def read() -> None:
+        with pytest.raises(PluginError, match="the plugin goes"), page("a", owner).in_hands():
+            await trio.sleep_forever()
+
+    nursery.start_soon(read)
+    await trio.testing.wait_all_tasks_blocked()
+    assert owner.in_hand.count == 1
+    owner.in_hand.cut_off()
+    await owner.in_hand.wait_empty()
+    assert owner.failures == []

@@ -1,0 +1,392 @@
+"""A plugin is imported afresh beside its old generation, which is gone afterwards."""
+
+import gc
+import importlib
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.plugin_host.packages import GREETER, WAIT_AT_IMPORT, Gate, change, write, write_greeter
+from trio_kafka.broker import Broker, collector
+from trio_kafka.plugin_host.guard import PluginError, TooSoonError
+from trio_kafka.plugin_host.life import State
+from trio_kafka.testing.asgi import ask
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.planes import until
+from trio_kafka.testing.scripted_client import ScriptedClient
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of installed packages, with the greeter."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write_greeter(tmp_path)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "greeter"]:
+        del sys.modules[name]
+
+
+async def greet(served: ServedBroker | ScriptedClient, name: str = "Ada") -> str:
+    request = importlib.import_module("greeter.messages").GreetRequest(name)
+    if isinstance(served, ServedBroker):
+        answer = await served.ask(request, 0)
+    else:
+        answer = await served.ask(request, 0)
+    assert not answer.error_code, answer
+    return answer.text
+
+
+async def test_a_reload_serves_what_the_package_has_become(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    async with served_broker(simulated_world(), plugins=None) as served:
+        host = served.broker.plugins
+        before = await greet(served)
+        change(site, "greeter/serving.py", '"hello"', '"good day"')
+
+        number = await host.reload("greeter")
+
+        assert before == "hello Ada"
+        assert number == 2
+        assert await greet(served) == "good day Ada"
+        assert served.broker.plugins.find("greeter").state is State.READY
+
+
+async def test_the_old_generation_is_gone(autojump_clock: MockClock, site: Path) -> None:
+    async with served_broker(simulated_world(), plugins=None) as served:
+        hosted = served.broker.plugins.find("greeter")
+        assert await greet(served) == "hello Ada"
+        old = [weakref.ref(one) for one in things_of(served.broker)]
+        names = private_names()
+
+        await served.broker.plugins.reload("greeter")
+        await wait_past(served.broker)
+        await greet(served)
+        gc.collect()
+
+        assert [ref() for ref in old if ref() is not None] == []
+        assert private_names() & names == set()
+        assert len(private_names()) == 3
+        assert hosted.past == []
+
+    assert private_names() == set()
+
+
+PAGE = """context.add_api(greet)
+
+    def load():
+        from trio_kafka_admin.page import Page
+
+        async def read(asker, query):
+            await trio.lowlevel.checkpoint()
+            return {"word": WORD}
+
+        def show(data, place):
+            yield data["word"]
+
+        about = "Words."
+        return Page(
+            name="words", title="Words", order=99, about=about, read=read, show=show
+        )
+
+    context.add_admin_page("words", load)
+"""
+
+
+async def test_a_page_of_the_admin_ui_is_the_new_generations_and_keeps_no_old_one(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    change(site, "greeter/serving.py", "context.add_api(greet)", PAGE)
+    async with served_broker(simulated_world(), plugins=None) as served:
+        host = served.broker.plugins
+
+        async def word() -> str:
+            mount = host.site.mounts.find("/admin")
+            assert mount is not None
+            return (await ask(mount.app, "GET", "/admin/api/words")).json()["word"]
+
+        assert await word() == "hello"
+        old = weakref.ref(host.site.pages.find("words").page.read)
+        change(site, "greeter/serving.py", '"hello"', '"good day"')
+        await host.reload("greeter")
+        await wait_past(served.broker)
+        gc.collect()
+
+        assert old() is None
+        assert await word() == "good day"
+
+
+@pytest.mark.slow
+async def test_reloads_leave_a_bounded_number_of_objects(
+    autojump_clock: MockClock,
+    site: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: Callable[[int, int], int],
+) -> None:
+    """Each generation is cyclic garbage that was frozen while it lived."""
+    monkeypatch.setattr(collector, "SPARE", 500)
+    monkeypatch.setattr(collector, "SPARE_SHARE", 0.0)
+    now, counts = 0.0, list[int]()
+    async with served_broker(simulated_world(), plugins=None) as served:
+        await greet(served)
+        gc.collect()  # what other tests have left
+        with collector.long_lived_frozen(lambda: now) as watching:
+            for _ in range(size(20, 100)):
+                await served.broker.plugins.reload("greeter")
+                await wait_past(served.broker)
+                await trio.sleep(collector.THAW_S)  # Trio keeps scopes until their deadlines
+                gc.collect()
+                watching.freeze()  # as after a long look
+                counts.append(gc.get_freeze_count())
+                now += collector.THAW_S + counts[-1] * collector.THAW_OBJECT_S
+    least = min(filter(None, counts))
+    assert watching.thaws > 1
+    assert max(counts) - least < 2000
+
+
+SECOND = """
+    @plugin("second")
+    @asynccontextmanager
+    async def second(context: PluginContext[None]) -> AsyncIterator[None]:
+        yield
+"""
+
+
+async def test_modules_go_with_the_last_plugin_of_theirs(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    files = {"greeter/serving.py": GREETER + SECOND}
+    write(site, "greeter", files, {"both": "greeter.serving"})
+    async with served_broker(simulated_world(), plugins=None) as served:
+        first = private_names()
+        await served.broker.plugins.reload("greeter")
+        reloaded = private_names() - first
+
+        await served.broker.plugins.reload("greeter")
+        await wait_past(served.broker)
+
+        assert first <= private_names()  # those of the other plugin
+        assert private_names() & reloaded == set()
+
+    assert private_names() == set()
+
+
+def things_of(broker: Broker) -> list[object]:
+    """The modules of the present generation, and what is in them."""
+    hosted = broker.plugins.find("greeter")
+    assert hosted.plugin is not None
+    module = sys.modules[hosted.plugin.module]
+    found = [module, module.State, module.Settings, module.GreetRequest, module.greet]
+    return [*found, hosted.current, hosted.plugin, hosted.settings.own, hosted.current.settings.own]
+
+
+def private_names() -> set[str]:
+    return {name for name in sys.modules if name.startswith("greeter@")}
+
+
+async def wait_past(broker: Broker) -> None:
+    with trio.fail_after(30):
+        while any(not one.ended.is_set() for one in broker.plugins.find("greeter").past):
+            await trio.sleep(0.1)
+        await trio.testing.wait_all_tasks_blocked()
+
+
+async def test_a_request_in_hand_finishes_with_the_old_generation(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    texts = []
+
+    async def ask_slowly(served: ServedBroker) -> None:
+        async with served.connect() as client:
+            texts.append(await greet(client, "slow"))
+
+    async with (
+        served_broker(simulated_world(), plugins=None) as served,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(ask_slowly, served)
+        await trio.sleep(1)
+        change(site, "greeter/serving.py", '"hello"', '"good day"')
+        await served.broker.plugins.reload("greeter")
+        at_once = await greet(served)
+        states = [one.life.state for one in served.broker.plugins.find("greeter").past]
+
+    assert at_once == "good day Ada"
+    assert states == [State.DRAINING]
+    assert texts == ["hello slow"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('WORD = "hello"', "WORD = = 1", "SyntaxError"),
+        ('WORD = "hello"', 'raise SystemExit("no")', "SystemExit: no"),
+        ("    yield\n", '    raise ValueError("not today")\n    yield\n', "not today"),
+        ('@plugin("greeter"', '@plugin("other"', "no plugin greeter any more"),
+        ('@plugin("greeter"', '@plugin("greeter", policy="none"', "policy 'none' is none of"),
+        ('mark: str = string("!"', "mark: str = string(1 / 0", "ZeroDivisionError"),
+        ('"What ends a greeting.")', '"What ends.", choices=("?",))', "'!' is none of"),
+    ],
+)
+async def test_a_start_that_fails_leaves_the_old_generation_serving(
+    autojump_clock: MockClock, site: Path, old: str, new: str, why: str
+) -> None:
+    settings = {"plugin.greeter.mark": "!"}
+    async with served_broker(simulated_world(), settings, plugins=None) as served:
+        change(site, "greeter/serving.py", old, new)
+        with pytest.raises(PluginError, match=why):
+            await served.broker.plugins.reload("greeter")
+
+        hosted = served.broker.plugins.find("greeter")
+        assert await greet(served) == "hello Ada"
+        assert (hosted.state, hosted.generation) == (State.READY, 1)
+        assert len(private_names()) == 3
+
+
+async def test_reloads_under_load_drop_no_connection_and_fail_no_request(
+    autojump_clock: MockClock, site: Path, size: Callable[[int, int], int]
+) -> None:
+    """Eight clients ask without a pause, plain, waiting and slow ones, while it is reloaded."""
+    texts: list[str] = []
+    done = False
+
+    async def ask_on(served: ServedBroker, name: str) -> None:
+        async with served.connect() as client:
+            while not done:
+                texts.append(await greet(client, name))
+                await trio.sleep(0.01)
+
+    async with served_broker(simulated_world(), plugins=None) as served:
+        hosted = served.broker.plugins.find("greeter")
+        closed = closed_connections(served)
+        async with trio.open_nursery() as nursery:
+            for number in range(8):
+                nursery.start_soon(ask_on, served, "slow" if number < 2 else f"client {number}")
+            for number in range(size(10, 50)):
+                await trio.sleep(0.5)
+                write_greeter(site, GREETER.replace('"hello"', f'"word {number}"'))
+                assert await served.broker.plugins.reload("greeter") == number + 2
+            await trio.sleep(0.5)
+            closed_by_then = closed_connections(served) - closed
+            done = True
+        await wait_past(served.broker)
+
+        assert hosted.past == []
+        assert len(private_names()) == 3
+
+    words = {text.rpartition(" client")[0].strip() for text in texts if " client" in text}
+    assert {f"word {number}" for number in range(size(10, 50))} <= words
+    assert closed_by_then == 0
+    assert len(texts) > 100 * size(10, 50)
+
+
+def closed_connections(served: ServedBroker) -> int:
+    return served.broker.counters.total("connections_closed")
+
+
+@pytest.mark.slow
+async def test_others_are_served_while_a_package_is_imported(site: Path, tmp_path: Path) -> None:
+    """The import waits, in a thread, until others have been served."""
+    settings = {"log.dirs": str(tmp_path / "data")}
+    async with (
+        served_broker(RealWorld(SkippingClock()), settings, plugins=None) as served,
+        trio.open_nursery() as nursery,
+    ):
+        host = served.broker.plugins
+        with Gate() as gate:
+            write_greeter(site, GREETER.replace('WORD = "hello"', f'WORD = "ho"; {WAIT_AT_IMPORT}'))
+            nursery.start_soon(host.reload, "greeter")
+            await trio.to_thread.run_sync(gate.came.wait, 20)
+
+            texts = [await greet(served) for _ in range(10)]
+            generation = host.find("greeter").generation
+            gate.open.set()
+            await until(lambda: host.find("greeter").generation == 2)
+
+        assert gate.threads[0] is not threading.main_thread()
+        assert (texts, generation) == (["hello Ada"] * 10, 1)
+        assert await greet(served) == "ho Ada"
+
+
+@pytest.mark.slow
+async def test_an_import_that_takes_too_long_is_given_up(site: Path, tmp_path: Path) -> None:
+    settings = {"log.dirs": str(tmp_path / "data"), "plugin.greeter.start.ms": "50"}
+    async with served_broker(RealWorld(SkippingClock()), settings, plugins=None) as served:
+        host = served.broker.plugins
+        with Gate() as gate:
+            write_greeter(site, GREETER.replace('WORD = "hello"', f'WORD = "ho"; {WAIT_AT_IMPORT}'))
+            with pytest.raises(PluginError, match=r"its import takes longer than 0\.05 s"):
+                await host.reload("greeter")
+            with pytest.raises(PluginError, match="an import of it goes on, which was given up"):
+                await host.reload("greeter")
+            assert await greet(served) == "hello Ada"
+
+            gate.open.set()
+            importing = host.find("greeter").importing
+            await until(lambda: importing.ended)
+
+        write_greeter(site, GREETER.replace('"hello"', '"ho"'))
+        assert len(private_names()) == 3
+        assert await host.reload("greeter") == 2
+        assert await greet(served) == "ho Ada"
+
+
+async def test_a_second_reload_within_a_second_waits_for_its_turn(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    async with served_broker(simulated_world(), plugins=None) as served:
+        host = served.broker.plugins
+        began = trio.current_time()
+        for reloads in range(1, 4):
+            assert await host.reload("greeter") == 1 + reloads
+            assert trio.current_time() - began == pytest.approx(reloads - 1, abs=0.3)
+
+
+async def test_of_many_reloads_one_a_second_begins_and_the_others_are_refused(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    async with served_broker(simulated_world(), plugins=None) as served:
+        host = served.broker.plugins
+        ends: list[int | str] = []
+
+        async def reload_again_and_again() -> None:
+            while True:
+                try:
+                    ends.append(await host.reload("greeter"))
+                except TooSoonError as error:
+                    ends.append(str(error))
+
+        with trio.move_on_after(4.5):
+            async with trio.open_nursery() as nursery:
+                for _ in range(8):
+                    nursery.start_soon(reload_again_and_again)
+
+        numbers = [end for end in ends if isinstance(end, int)]
+        assert numbers == [2, 3, 4, 5, 6]
+        assert len(ends) <= 8 * 5  # a loop has an answer a second
+        assert host.find("greeter").generation == 6
+
+
+async def test_a_reload_that_takes_long_is_the_only_one_meanwhile(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    async with served_broker(simulated_world(), plugins=None) as served:
+        hosted = served.broker.plugins.find("greeter")
+        hosted.busy = True
+        began = trio.current_time()
+        with pytest.raises(TooSoonError, match="is being reloaded"):
+            await served.broker.plugins.reload("greeter")
+        assert trio.current_time() - began == pytest.approx(1.0, abs=0.01)
+        assert hosted.generation == 1
+
+        hosted.busy = False
+        assert await served.broker.plugins.reload("greeter") == 2

@@ -1,0 +1,568 @@
+"""What `forward` waits for: registered once, told to the errand first, seen by those outside."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.plugin import Context, Delayed, Purgatory, Steps, api
+from trio_kafka.plugin_host.guard import InHand
+from trio_kafka.testing.harness import PluginHarness
+from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import request_frame
+from trio_kafka.wire.frame import SHORT
+
+Outcome = Callable[[bool], Any]
+
+
+def at_its_deadline(timed_out: bool) -> WaitResponse | None:
+    return WaitResponse(outcome="time") if timed_out else None
+
+
+def serve_waits(harness: PluginHarness, outcome: Outcome = at_its_deadline) -> Purgatory:
+    """WaitRequest is parked until its deadline, or a mark of "key" that `outcome` answers."""
+    purgatory = Purgatory("Wait", harness.timers, harness.node)
+
+    @api(WaitRequest)
+    def wait(request: WaitRequest, context: Context) -> Delayed:
+        deadline = trio.current_time() + request.timeout_ms / 1000
+        return Delayed(("key",), deadline, outcome, purgatory=purgatory)
+
+    harness.add(wait)
+    return purgatory
+
+
+async def nothing_more(request: Any, context: Context, forward: Any) -> Any:
+    return await forward(request)
+
+
+def saying(word: str) -> Any:
+    async def around(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        return WaitResponse(outcome=f"{answer.outcome} {word}")
+
+    return around
+
+
+def adding(word: str) -> Any:
+    def after(request: Any, answer: Any, context: Context) -> None:
+        answer.outcome += f" {word}"
+
+    return after
+
+
+def put(harness: PluginHarness, *functions: Any) -> list[Blamed]:
+    """Outermost first; plain functions are `after`s."""
+    owners = [Blamed() for _ in functions]
+    for order, function in enumerate(functions):
+        kind: Any = "after" if function.__name__ == "after" else "around"
+        harness.interceptors.add(kind, WaitRequest, function, order=order, owner=owners[order])
+    return owners
+
+
+async def warmed(harness: PluginHarness) -> None:
+    """The tasks are there: errands are run by hand."""
+    await harness.ask(WaitRequest(1))
+    await trio.testing.wait_all_tasks_blocked()
+
+
+def at_rest(harness: PluginHarness) -> bool:
+    (tasks,) = [node for _, node in harness.node.walk() if node.name == "interceptor-tasks"]
+    figures = tasks.figures()
+    return (figures["working"], figures["parked"]) == (0, 0)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_what_a_handler_delays_is_registered_once_however_many_stand_around(
+    autojump_clock: MockClock, count: int
+) -> None:
+    looks = 0
+
+    def outcome(timed_out: bool) -> WaitResponse | None:
+        nonlocal looks
+        looks += 1
+        return at_its_deadline(timed_out)
+
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness, outcome)
+        put(harness, *[nothing_more] * count)
+        await warmed(harness)
+        looks = 0
+        client = harness.client()
+        request = client.send(WaitRequest(1000))
+
+        (delayed,) = purgatory._waiting
+        assert delayed.purgatory is purgatory
+        assert request.waits_for is delayed
+        assert client.connection.parked is not None
+        purgatory.mark("key")  # not yet
+        await trio.sleep(0.5)
+        assert looks == 1
+        assert (await client.receive(WaitRequest())).outcome == "time"
+        assert (looks, client.connection.parked, request.waits_for) == (2, None, None)
+        assert at_rest(harness)
+
+
+async def test_the_order_of_the_shells_is_kept_whoever_is_told_of_the_end(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        shells = [adding("1"), saying("2"), adding("3"), adding("4"), saying("5"), adding("6")]
+        owners = put(harness, *shells)
+        for _ in range(3):  # in a new task, and by hand
+            assert (await harness.ask(WaitRequest(100))).outcome == "time 6 5 4 3 2 1"
+        assert [owner.failures for owner in owners] == [[]] * 6
+        assert at_rest(harness)
+
+
+async def test_an_error_of_what_was_waited_for_is_an_answer_for_all_that_stand_outside(
+    autojump_clock: MockClock,
+) -> None:
+    def outcome(timed_out: bool) -> WaitResponse | None:
+        if timed_out:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, "elsewhere")
+        return None
+
+    seen: list[int] = []
+
+    def after(request: Any, answer: WaitResponse, context: Context) -> None:
+        seen.append(answer.error_code)
+
+    async def around(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        seen.append(answer.error_code)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness, outcome)
+        put(harness, after, around, after)
+        for _ in range(2):
+            assert (await harness.ask(WaitRequest(10))).error_code == 16
+        assert seen == [16] * 6
+
+
+async def test_what_has_no_answer_at_its_deadline_is_a_bug_that_is_answered(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness() as harness:
+        serve_waits(harness, lambda timed_out: None)
+        put(harness, adding("outside"), nothing_more)
+        for _ in range(2):
+            assert (await harness.ask(WaitRequest(10))).error_code == -1
+        assert at_rest(harness)
+
+
+async def test_an_after_that_fails_outside_of_an_around_costs_its_request(
+    autojump_clock: MockClock,
+) -> None:
+    def after(request: Any, answer: Any, context: Context) -> None:
+        raise ValueError("bug")
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        outside, around = put(harness, after, nothing_more)
+        for asked in (1, 2, 3):
+            assert (await harness.ask(WaitRequest(10))).error_code == -1
+            assert len(outside.failures) == asked
+        assert around.failures == []
+
+
+@pytest.mark.parametrize("shells", [(nothing_more,), (nothing_more, adding("x"), nothing_more)])
+async def test_nobody_waits_for_a_peer_that_has_left_before_anything_was_registered(
+    autojump_clock: MockClock, shells: tuple[Any, ...]
+) -> None:
+    ends: list[str] = []
+
+    async def noted(request: Any, context: Context, forward: Any) -> Any:
+        try:
+            return await forward(request)
+        finally:
+            ends.append("ended")
+
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness)
+        put(harness, noted, *shells)
+        await warmed(harness)
+        ends.clear()
+        client = harness.client()
+        client.connection.left = True
+        client.send(WaitRequest(60_000))
+        await trio.testing.wait_all_tasks_blocked()
+        assert ends == ["ended"]
+        assert (purgatory.waiting, purgatory.watched) == (0, 0)
+        assert at_rest(harness)
+
+
+@pytest.mark.parametrize("shells", [(nothing_more,), (adding("x"), nothing_more, nothing_more)])
+async def test_a_peer_that_leaves_ends_all_that_stand_around(
+    autojump_clock: MockClock, shells: tuple[Any, ...]
+) -> None:
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness)
+        owners = put(harness, *shells)
+        await warmed(harness)
+        for _ in range(2):
+            client = harness.client()
+            client.send(WaitRequest(60_000))
+            assert purgatory.waiting == 1
+            client.leave()
+            assert purgatory.waiting == 0
+            await trio.testing.wait_all_tasks_blocked()
+            assert at_rest(harness)
+        assert not any(owner.failures for owner in owners)
+
+
+async def test_while_no_token_is_free_its_task_goes_on_with_the_answer(
+    autojump_clock: MockClock,
+) -> None:
+    @api(EchoRequest)
+    async def hold(request: EchoRequest, context: Context) -> EchoResponse:
+        await trio.sleep(request.number)
+        return EchoResponse()
+
+    async with PluginHarness(handlers=[hold]) as harness:
+        purgatory = serve_waits(harness)
+        put(harness, saying("outside"), nothing_more)
+        await warmed(harness)
+        assert harness._group is not None
+        harness._group.group.resize(1)
+        parked, holding = harness.client(), harness.client()
+        parked.send(WaitRequest(1000))
+        assert purgatory.waiting == 1
+        holding.send(EchoRequest(number=3))
+        began = trio.current_time()
+        assert (await parked.receive(WaitRequest())).outcome == "time outside"
+        assert trio.current_time() - began == pytest.approx(3, abs=0.01)
+        await holding.receive(EchoRequest())
+        assert at_rest(harness)
+
+
+async def test_the_time_in_it_is_not_the_interceptors(autojump_clock: MockClock) -> None:
+    async def slow(request: Any, context: Context, forward: Any) -> Any:
+        await trio.sleep(0.25)
+        answer = await forward(request)
+        await trio.sleep(0.5)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        put(harness, slow, nothing_more)
+        for _ in range(2):
+            client = harness.client()
+            request = client.send(WaitRequest(10_000))
+            await client.receive(WaitRequest())
+            assert request.stamps.plugin_s == pytest.approx(0.75, abs=0.01)
+        outer, inner = harness.interceptors._all
+        assert outer.seconds == pytest.approx(1.5, abs=0.01)
+        assert inner.seconds == pytest.approx(0, abs=0.01)
+        assert (outer.calls, inner.calls) == (2, 2)
+
+
+async def test_a_function_that_takes_something_else_costs_its_request_alone(
+    autojump_clock: MockClock,
+) -> None:
+    async def around(request: Any) -> None: ...
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        outside, broken = put(harness, nothing_more, around)
+        for asked in (1, 2, 3):
+            assert (await harness.ask(WaitRequest(10))).error_code == -1
+            assert [type(error) for error, _ in broken.failures] == [TypeError] * asked
+        assert outside.failures == []
+        assert at_rest(harness)
+
+
+async def test_who_does_not_wait_any_more_is_told_of_nothing(autojump_clock: MockClock) -> None:
+    """One further in runs on, and has an answer when nobody wants it."""
+    ends: list[str] = []
+
+    async def impatient(request: Any, context: Context, forward: Any) -> Any:
+        with trio.move_on_after(1):
+            return await forward(request)
+        return WaitResponse(outcome="impatient")
+
+    async def slow(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        await trio.sleep(2)
+        ends.append(answer.outcome)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        owners = put(harness, impatient, slow)
+        await harness.ask(WaitRequest(100))
+        await trio.sleep(5)
+        for asked in (2, 3):
+            assert (await harness.ask(WaitRequest(500))).outcome == "impatient"
+            await trio.sleep(5)
+            assert len(ends) == asked
+            assert at_rest(harness)
+        assert [owner.failures for owner in owners] == [[], []]
+        outer, inner = harness.interceptors._all
+        assert outer.seconds == pytest.approx(0, abs=0.01)
+        assert inner.seconds == pytest.approx(6, abs=0.01)
+
+
+async def test_what_waits_for_something_of_its_own_afterwards_is_not_parked(
+    autojump_clock: MockClock,
+) -> None:
+    async def slow(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        await trio.sleep(2)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        put(harness, slow)
+        await harness.ask(WaitRequest(1))
+        client = harness.client()
+        request = client.send(WaitRequest(500))
+        await trio.sleep(1)
+        assert (request.waits_for, client.connection.parked) == (None, None)
+        assert not at_rest(harness)
+        assert (await client.receive(WaitRequest())).outcome == "time"
+
+
+async def test_its_owner_has_it_in_hand_until_it_is_over_and_can_end_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness() as harness:
+        purgatory, in_hand = serve_waits(harness), InHand()
+        harness.interceptors.add(
+            "around", WaitRequest, nothing_more, order=1, owner=Blamed(), in_hand=in_hand
+        )
+        for _ in range(3):
+            await harness.ask(WaitRequest(10))
+            assert in_hand.count == 0
+        clients = [harness.client() for _ in range(3)]
+        for client, timeout_ms in zip(clients, (1000, 60_000, 60_000), strict=True):
+            client.send(WaitRequest(timeout_ms))
+        await trio.testing.wait_all_tasks_blocked()
+        assert in_hand.count == 3
+        with trio.move_on_after(2):
+            await in_hand.wait_empty()
+        assert in_hand.count == 2
+        in_hand.cut_off()
+        with trio.fail_after(1):
+            await in_hand.wait_empty()
+        assert (await clients[0].receive(WaitRequest())).outcome == "time"
+        for client in clients[1:]:
+            late = await client.receive(WaitRequest())
+            assert late.error_code == ErrorCode.REQUEST_TIMED_OUT
+        assert purgatory.waiting == 0
+        assert at_rest(harness)
+
+
+async def test_one_that_waits_to_begin_is_in_nobodys_hand(autojump_clock: MockClock) -> None:
+    """Its owner would wait for what it was never given."""
+
+    @api(EchoRequest)
+    async def hold(request: EchoRequest, context: Context) -> EchoResponse:
+        await trio.sleep(2)
+        return EchoResponse()
+
+    async with PluginHarness(handlers=[hold]) as harness:
+        serve_waits(harness)
+        in_hand = InHand()
+        harness.interceptors.add(
+            "around", WaitRequest, nothing_more, order=1, owner=Blamed(), in_hand=in_hand
+        )
+        await warmed(harness)
+        assert harness._group is not None
+        harness._group.group.resize(1)
+        holding, waiting = harness.client(), harness.client()
+        holding.send(EchoRequest())
+        await trio.sleep(1)
+        waiting.send(WaitRequest(60_000))
+        await trio.testing.wait_all_tasks_blocked()
+        assert in_hand.count == 0
+        await holding.receive(EchoRequest())
+        await trio.testing.wait_all_tasks_blocked()
+        assert in_hand.count == 1
+
+
+async def test_an_owner_that_is_waited_for_is_told_by_routes_that_are_made_later(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness() as harness, trio.open_nursery() as nursery:
+        serve_waits(harness)
+        in_hand = InHand()
+        harness.interceptors.add(
+            "around", WaitRequest, nothing_more, order=1, owner=Blamed(), in_hand=in_hand
+        )
+        in_hand.enter()
+        nursery.start_soon(in_hand.wait_empty)
+        await trio.testing.wait_all_tasks_blocked()
+        client = harness.client()
+        client.send(WaitRequest(1000))
+        await trio.testing.wait_all_tasks_blocked()
+        in_hand.leave()
+        await trio.sleep(2)
+        assert in_hand.count == 0
+        assert not nursery.child_tasks
+
+
+async def test_one_that_only_forwards_costs_few_calls(autojump_clock: MockClock) -> None:
+    """Of Python functions, on a request that is parked: time is measured in benchmarks."""
+    counts: list[int] = []
+
+    def count(frame: Any, event: str, argument: object) -> None:
+        calls[0] += event == "call"
+
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness)
+        assert harness._group is not None
+        perform = harness._group.group.perform
+        for _ in range(2):
+            await harness.ask(WaitRequest(1))
+            calls = [0]
+            client = harness.client()
+            request = client.arrive(request_frame(WaitRequest(60_000), 0))
+            sys.setprofile(count)
+            try:
+                perform(request)
+                (delayed,) = purgatory._waiting
+                delayed.timed_out = True
+                purgatory.look(delayed)
+            finally:
+                sys.setprofile(None)
+            assert request.stamps.answered
+            counts.append(calls[0])
+            put(harness, nothing_more)
+        assert counts[1] - counts[0] <= 26  # six of them read the virtual clock
+
+
+async def test_whoever_is_parked_keeps_no_buffer_however_late_it_forwards(
+    autojump_clock: MockClock,
+) -> None:
+    async def late(request: Any, context: Context, forward: Any) -> Any:
+        await trio.sleep(1)
+        return await forward(request)
+
+    async with PluginHarness() as harness:
+        purgatory = serve_waits(harness)
+        put(harness, late)
+        assert harness._group is not None
+        buffers = harness._group.buffers
+        for _ in range(2):  # in a new task, and by hand
+            client = harness.client("long" * SHORT)  # so that the frame is
+            client.send(WaitRequest(5000))
+            assert buffers.fresh - len(buffers.kept_small) == 1
+            await trio.sleep(2)
+            assert purgatory.waiting == 1
+            assert buffers.fresh - len(buffers.kept_small) == 0
+            await client.receive(WaitRequest())
+
+
+def refuse(request: EchoRequest, context: Context) -> EchoResponse:
+    raise KafkaError(ErrorCode.POLICY_VIOLATION)
+
+
+async def refuse_late(request: EchoRequest, context: Context) -> EchoResponse:
+    await trio.sleep(1)
+    raise KafkaError(ErrorCode.POLICY_VIOLATION)
+
+
+def refuse_in_steps(request: EchoRequest, context: Context) -> Steps[EchoResponse]:
+    yield
+    raise KafkaError(ErrorCode.POLICY_VIOLATION)
+
+
+@pytest.mark.parametrize("handler", [refuse, refuse_late, refuse_in_steps])
+async def test_an_error_was_forwarded_for_too(autojump_clock: MockClock, handler: Any) -> None:
+    ends: list[str] = []
+
+    async def again(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        try:
+            await forward(request)
+        except Exception as error:
+            ends.append(str(error))
+        return answer
+
+    async with PluginHarness(handlers=[api(EchoRequest)(handler)]) as harness:
+        harness.interceptors.add("around", EchoRequest, again, order=1, owner=Blamed())
+        for asked in (1, 2, 3):
+            refused = await harness.ask(EchoRequest())
+            assert refused.error_code == ErrorCode.POLICY_VIOLATION
+            assert len(ends) == asked
+        assert all("forward is called again" in end for end in ends)
+
+
+@pytest.mark.parametrize("in_steps", [False, True])
+async def test_of_two_that_forward_at_once_one_is_refused(
+    autojump_clock: MockClock, in_steps: bool
+) -> None:
+    served: list[object] = []
+    ends: list[str] = []
+
+    @api(EchoRequest)
+    async def late(request: EchoRequest, context: Context) -> EchoResponse:
+        served.append(request)
+        await trio.sleep(1)
+        return EchoResponse(text="once")
+
+    @api(EchoRequest)
+    def later(request: EchoRequest, context: Context) -> Steps[Delayed]:
+        served.append(request)
+        yield
+        return Delayed((), trio.current_time() + 1, once, purgatory=purgatory)
+
+    def once(timed_out: bool) -> EchoResponse | None:
+        return EchoResponse(text="once") if timed_out else None
+
+    async def both(request: Any, context: Context, forward: Any) -> Any:
+        async def elsewhere() -> None:
+            try:
+                await forward(request)
+            except Exception as error:
+                ends.append(str(error))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(elsewhere)
+            return await forward(request)
+
+    async with PluginHarness(handlers=[later if in_steps else late]) as harness:
+        purgatory = Purgatory("Later", harness.timers, harness.node)
+        harness.interceptors.add("around", EchoRequest, both, order=1, owner=Blamed())
+        for asked in (1, 2, 3):
+            assert (await harness.ask(EchoRequest())).text == "once"
+            assert (len(served), len(ends)) == (asked, asked)
+        assert all("forward is called again" in end for end in ends)
+
+
+async def test_who_answers_beside_the_answer_from_further_in_loses_the_connection(
+    autojump_clock: MockClock,
+) -> None:
+    async def both(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        context.request.respond(None)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+
+        @api(EchoRequest)
+        def echo(request: EchoRequest, context: Context) -> EchoResponse:
+            return EchoResponse(text=request.text)
+
+        harness.add(echo)
+        owners = []
+        for of in (WaitRequest, EchoRequest):
+            owners.append(Blamed())
+            harness.interceptors.add("around", of, both, order=1, owner=owners[-1])
+        for owner, request in zip(owners, (WaitRequest(5), EchoRequest()), strict=True):
+            for asked in (1, 2):  # in a new task, and by hand
+                client = harness.client()
+                client.send(request)
+                await trio.sleep(1)
+                assert client.connection.closed
+                assert len(owner.failures) == asked
+        assert at_rest(harness)

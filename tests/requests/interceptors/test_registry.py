@@ -1,0 +1,169 @@
+"""The registry of interceptors: order, kinds, versions, figures."""
+
+from typing import Any
+
+import pytest
+import trio
+
+from trio_kafka.model import code_of
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.requests.api import api, api_of
+from trio_kafka.requests.interceptors.registry import Interceptors
+from trio_kafka.requests.registry import Registry
+from trio_kafka.requests.routes import Routes
+from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest
+
+
+@api(EchoRequest)
+def echo(request: object, context: object) -> None: ...
+
+
+@api(WaitRequest)
+def wait(request: object, context: object) -> None: ...
+
+
+def plain(*arguments: object) -> None: ...
+
+
+async def waiting(*arguments: object) -> None: ...
+
+
+class Waiting:
+    async def __call__(self, *arguments: object) -> None: ...
+
+
+def registry() -> Registry:
+    made = Registry()
+    for handler in (echo, wait):
+        found = api_of(handler)
+        assert found is not None
+        made.add(found)
+    return made
+
+
+def chain(interceptors: Interceptors, handler: Any) -> list[int]:
+    found = api_of(handler)
+    assert found is not None
+    return [one.order for one in interceptors.of(found)]
+
+
+def test_the_chain_of_an_api_is_in_order_with_those_for_all() -> None:
+    interceptors, owner = Interceptors(registry()), Blamed()
+    for order, request in ((7, EchoRequest), (3, None), (5, WaitRequest), (3, EchoRequest)):
+        interceptors.add("before", request, plain, order=order, owner=owner)
+    last = interceptors.add("after", EchoRequest, plain, order=9, owner=owner)
+
+    assert chain(interceptors, echo) == [3, 3, 7, 9]
+    assert [one.key for one in interceptors.of(api_of(echo))][:2] == [None, 10100]
+    assert chain(interceptors, wait) == [3, 5]
+    interceptors.remove(last)
+    interceptors.remove(last)
+    assert chain(interceptors, echo) == [3, 3, 7]
+
+
+def test_every_change_makes_routes_anew() -> None:
+    apis = registry()
+    interceptors, routes = Interceptors(apis), Routes(apis)
+    first = routes.get(code_of(10100, 0))
+    assert routes.get(code_of(10100, 0)) is first
+    apis.kept["answer"] = 1
+
+    made = interceptors.add("before", EchoRequest, plain, order=1, owner=Blamed())
+    second = routes.get(code_of(10100, 0))
+    assert second is not first
+    assert apis.kept == {}
+    generation = interceptors.generation
+    interceptors.remove(made)
+    assert routes.get(code_of(10100, 0)) is not second
+    assert interceptors.generation > generation
+
+
+@pytest.mark.parametrize("function", [waiting, Waiting()])
+@pytest.mark.parametrize("kind", ["before", "after"])
+def test_a_plain_kind_wants_a_plain_function(kind: Any, function: Any) -> None:
+    with pytest.raises(TypeError, match=f"{kind} wants a plain function"):
+        Interceptors(registry()).add(kind, None, function, order=1, owner=Blamed())
+
+
+def test_an_around_wants_an_async_function() -> None:
+    interceptors = Interceptors(registry())
+    with pytest.raises(TypeError, match="around wants an async function"):
+        interceptors.add("around", None, plain, order=1, owner=Blamed())
+    interceptors.add("around", None, Waiting(), order=1, owner=Blamed())
+    assert len(interceptors) == 1
+
+
+def test_what_makes_no_sense_is_refused_and_changes_nothing() -> None:
+    apis = registry()
+    interceptors, owner = Interceptors(apis), Blamed()
+    generation = apis.generation
+    with pytest.raises(ValueError, match="one of before, after, around"):
+        interceptors.add("beside", None, plain, order=1, owner=owner)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="no request"):
+        interceptors.add("before", EchoResponse, plain, order=1, owner=owner)
+    with pytest.raises(ValueError, match="limit of 0"):
+        interceptors.add("around", None, waiting, order=1, owner=owner, limit=0)
+    with pytest.raises(ValueError, match="deadline of 0"):
+        interceptors.add("around", None, waiting, order=1, owner=owner, deadline_s=0)
+    with pytest.raises(ValueError, match="versions of which API"):
+        interceptors.add("before", None, plain, order=1, owner=owner, versions=(0, 1))
+    assert len(interceptors) == 0
+    assert apis.generation == generation
+
+
+def test_an_api_is_offered_in_the_versions_that_all_of_its_interceptors_understand() -> None:
+    apis = registry()
+    interceptors, routes, owner = Interceptors(apis), Routes(apis), Blamed()
+
+    def offered() -> dict[int, tuple[int, int]]:
+        return {one.key: (one.first, one.last) for one in apis}
+
+    first = interceptors.add("after", EchoRequest, plain, order=1, owner=owner, versions=(1, 9))
+    assert offered() == {10100: (1, 1), 10101: (0, 0)}
+    assert routes.get(code_of(10100, 0)) is None
+    assert routes.get(code_of(10100, 1)) is not None
+    interceptors.add("before", None, plain, order=1, owner=owner, versions={10101: (0, 0)})
+    assert offered() == {10100: (1, 1), 10101: (0, 0)}
+    with pytest.raises(ValueError, match="blamed understands other versions of Echo"):
+        interceptors.add("before", EchoRequest, plain, order=1, owner=owner, versions=(0, 0))
+
+    interceptors.remove(first)
+    assert offered() == {10100: (0, 1), 10101: (0, 0)}
+    assert [(one.first, one.last) for one in apis.copy()] == [(0, 1), (0, 0)]
+
+
+def test_an_api_that_comes_later_without_a_common_version_is_not_served() -> None:
+    apis = Registry()
+    interceptors = Interceptors(apis)
+    interceptors.add("before", EchoRequest, plain, order=1, owner=Blamed(), versions=(5, 9))
+    made = api_of(echo)
+    assert made is not None
+    apis.add(made)
+
+    assert list(apis) == []
+    assert apis.get(10100) is None
+    assert ApiVersionsRequest
+
+
+async def test_each_interceptor_is_in_the_tree_with_its_limit() -> None:
+    interceptors = Interceptors(registry())
+    shared = trio.CapacityLimiter(3)
+    interceptors.add("before", EchoRequest, plain, order=4, owner=Blamed("guard"), deadline_s=0.5)
+    own = interceptors.add("around", None, waiting, order=5, owner=Blamed("slow"), limit=2)
+    with_others = interceptors.add(
+        "around", None, waiting, order=5, owner=Blamed("slow"), limit=shared
+    )
+    node = interceptors._node
+
+    names = [one.name for one in node.children]
+    assert names == ["guard before EchoRequest", "slow around every API", "slow around every API"]
+    figures = node.children[0].figures()
+    assert (figures["owner"], figures["order"], figures["calls"]) == ("guard", 4, 0)
+    assert figures["deadline_ms"] == 500
+    assert [one.name for one in node.children[1].children] == ["limit"]
+    assert own.limiter is not None
+    assert own.limiter.total_tokens == 2
+    assert with_others.limiter is shared
+    interceptors.remove(own)
+    assert len(node.children) == 2

@@ -1,0 +1,123 @@
+"""Where lines go: the broker's own log, a file that is rolled, a topic that is made."""
+
+import logging
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.levels import has_logger
+from trio_kafka.log.queries import read_bytes
+from trio_kafka.model import TopicPartition
+from trio_kafka.records.batch import iterate_headers, read_records
+from trio_kafka.requests.request_log.sinks import (
+    LOGGER,
+    FileSink,
+    LoggerSink,
+    TopicSink,
+    in_batches,
+)
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.world import World
+
+
+def content(world: World, name: str) -> bytes:
+    file = world.directory("/logs").open(name)
+    buffer = bytearray(file.size)
+    file.try_read(0, buffer)
+    file.close()
+    return bytes(buffer)
+
+
+def topic_sink(served: ServedBroker, topic: str) -> TopicSink:
+    parts = served.broker.parts
+    return TopicSink(
+        topic,
+        replicas=parts.replicas,
+        metadata=parts.metadata,
+        create=parts.topic_creation.want,
+        wall=served.broker.world.clock.wall,
+    )
+
+
+async def values(served: ServedBroker, topic: str, partition: int) -> list[str]:
+    log = served.broker.logs.get(TopicPartition(topic, partition))
+    assert log is not None
+    data = await read_bytes(log, 0, 1 << 20, log.end_offset)
+    return [
+        (record.value or b"").decode()
+        for position, header in iterate_headers(data)
+        for record in read_records(data, position, header)
+    ]
+
+
+async def test_the_brokers_own_log_has_lines_on_debug(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger=LOGGER):
+        await LoggerSink().write(['{"a":1}'])
+
+    assert has_logger(LOGGER)
+    assert [one.getMessage() for one in caplog.records] == ['Completed request:{"a":1}']
+
+
+async def test_a_file_gets_one_line_each_and_is_gone_on_with(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    sink = FileSink(world, "/logs/requests.json")
+    await sink.write(["a", "b"])
+    sink.close()
+    sink = FileSink(world, "/logs/requests.json")
+    await sink.write(["c"])
+    sink.close()
+
+    assert content(world, "requests.json") == b"a\nb\nc\n"
+
+
+async def test_a_large_file_is_rolled_and_one_before_it_is_kept(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    sink = FileSink(world, "/logs/r", largest=10)
+    for line in ("one", "two!", "three", "x" * 20, "y"):
+        await sink.write([line])
+    sink.close()
+
+    assert world.directory("/logs").names() == ["r", "r.1"]
+    assert content(world, "r.1") == b"x" * 20 + b"\n"
+    assert content(world, "r") == b"y\n"
+
+
+async def test_a_topic_is_made_and_its_partitions_take_turns(autojump_clock: MockClock) -> None:
+    settings = {"num.partitions": "2"}
+    async with served_broker(simulated_world(), settings) as served:
+        sink = topic_sink(served, "requests")
+        for line in ("a", "b", "c"):
+            await sink.write([line])
+
+        assert await values(served, "requests", 0) == ["a", "c"]
+        assert await values(served, "requests", 1) == ["b"]
+
+
+async def test_a_topic_that_cannot_be_made_is_given_up_after_a_while(
+    autojump_clock: MockClock,
+) -> None:
+    async with served_broker(simulated_world()) as served:
+        with pytest.raises(KafkaError) as caught, trio.fail_after(60):
+            await topic_sink(served, "no/topic").write(["a"])
+
+    assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_batches_are_bounded_but_have_a_line_at_least() -> None:
+    assert list(in_batches(["aa", "bb", "c", "dddd", "e"], 4)) == [
+        ["aa", "bb"],
+        ["c"],
+        ["dddd"],
+        ["e"],
+    ]
+    assert list(in_batches([], 4)) == []
+
+
+@pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state", "__new"])
+async def test_lines_never_go_to_an_internal_topic(autojump_clock: MockClock, topic: str) -> None:
+    async with served_broker(simulated_world()) as served:
+        with pytest.raises(ValueError, match="is an internal topic"):
+            topic_sink(served, topic)

@@ -1,0 +1,132 @@
+"""Errors of all parts of an answer, counted while it is written."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trio.testing import MockClock
+
+from tests.protocol.declared import classes, messages_of, versions
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.protocol.compiler import (
+    counting_encoder,
+    counting_encoder_in_steps,
+    encoder,
+    source_of,
+    to_bytes,
+)
+from trio_kafka.protocol.encoding import CODES
+from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from trio_kafka.protocol.schema import fields_of, message_of
+from trio_kafka.protocol.versions import covers
+from trio_kafka.requests.api import api, api_of
+from trio_kafka.requests.error_counting import CountedRoute, ErrorCounts, counting
+from trio_kafka.requests.replies import Route, make_route
+from trio_kafka.requests.throttling.charging import charging
+from trio_kafka.requests.throttling.throttle import Throttle, unlimited
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.simulation import simulated_world
+
+RESPONSES = [one for one in classes() if message_of(one).kind == "response"]
+
+
+def walked(part: Any, version: int, counts: dict[int, int]) -> dict[int, int]:
+    """The codes that stand in a part of a message, and in the parts below it."""
+    for field in fields_of(type(part)):
+        if not covers(field.versions, version):
+            continue
+        value = getattr(part, field.name)
+        if field.name in CODES:
+            counts[value] += 1
+        for below in value if field.kind == "array" and value else [value]:
+            if hasattr(type(below), "__fields__"):
+                walked(below, version, counts)
+    return counts
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(st.data())
+@pytest.mark.parametrize("cls", RESPONSES, ids=lambda one: one.__name__)
+def test_codes_are_counted_and_the_bytes_are_the_same(cls: type[Any], data: Any) -> None:
+    version = data.draw(st.sampled_from(versions(cls)))
+    message = data.draw(messages_of(cls, version))
+    wanted, whole = walked(message, version, defaultdict(int)), to_bytes(message, version)
+
+    pieces: list[Any] = []
+    counts: dict[int, int] = defaultdict(int)
+    counting_encoder(cls, version)(message, pieces.append, counts)
+    in_steps: list[Any] = []
+    others: dict[int, int] = defaultdict(int)
+    for _ in counting_encoder_in_steps(cls, version)(message, in_steps.append, others):
+        pass
+
+    assert b"".join(pieces) == b"".join(in_steps) == whole
+    assert counts == others == wanted
+
+
+def test_a_plain_encoder_counts_nothing() -> None:
+    assert "codes" not in source_of(encoder(ProduceResponse, 11))
+    assert "codes[" in source_of(counting_encoder(ProduceResponse, 11))
+
+
+def test_whoever_made_something_of_it_hears_of_a_change() -> None:
+    counts, heard = ErrorCounts(), []
+    counts.on_toggle(lambda: heard.append(counts.active))
+
+    counts.turn(on=True)
+    counts.turn(on=True)
+    counts.turn(on=False)
+
+    assert heard == [True, False]
+
+
+def produce_route(errors: ErrorCounts, throttle: Throttle) -> Route:
+    """As a group of handlers has it."""
+
+    @api(ProduceRequest)
+    def produce(request: object, context: object) -> None: ...
+
+    made = api_of(produce)
+    assert made is not None
+    put_on = charging(counting(lambda route: route, errors), throttle)
+    return put_on(make_route(made, 11))
+
+
+def test_nothing_is_counted_where_nobody_wants_it() -> None:
+    errors = ErrorCounts()
+
+    assert type(produce_route(errors, unlimited())) is Route
+    errors.turn(on=True)
+    assert type(produce_route(errors, unlimited())) is CountedRoute
+
+
+async def test_errors_are_counted_of_answers_that_are_charged_too(
+    autojump_clock: MockClock,
+) -> None:
+    """A quota and a count stand on one route; clients get the same bytes as without."""
+    async with served_broker(simulated_world()) as served:
+        parts = served.broker.parts
+        await served.create_topic("t")
+        asked = MetadataRequest([MetadataRequestTopic(name="t"), MetadataRequestTopic(name="u")])
+        asked.allow_auto_topic_creation = False
+        plain = await served.ask(asked, 12)
+        seen: list[Mapping[int, int]] = []
+
+        def note(stamps: Stamps) -> None:
+            seen.append(stamps.errors)
+
+        nobody = ("", "nobody")
+        parts.quotas.quotas.set(nobody, {"request_percentage": 1000.0})
+        assert parts.quotas.active
+        await served.ask(asked, 12)
+        parts.error_counts.turn(on=True)  # routes that are there are made anew
+        parts.planes[0].times.follow(note)
+        answer = await served.ask(asked, 12)
+        parts.planes[0].times.unfollow(note)
+
+        assert answer == plain
+        assert seen == [{0: 2, 3: 1}]

@@ -1,0 +1,108 @@
+"""A look at the requests of planes: which, how many, and in steps."""
+
+import trio
+from trio.testing import MockClock
+
+from tests.network.test_inflight import sleep
+from tests.network.test_processor import echo
+from trio_kafka.requests.inspection import Seen, Which, look
+from trio_kafka.scheduling.chunked_work import whole
+from trio_kafka.testing.planes import RunningPlane, running_plane
+from trio_kafka.testing.sample_apis import EchoRequest, WaitRequest
+from trio_kafka.testing.scripted_client import connected, request_frame
+from trio_kafka.testing.simulation import simulated_world
+
+
+def seen(plane: RunningPlane, which: Which, most: int = 100) -> tuple[list[Seen], bool]:
+    return whole(look([plane.plane], which, lambda stamps, client: True, most))
+
+
+async def test_the_latest_and_the_slowest_come_in_order_of_time_over_all_apis(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with (
+        running_plane(world, [echo, sleep]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        for ms in (10, 30, 20):
+            await client.ask(WaitRequest(ms), 0)
+            await client.ask(EchoRequest("x", ms), 0)
+
+        latest, more = seen(plane, Which.LATEST)
+        slowest, _ = seen(plane, Which.SLOWEST)
+        some, some_more = seen(plane, Which.SLOWEST, 2)
+
+    assert not more
+    assert [(one.api, one.stamps.correlation) for one in latest] == [
+        ("Echo", 6),
+        ("Wait", 5),
+        ("Echo", 4),
+        ("Wait", 3),
+        ("Echo", 2),
+        ("Wait", 1),
+    ]
+    assert [one.stamps.correlation for one in slowest][:3] == [3, 5, 1]
+    assert {one.api for one in slowest[3:]} == {"Echo"}
+    assert [one.stamps.correlation for one in some] == [3, 5]
+    assert some_more
+    assert {one.client_id for one in latest} == {"scripted"}
+    assert {one.stamps.origin.listener for one in latest} == {"PLAINTEXT"}
+
+
+async def test_sizes_are_those_on_the_wire_and_times_are_those_of_the_hops(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with (
+        running_plane(world, [echo, sleep]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        asked = request_frame(EchoRequest("text", 1), 0)
+        await client.send(asked)
+        answer = await client.receive_frame()
+        await client.ask(WaitRequest(50), 0)
+        (waited, echoed), _ = seen(plane, Which.LATEST)
+
+    stamps = echoed.stamps
+    assert (stamps.request_bytes, stamps.response_bytes) == (len(asked) - 4, len(answer) + 4)
+    assert round(waited.stamps.handled - waited.stamps.begun, 6) == 0.05
+    assert waited.stamps.received <= waited.stamps.begun <= waited.stamps.sent
+
+
+async def test_what_is_not_wanted_is_left_out_and_more_than_wanted_is_said(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with (
+        running_plane(world, [echo]) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        for number in range(3):
+            await client.ask(EchoRequest("x", number), 0)
+
+        assert len(seen(plane, Which.LATEST, 3)[0]) == 3
+        assert not seen(plane, Which.LATEST, 3)[1]
+        some, more = seen(plane, Which.LATEST, 2)
+        assert (len(some), more) == (2, True)
+        nobody = whole(look([plane.plane], Which.LATEST, lambda stamps, client: client == "x"))
+        assert nobody == ([], False)
+
+
+async def test_a_look_at_many_connections_pauses(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with running_plane(world, [sleep]) as plane, trio.open_nursery() as nursery:
+
+        async def ask() -> None:
+            async with connected(world, plane.endpoint) as client:
+                await client.ask(WaitRequest(1000), 0)
+
+        for _ in range(130):
+            nursery.start_soon(ask)
+        await trio.sleep(0.5)
+
+        steps = look([plane.plane], Which.IN_HAND, lambda stamps, client: True)
+        assert sum(1 for _ in steps) == 3
+        in_hand, _ = seen(plane, Which.IN_HAND, 1000)
+        assert len(in_hand) == 130
+        assert {one.stage for one in in_hand} == {"handler", "queued"}

@@ -1,0 +1,84 @@
+"""Answers as messages that can be read."""
+
+from typing import Any
+
+import pytest
+
+from trio_kafka.plugin import lazily, to_bytes
+from trio_kafka.protocol.messages.k01_fetch import FetchableTopicResponse, FetchResponse
+from trio_kafka.protocol.messages.k01_fetch import PartitionData as Fetched
+from trio_kafka.protocol.messages.k03_metadata import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.requests.api import api_of
+from trio_kafka.requests.materialize import has_ranges, opened, release_ranges
+from trio_kafka.requests.replies import Encoded, make_route
+from trio_kafka.scheduling.chunked_work import whole
+from trio_kafka_apis.k03_metadata import metadata
+
+
+class Lease:
+    key, end, cut = 0, 10, False
+
+    def __init__(self) -> None:
+        self.released = 0
+
+    def release(self) -> None:
+        self.released += 1
+
+
+def fetched(*leases: Lease) -> FetchResponse:
+    rows: list[Any] = [Fetched(records=FileRange(one, 0, 5)) for one in leases]  # type: ignore[arg-type]
+    return FetchResponse(responses=[FetchableTopicResponse(partitions=rows)])
+
+
+def many(topics: int) -> MetadataResponse:
+    def partitions(n: int) -> MetadataResponseTopic:
+        return MetadataResponseTopic(
+            name=f"t-{n}",
+            partitions=lazily(range(3), lambda at: MetadataResponsePartition(partition_index=at)),
+        )
+
+    return MetadataResponse(topics=lazily(range(topics), partitions))
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_bytes_and_arrays_to_be_made_are_a_message_in_short_steps(encoded: bool) -> None:
+    api = api_of(metadata)
+    assert api is not None
+    route = make_route(api, 12)
+    answer: Any = Encoded(to_bytes(many(400), 12)) if encoded else many(400)
+    steps, count = opened(route, answer), 0
+    try:
+        while True:
+            next(steps)
+            count += 1
+    except StopIteration as end:
+        message = end.value
+
+    assert count >= 40
+    assert [len(topic.partitions) for topic in message.topics] == [3] * 400
+    message.topics[7].partitions[2].error_code = 9
+    assert message.topics[7].partitions[2].error_code == 9
+    assert whole(opened(route, message)) is message
+
+
+def test_ranges_are_released_but_for_those_that_go_on() -> None:
+    first, second = Lease(), Lease()
+    answer = fetched(first, second)
+    kept = FetchResponse(
+        responses=[FetchableTopicResponse(partitions=answer.responses[0].partitions[1:])]
+    )
+    release_ranges(answer, unless=kept)
+    assert (first.released, second.released) == (1, 0)
+    release_ranges(kept)
+    assert (first.released, second.released) == (1, 1)
+    release_ranges(None)
+
+
+def test_only_some_answers_have_a_place_for_ranges() -> None:
+    assert has_ranges(FetchResponse)
+    assert not has_ranges(MetadataResponse)

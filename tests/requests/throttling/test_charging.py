@@ -1,0 +1,85 @@
+"""Every answer that can tells how long to wait, in every version, also if it is bytes already."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from tests.protocol.declared import classes
+from trio_kafka.protocol.compiler import decoder, to_bytes
+from trio_kafka.protocol.errors import EncodeError
+from trio_kafka.protocol.schema import fields_of, message_of
+from trio_kafka.protocol.versions import covers
+from trio_kafka.requests.api import api, api_of
+from trio_kafka.requests.replies import Encoded, Route, make_route
+from trio_kafka.requests.throttling.charging import THROTTLE_TIME, ChargedRoute, charged, charging
+from trio_kafka.requests.throttling.throttle import unlimited
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
+
+
+def requests() -> Iterator[type[Any]]:
+    for one in classes():
+        message = message_of(one)
+        if message.kind == "request" and message.response is not None:
+            yield one
+
+
+def route_of(request: type[Any], version: int) -> Route:
+    @api(request, unstable=True)
+    def handler(request: object, context: object) -> None: ...
+
+    made = api_of(handler)
+    assert made is not None
+    return make_route(made, version)
+
+
+def telling(route: ChargedRoute, response: Any) -> Any:
+    """The response as a client reads it, that tells 1234 ms where it can."""
+    told = route._telling(response, 1234) if route.tells else response
+    body = told.body if isinstance(told, Encoded) else to_bytes(told, route.version)
+    return decoder(route.api.response, route.version)(memoryview(body), 0)[0]
+
+
+@pytest.mark.parametrize("request_", list(requests()), ids=lambda one: one.__name__)
+def test_a_throttle_time_is_told_by_every_version_that_has_one(request_: type[Any]) -> None:
+    message = message_of(request_)
+    assert message.response is not None
+    for version in range(message.versions[0], message.versions[1] + 1):
+        route = charged(route_of(request_, version), unlimited())
+        response = message.response()
+        try:
+            body = to_bytes(response, version)
+        except EncodeError:
+            continue  # what must be said has no default
+        fields = {field.name: field for field in fields_of(message.response)}
+        has = THROTTLE_TIME in fields and covers(fields[THROTTLE_TIME].versions, version)
+        before = decoder(message.response, version)(memoryview(body), 0)[0]
+
+        said = Encoded(body, {3: 1})
+        if route.tells:
+            assert route._telling(said, 1234).errors == said.errors
+        for answer in (response, said):
+            read = telling(route, answer)
+            assert getattr(read, THROTTLE_TIME, 0) == (1234 if has else 0)
+            if has:
+                read.throttle_time_ms = before.throttle_time_ms
+            assert read == before
+        assert getattr(response, THROTTLE_TIME, 0) == 0  # others may share it
+
+
+def test_nothing_is_charged_while_nobody_is_limited() -> None:
+    throttle = unlimited()
+    put_on = charging(lambda route: route, throttle)
+    plain = route_of(EchoRequest, 1)
+
+    assert put_on(plain) is plain
+    throttle.quotas.set(("", "app"), {"producer_byte_rate": 1.0})
+    assert type(put_on(plain)) is ChargedRoute
+    assert put_on(plain).handler is plain.handler
+
+
+def test_an_answer_without_a_place_for_it_is_left_alone() -> None:
+    route = charged(route_of(EchoRequest, 1), unlimited())
+    answer = EchoResponse(text="a")
+    assert not route.tells
+    assert cast("Any", telling(route, answer)) == answer

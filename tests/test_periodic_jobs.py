@@ -1,0 +1,333 @@
+import logging
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from trio_kafka.errors import InvariantError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.periodic_jobs import Scheduler
+
+
+def new_scheduler():
+    return Scheduler(Node("broker-1", "broker"))
+
+
+class Runs:
+    """A job that notes when it ran."""
+
+    def __init__(self):
+        self.at = []
+
+    def __call__(self):
+        self.at.append(round(trio.current_time(), 6))
+
+
+async def test_a_job_runs_first_after_its_delay_and_then_every_interval(autojump_clock):
+    scheduler, job = new_scheduler(), Runs()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(scheduler.run)
+        scheduler.every("retention", 10, job, delay_s=3)
+
+        await trio.sleep(34)
+        nursery.cancel_scope.cancel()
+
+    assert job.at == [3, 13, 23, 33]
+
+
+async def test_the_first_run_is_after_one_interval_where_no_delay_is_given(autojump_clock):
+    scheduler, job = new_scheduler(), Runs()
+    scheduler.every("retention", 10, job)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+
+        await trio.sleep(21)
+        nursery.cancel_scope.cancel()
+
+    assert job.at == [10, 20]
+
+
+async def test_a_job_that_is_added_while_the_task_sleeps_wakes_it(autojump_clock):
+    scheduler, late, soon = new_scheduler(), Runs(), Runs()
+    scheduler.every("late", 1000, late)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(scheduler.run)
+        await wait_all_tasks_blocked()
+
+        scheduler.every("soon", 1, soon)
+        await trio.sleep(1.5)
+        nursery.cancel_scope.cancel()
+
+    assert soon.at == [1]
+
+
+async def test_jobs_that_are_nearly_due_run_together_in_one_wake(autojump_clock):
+    scheduler, first, second = new_scheduler(), Runs(), Runs()
+    scheduler.every("first", 10, first)
+    scheduler.every("second", 10, second, delay_s=10.9)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+
+        await trio.sleep(35)
+        assert scheduler.node.figures()["wakes"] == 3
+        nursery.cancel_scope.cancel()
+
+    assert first.at == second.at == [10, 20, 30]
+
+
+async def test_a_job_that_may_not_be_early_waits_for_its_own_time(autojump_clock):
+    scheduler, first, second = new_scheduler(), Runs(), Runs()
+    scheduler.every("first", 10, first)
+    scheduler.every("second", 10, second, delay_s=10.9, early_s=0)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+
+        await trio.sleep(12)
+        nursery.cancel_scope.cancel()
+
+    assert (first.at, second.at) == ([10], [10.9])
+
+
+async def test_a_lone_job_is_never_early(autojump_clock):
+    scheduler, job = new_scheduler(), Runs()
+    scheduler.every("idle", 4, job)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+        await trio.sleep(3.8)
+        scheduler.wake()
+        await trio.sleep(0.4)
+        nursery.cancel_scope.cancel()
+
+    assert job.at == [4]
+
+
+async def test_an_unarmed_job_does_not_wake_the_loop_until_it_is_armed(autojump_clock):
+    scheduler, runs = new_scheduler(), Runs()
+    job = scheduler.every("expiry", 5, runs, armed=False)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+        await trio.sleep(100)
+        assert (job.armed, runs.at, scheduler.node.figures()["wakes"]) == (False, [], 0)
+
+        job.arm(2)
+        await trio.sleep(3)
+        job.disarm()
+        await trio.sleep(100)
+        nursery.cancel_scope.cancel()
+
+    assert runs.at == [102]
+
+
+async def test_arming_an_armed_job_brings_it_forward_but_never_puts_it_off(autojump_clock):
+    scheduler, runs = new_scheduler(), Runs()
+    job = scheduler.every("flush", 10, runs)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+        await trio.sleep(1)
+
+        job.arm(2)
+        job.arm(8)
+        await trio.sleep(3)
+        nursery.cancel_scope.cancel()
+
+    assert runs.at == [3]
+
+
+async def test_a_job_may_disarm_itself(autojump_clock):
+    scheduler, runs = new_scheduler(), Runs()
+
+    def once():
+        runs()
+        job.disarm()
+
+    job = scheduler.every("once", 1, once)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+        await trio.sleep(10)
+        nursery.cancel_scope.cancel()
+
+    assert runs.at == [1]
+
+
+async def test_async_jobs_are_awaited_and_their_duration_is_seen(autojump_clock):
+    scheduler = new_scheduler()
+
+    async def slow():
+        await trio.sleep(2)
+
+    scheduler.every("slow", 10, slow)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+        (node,) = scheduler.node.children
+        await trio.sleep(11)
+        running = dict(node.figures())
+        await trio.sleep(4)
+        ended = dict(node.figures())
+        nursery.cancel_scope.cancel()
+
+    assert (running["running"], running["runs"]) == (True, 1)
+    assert ended == {
+        "interval_s": 10,
+        "next_in_s": 5,
+        "last_ago_s": 5,
+        "last_took_s": 2,
+        "running": False,
+        "runs": 1,
+        "failures": 0,
+        "last_error": None,
+    }
+
+
+async def test_a_job_that_takes_longer_than_its_interval_lets_the_others_run(autojump_clock):
+    scheduler, other = new_scheduler(), Runs()
+
+    async def slow():
+        await trio.sleep(5)
+
+    scheduler.every("slow", 2, slow)
+    scheduler.every("other", 4, other)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+        await trio.sleep(20)
+        nursery.cancel_scope.cancel()
+
+    assert other.at == [7, 12, 17]
+
+
+async def test_a_job_that_raises_is_logged_and_counted_and_runs_again(autojump_clock, caplog):
+    scheduler, other = new_scheduler(), Runs()
+
+    def broken():
+        raise OSError("no such directory")
+
+    scheduler.every("broken", 1, broken)
+    scheduler.every("other", 1, other)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+        await trio.sleep(2.5)
+        figures = scheduler.node.children[0].figures()
+        nursery.cancel_scope.cancel()
+
+    assert other.at == [1, 2]
+    assert (figures["runs"], figures["failures"]) == (2, 2)
+    assert figures["last_error"] == "OSError: no such directory"
+    assert [(r.levelno, r.fields["job"]) for r in caplog.records] == [(logging.ERROR, "broken")] * 2
+
+
+@pytest.mark.parametrize(
+    "error", [InvariantError("hole"), ExceptionGroup("g", [InvariantError("hole")])]
+)
+async def test_a_broken_invariant_goes_through(error, autojump_clock):
+    scheduler = new_scheduler()
+
+    def broken():
+        raise error
+
+    scheduler.every("broken", 1, broken)
+    with pytest.raises(type(error)):
+        await scheduler.run()
+
+
+async def test_a_cancelled_job_leaves_the_tree_and_never_runs_again(autojump_clock):
+    scheduler, runs, other = new_scheduler(), Runs(), Runs()
+    job = scheduler.every("gone", 1, runs)
+    scheduler.every("other", 2, other)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+        await trio.sleep(1.5)
+        job.cancel()
+        job.cancel()
+        await trio.sleep(3)
+        nursery.cancel_scope.cancel()
+
+    assert (runs.at, other.at) == ([1], [2, 4])
+    assert [node.name for node in scheduler.node.children] == ["other"]
+    with pytest.raises(ValueError, match="gone was cancelled"):
+        job.arm()
+
+
+async def test_cancelling_a_job_ends_its_run_in_hand_and_no_other(autojump_clock):
+    scheduler, other = new_scheduler(), Runs()
+    job = scheduler.every("stuck", 1, trio.sleep_forever)
+    scheduler.every("other", 2, other)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+        await trio.sleep(5)
+        assert other.at == []
+        job.cancel()
+        await trio.sleep(1)
+        nursery.cancel_scope.cancel()
+
+    assert other.at == [5]
+
+
+async def test_a_job_cancelled_by_an_earlier_one_of_its_round_does_not_run(autojump_clock):
+    scheduler, runs = new_scheduler(), Runs()
+
+    def cancel_second():
+        second.cancel()
+
+    scheduler.every("first", 1, cancel_second)
+    second = scheduler.every("second", 1, runs)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scheduler.run)
+        await trio.sleep(1.5)
+        nursery.cancel_scope.cancel()
+
+    assert runs.at == []
+
+
+async def test_a_name_is_free_again_when_its_job_is_cancelled():
+    scheduler = new_scheduler()
+    job = scheduler.every("one", 1, Runs())
+    with pytest.raises(ValueError, match="there is a job one already"):
+        scheduler.every("one", 1, Runs())
+
+    job.cancel()
+
+    assert scheduler.every("one", 1, Runs()).armed
+
+
+@pytest.mark.parametrize(("interval_s", "early_s"), [(0, None), (-1, None), (5, 5), (5, -1)])
+async def test_an_interval_that_would_spin_is_refused(interval_s, early_s):
+    with pytest.raises(ValueError, match="interval"):
+        new_scheduler().every("spin", interval_s, Runs(), early_s=early_s)
+
+
+async def test_the_scheduler_leaves_the_tree_when_it_ends(autojump_clock):
+    root = Node("broker-1", "broker")
+    scheduler = Scheduler(root)
+    with trio.move_on_after(1):
+        await scheduler.run()
+
+    assert root.children == ()
+
+
+@pytest.mark.slow
+@given(
+    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)), min_size=1, max_size=6),
+    st.integers(1, 300),
+)
+def test_every_job_runs_as_often_as_its_interval_says_and_never_earlier_than_allowed(jobs, span):
+    async def main():
+        scheduler = new_scheduler()
+        runs = []
+        for i, (interval, delay) in enumerate(jobs):
+            runs.append(Runs())
+            scheduler.every(f"job-{i}", interval, runs[-1], delay_s=delay)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(scheduler.run)
+            await trio.sleep(span + 0.5)
+            nursery.cancel_scope.cancel()
+        return [r.at for r in runs]
+
+    for (interval, delay), at in zip(
+        jobs, trio.run(main, clock=MockClock(autojump_threshold=0)), strict=True
+    ):
+        due = [float(delay), *(t + interval for t in at)]
+        assert all(
+            d - interval * 0.1 - 1e-6 <= t <= d + 1e-6 for t, d in zip(at, due, strict=False)
+        )
+        assert due[len(at)] > span + 0.5 - 1e-6

@@ -1,0 +1,1 @@
+"""Parts of a broker that its start puts together: groups, quotas, quorum, producer ids, plugins."""

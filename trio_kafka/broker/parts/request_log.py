@@ -1,0 +1,107 @@
+"""The request log of a broker: on by `trio.request.log`, or by the level of Kafka's logger.
+
+Settings may change while it runs. `kafka.request.logger` on DEBUG or TRACE has requests in the
+broker's own log, whatever the setting says; as in Kafka it is silent on WARN, which it begins with.
+"""
+
+import logging
+from typing import Final
+
+import trio
+
+from trio_kafka.broker.site import Site
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.introspect.levels import following
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.metadata.effective import DynamicSettings
+from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.request_log.log import RequestLog, wanted_of
+from trio_kafka.requests.request_log.sinks import LOGGER, FileSink, LoggerSink, Sink, TopicSink
+
+# The task.
+REQUEST_LOG: Final = "request-log"
+_logger: Final = get_logger(__name__)
+
+
+async def start_request_log(site: Site, parts: Parts, dynamic: DynamicSettings) -> RequestLog:
+    """From now on what is wanted is logged; planes that come later are not."""
+    log = RequestLog(
+        parts.interceptors,
+        tuple(parts.planes),
+        site.node,
+        names=parts.planes[0].times.name_of,
+        topic_id=lambda name: (
+            topic.id if (topic := parts.metadata.image.topics.get(name)) else None
+        ),
+        elapsed=site.world.clock.elapsed,
+        bound=site.config.trio_request_log_queue,
+    )
+    switch = Switch(site, parts, log, dynamic)
+    dynamic.follow(switch.follow)
+
+    async def run(*, task_status: trio.TaskStatus[None]) -> None:
+        with following(switch.apply):
+            try:
+                await log.run(task_status=task_status)
+            finally:
+                switch.close()
+
+    await site.tasks.start(REQUEST_LOG, run)
+    return log
+
+
+class Switch:
+    """Turns the log on and off."""
+
+    def __init__(self, site: Site, parts: Parts, log: RequestLog, dynamic: DynamicSettings) -> None:
+        self._site = site
+        self._parts = parts
+        self._log = log
+        self._config = dynamic.config
+        self._file: FileSink | None = None
+        logger = logging.getLogger(LOGGER)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.WARNING)
+
+    def follow(self, config: BrokerConfig) -> None:
+        """Settings may have changed."""
+        self._config = config
+        self.apply()
+
+    def apply(self) -> None:
+        """On or off, there or elsewhere: as settings and levels say."""
+        config = self._config
+        self.close()
+        sinks: list[Sink] = []
+        own_topic = ""
+        if config.trio_request_log == "topic":
+            own_topic = config.trio_request_log_topic
+            sinks.append(self._topic(own_topic))
+        elif config.trio_request_log == "file" and config.trio_request_log_file:
+            self._file = FileSink(self._site.world, config.trio_request_log_file)
+            sinks.append(self._file)
+        elif config.trio_request_log == "file":
+            _logger.error("no request log: trio.request.log.file is not set")
+        if logging.getLogger(LOGGER).isEnabledFor(logging.DEBUG):
+            sinks.append(LoggerSink())
+        if not sinks:
+            self._log.stop()
+            return
+        apis, clients = config.trio_request_log_apis, config.trio_request_log_clients
+        self._log.start(wanted_of(apis, clients, own_topic), sinks)
+
+    def close(self) -> None:
+        """The file, if there is one."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _topic(self, name: str) -> TopicSink:
+        parts = self._parts
+        return TopicSink(
+            name,
+            replicas=parts.replicas,
+            metadata=parts.metadata,
+            create=parts.topic_creation.want,
+            wall=self._site.world.clock.wall,
+        )

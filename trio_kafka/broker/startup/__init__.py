@@ -1,0 +1,1 @@
+"""The start of a broker: checks, parts and planes, step by step."""

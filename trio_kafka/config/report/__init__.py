@@ -1,0 +1,1 @@
+"""What is said about settings: descriptions, explanations, lint, comparison, the reference page."""

@@ -1,0 +1,1 @@
+"""Where values of settings come from: TOML files, environment variables, providers."""

@@ -1,0 +1,86 @@
+"""Logs that have just been made become durable together: their names, and whose they are.
+
+One thread does it for many: each by itself would cost five threads and as many journals. What was
+appended meanwhile is not claimed to be durable.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.descriptors import when_free
+from trio_kafka.log.log import Log
+from trio_kafka.log.unsynced import Unsynced
+from trio_kafka.world.protocols import Directory
+
+_logger: Final = get_logger(__name__)
+
+
+def is_empty(log: Log) -> bool:
+    """Whether it is new, and nothing was appended: `sync_new` does all there is to do."""
+    return (
+        log.unsynced.new
+        and log.end_offset == log.recovery_point
+        and len(log.segments) == 1
+        and not log.epochs.dirty
+    )
+
+
+async def sync_new(logs: Sequence[Log]) -> list[Log]:
+    """Sync the names of new logs of one directory; an error takes it offline.
+
+    Those that were not synced, as they are busy, or as one left service meanwhile.
+    """
+    await trio.lowlevel.checkpoint()
+    held: list[Log] = []
+    try:
+        held.extend(log for log in logs if _hold(log))
+        await _sync(held)
+    except FileNotFoundError:
+        return [log for log in logs if not log.closed]
+    except OSError as error:
+        _fail(held, error)
+    finally:
+        for log in held:
+            log.writing.release()
+    return [log for log in logs if log.unsynced.new and not log.closed and not log.failed]
+
+
+def _hold(log: Log) -> bool:
+    """Take `writing`, unless somebody has it."""
+    try:
+        log.writing.acquire_nowait()
+    except trio.WouldBlock:
+        return False
+    return True
+
+
+async def _sync(logs: Sequence[Log]) -> None:
+    """OSError."""
+    if logs:
+        await logs[0].lower_checkpoints(*logs)
+
+    async def attempt() -> None:
+        these = [log for log in logs if log.unsynced.new and not log.closed and not log.failed]
+        parent: Directory | None = these[0].unsynced.parent if these else None
+        if parent is not None:
+            await Unsynced.sync_new(parent, [log.unsynced for log in these])
+            for log in these:
+                if log.end_offset == log.recovery_point:
+                    log.last_sync_ms = log.now_ms()
+
+    await when_free(attempt)
+
+
+def _fail(logs: Sequence[Log], error: OSError) -> None:
+    """What is durable is not known: no log of the directory can be trusted."""
+    for log in logs:
+        if not log.closed:
+            try:
+                log.fail(error)
+            except LogDirError as failure:
+                _logger.warning("sync failed", partition=str(log.partition), reason=str(failure))
+            return

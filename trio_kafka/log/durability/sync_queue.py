@@ -1,0 +1,111 @@
+"""Logs and directories of logs that ask for a sync get it soon, a few at a time.
+
+New logs are synced many at a time: nobody waits for one of them, and a request may make thousands.
+They wait a little for more: beside a journal that is being written no file can be made.
+"""
+
+from itertools import islice
+from typing import Final, NoReturn
+
+import trio
+
+from trio_kafka.errors import KafkaError, LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.durability.sync_new_logs import is_empty, sync_new
+from trio_kafka.log.log import Log
+from trio_kafka.log.manager.directory import LogDirectory
+
+AT_ONCE: Final = 4  # each in a thread of its directory
+NEW_AT_ONCE: Final = 256
+NEW_AFTER_S: Final = 0.1
+_logger: Final = get_logger(__name__)
+
+
+class Syncing:
+    """Somebody may wait for each of them (`flush.messages`): a large one holds up no other."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[Log | LogDirectory, None] = {}
+        self._at_work: set[Log | LogDirectory] = set()
+        self._bell = trio.Event()
+        self._new: dict[Log, None] = {}
+        self._new_bell = trio.Event()
+
+    def ask(self, what: Log | LogDirectory) -> None:
+        """Let it be synced once from now on: of a directory the names."""
+        if isinstance(what, Log) and is_empty(what):
+            self._new[what] = None
+            self._new_bell.set()
+        else:
+            self._wanted[what] = None
+            self._bell.set()
+
+    def forget(self, log: Log) -> None:
+        """It left service."""
+        self._wanted.pop(log, None)
+        self._new.pop(log, None)
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Sync what asks until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for number in range(AT_ONCE):
+                nursery.start_soon(self._sync_wanted, name=f"log-sync-{number}")
+            nursery.start_soon(self._sync_new, name="log-sync-new")
+            task_status.started()
+            await trio.sleep_forever()
+
+    async def _sync_wanted(self) -> NoReturn:
+        while True:
+            what = next((one for one in self._wanted if one not in self._at_work), None)
+            if what is None:
+                if self._bell.is_set():
+                    self._bell = trio.Event()
+                await self._bell.wait()
+                continue
+            del self._wanted[what]
+            self._at_work.add(what)  # whoever syncs it looks again afterwards
+            try:
+                if isinstance(what, LogDirectory):
+                    await what.sync_names()
+                else:
+                    await sync_if_open(what)
+            finally:
+                self._at_work.remove(what)
+
+    async def _sync_new(self) -> NoReturn:
+        """Those that come while some are synced are the next ones."""
+        while True:
+            await self._new_bell.wait()
+            await trio.sleep(NEW_AFTER_S)
+            some = self._take_new()
+            if not some:
+                self._new_bell = trio.Event()
+                continue
+            for log in await sync_new(some):
+                self._wanted[log] = None
+                self._bell.set()
+
+    def _take_new(self) -> list[Log]:
+        """Some of one directory."""
+        parent = next((log.unsynced.parent for log in self._new), None)
+        found = (log for log in self._new if log.unsynced.parent is parent)
+        some = list(islice(found, NEW_AT_ONCE))
+        for log in some:
+            del self._new[log]
+        return some
+
+
+async def sync_if_open(log: Log) -> None:
+    """Sync a log that may be closed or fail meanwhile."""
+    if log.closed or log.failed:
+        await trio.lowlevel.checkpoint()
+        return
+    try:
+        await sync(log)
+    except KafkaError:
+        return  # deleted meanwhile: nobody waits for it
+    except LogDirError as error:
+        _logger.warning("sync failed", partition=str(log.partition), reason=str(error))

@@ -1,0 +1,1 @@
+"""Index files of a segment: offsets, times, aborted transactions."""

@@ -1,0 +1,192 @@
+"""A file of entries of one size, ascending by their first field: what both indexes of a segment are
+made of.
+
+The active segment's entries are kept in memory and written when it is sealed or closed: recovery
+rebuilds them from the log, so nothing is lost. Of a sealed segment every 512th key is kept, and a
+lookup reads one page. Files that Kafka has preallocated end in zeros: these are no entries. A key
+of zero is only an entry at the beginning.
+"""
+
+from bisect import bisect_right
+from struct import Struct
+from typing import Final
+
+from trio_kafka.log.index.segment_sidecar import WrittenFile
+from trio_kafka.log.open_files import OpenFiles
+from trio_kafka.log.reading import Steps, Want
+from trio_kafka.world.protocols import Directory
+
+Entry = tuple[int, int]
+_PAGE: Final = 512
+
+
+class CorruptIndexError(Exception):
+    """An index that cannot be what it should be: it is built again from the log."""
+
+
+class EntryFile(WrittenFile):
+    """Entries (key, value); `count` and `last` are known while it grows and after `load`."""
+
+    __slots__ = ("_entries", "_layout", "_tops", "count", "last")
+
+    def __init__(
+        self,
+        directory: Directory,
+        name: str,
+        layout: Struct,
+        *,
+        sealed: bool,
+        files: OpenFiles | None = None,
+    ) -> None:
+        super().__init__(directory, name, files)
+        self._layout = layout
+        self._entries: bytearray | None = None if sealed else bytearray()
+        self._tops: list[int] | None = None
+        self.count = 0
+        self.last: Entry | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Lookups need the disk for at most one page."""
+        return self._entries is not None or self._tops is not None
+
+    @property
+    def in_memory(self) -> bool:
+        """All entries are: `find` answers."""
+        return self._entries is not None
+
+    def append(self, key: int, value: int) -> None:
+        """Add an entry to a growing index; the caller keeps the order."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is sealed")
+        self._entries += self._layout.pack(key, value)
+        self.count += 1
+        self.last = key, value
+
+    def find(self, key: int) -> Entry | None:
+        """As `lookup`, for entries that are in memory."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is not in memory")
+        return self._search(self._entries, self.count, key)
+
+    def lookup(self, key: int) -> Steps[Entry | None]:
+        """The last entry whose key is not above `key`. O(log n) and one page."""
+        if not self.loaded:
+            yield from self.load()
+        if self._entries is not None:
+            return self._search(self._entries, self.count, key)
+        tops = self._tops
+        if tops is None:
+            raise ValueError(f"{self._name} is closed")
+        page = bisect_right(tops, key) - 1
+        if page < 0:
+            return None
+        size = min(_PAGE, self.count - page * _PAGE) * self._layout.size
+        view = yield Want(self._open(), page * _PAGE * self._layout.size, size, size)
+        return self._search(view, len(view) // self._layout.size, key)
+
+    def _search(self, entries: bytearray | memoryview, count: int, key: int) -> Entry | None:
+        unpack, size = self._layout.unpack_from, self._layout.size
+        low, high = 0, count  # by hand: `bisect` would call a key function for each step
+        while low < high:
+            middle = (low + high) // 2
+            if unpack(entries, middle * size)[0] <= key:
+                low = middle + 1
+            else:
+                high = middle
+        if not low:
+            return None
+        first, second = unpack(entries, (low - 1) * size)
+        return first, second
+
+    def load(self) -> Steps[None]:
+        """Read the keys of a sealed index. Raises CorruptIndexError, FileNotFoundError."""
+        file = self._open()
+        size = self._layout.size
+        if file.size % size:
+            raise CorruptIndexError(f"{self._name}: {file.size} bytes, want a multiple of {size}")
+        view: bytes | memoryview = b""
+        if file.size:
+            view = yield Want(file, 0, file.size, file.size)
+        self._keep(bytes(view))
+        if self._entries is not None:
+            self._files.close(self)  # all of it is in memory
+
+    def _keep(self, content: bytes) -> None:
+        """Take over what the file holds, but for zeros at its end."""
+        unpack, size = self._layout.unpack_from, self._layout.size
+        length = len(content.rstrip(b"\0"))
+        count = -(-length // size)
+        tops = [unpack(content, i * size)[0] for i in range(0, count, _PAGE)]
+        self.count = count
+        first, second = unpack(content, (count - 1) * size) if count else (0, 0)
+        self.last = (first, second) if count else None
+        if any(a >= b for a, b in zip(tops, [*tops[1:], first + 1], strict=False)):
+            raise CorruptIndexError(f"{self._name}: keys do not ascend")
+        if count <= _PAGE:
+            self._entries, self._tops = bytearray(content[: count * size]), None
+        else:
+            self._entries, self._tops = None, tops
+
+    def grow(self) -> Steps[None]:
+        """Bring all entries into memory, so that they can be cut and continued."""
+        if self._entries is None:
+            file = self._open()
+            view = yield Want(file, 0, file.size, file.size)
+            content = bytes(view)
+            self._keep(content)
+            self._entries, self._tops = bytearray(content[: self.count * self._layout.size]), None
+            self._files.close(self)  # all entries are in memory now
+
+    def cut(self, count: int) -> None:
+        """Keep the first `count` entries of a growing index."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is sealed")
+        size = self._layout.size
+        del self._entries[count * size :]
+        self.count = min(self.count, count)
+        self.last = None
+        if self.count:
+            key, value = self._layout.unpack_from(self._entries, (self.count - 1) * size)
+            self.last = key, value
+
+    def reset(self) -> None:
+        """Begin anew, in memory and growing."""
+        self._entries, self._tops = bytearray(), None
+        self.count, self.last = 0, None
+
+    def position_of(self, key: int) -> int:
+        """How many entries of a growing index have a smaller key."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is sealed")
+        entries, unpack, size = self._entries, self._layout.unpack_from, self._layout.size
+        return bisect_right(range(self.count), key - 1, key=lambda i: unpack(entries, i * size)[0])
+
+    def write(self) -> None:
+        """Write a growing index to its file.
+
+        The owner syncs it. Large ones keep only their top keys then.
+        """
+        if self._entries is not None:
+            self._write(self._entries)
+
+    async def write_slow(self) -> None:
+        """As `write`, in a thread. Nothing may be added meanwhile; lookups go on."""
+        if self._entries is None:
+            return
+        content = memoryview(self._entries)
+        try:
+            await self._write_slow(content)
+        finally:
+            content.release()
+
+    def seal(self) -> None:
+        """Give back the memory of what `write` wrote: no entry follows."""
+        if self._entries is not None:
+            self._keep(bytes(self._entries))
+
+    def close(self) -> None:
+        """Give back the descriptor and the keys; a sealed index is read again when it is needed."""
+        super().close()
+        if self._entries is None:
+            self._tops = None

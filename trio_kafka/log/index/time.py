@@ -1,0 +1,65 @@
+"""The time index of a segment: the largest timestamp so far, and the batch that has it.
+
+An entry (timestamp, relative offset) says that no batch up to this offset has a larger timestamp;
+the offset is the last one of the batch with that timestamp. Both ascend. The last entry, written
+when the segment is sealed or closed, holds the largest timestamp of all.
+Source: Kafka's `.timeindex` format.
+"""
+
+from struct import Struct
+from typing import Final
+
+from trio_kafka.log.index.entries import EntryFile
+from trio_kafka.log.names import TIME_INDEX, offset_file
+from trio_kafka.log.open_files import OpenFiles
+from trio_kafka.log.reading import Steps
+from trio_kafka.world.protocols import Directory
+
+ENTRY: Final = Struct(">qI")
+NO_TIMESTAMP: Final = -1
+
+
+class TimeIndex:
+    """Absolute offsets outside, relative ones in the file."""
+
+    __slots__ = ("_base", "entries")
+
+    def __init__(
+        self,
+        directory: Directory,
+        base_offset: int,
+        *,
+        sealed: bool = False,
+        files: OpenFiles | None = None,
+    ) -> None:
+        self._base = base_offset
+        name = offset_file(base_offset, TIME_INDEX)
+        self.entries = EntryFile(directory, name, ENTRY, sealed=sealed, files=files)
+
+    def append_larger(self, timestamp: int, offset: int) -> None:
+        """Add an entry if `timestamp` is larger than the last one's."""
+        if timestamp > self.last[0]:
+            self.entries.append(timestamp, offset - self._base)
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """(timestamp, offset) of the last entry, once loaded.
+
+        (-1, base offset) where there is none.
+        """
+        entry = self.entries.last
+        return (entry[0], self._base + entry[1]) if entry else (NO_TIMESTAMP, self._base)
+
+    def offset_before(self, timestamp: int) -> Steps[int]:
+        """An offset below which every timestamp is smaller than `timestamp`."""
+        entry = yield from self.entries.lookup(timestamp - 1)
+        return self._base + entry[1] if entry else self._base
+
+    def cut(self, offset: int) -> None:
+        """Forget entries whose offset is `offset` or later, in a growing index."""
+        while self.entries.last and self._base + self.entries.last[1] >= offset:
+            self.entries.cut(self.entries.count - 1)
+
+    def is_full(self, limit: int) -> bool:
+        """Only the entry that sealing writes still fits into `limit` bytes."""
+        return self.entries.count >= limit // ENTRY.size - 1

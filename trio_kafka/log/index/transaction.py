@@ -1,0 +1,119 @@
+"""The transaction index of a segment: the aborted transactions that end in it.
+
+The file exists only if there is one. Few enough to be kept in memory once read.
+Source: Kafka's `.txnindex` format, version 0.
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import Final
+
+from trio_kafka.attributes import frozen
+from trio_kafka.log.index.entries import CorruptIndexError
+from trio_kafka.log.index.segment_sidecar import WrittenFile
+from trio_kafka.log.names import TRANSACTION_INDEX, offset_file
+from trio_kafka.log.open_files import OpenFiles
+from trio_kafka.log.reading import Steps, Want
+from trio_kafka.world.protocols import Directory
+
+ENTRY: Final = Struct(">hqqqq")
+_VERSION: Final = 0
+
+
+@frozen(kw_only=True)
+class AbortedTransaction:
+    """A producer's records from `first_offset` to `last_offset` (its marker's) do not count.
+
+    last_stable_offset: that after the abort; a reader below it needs to look no further.
+    """
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class TransactionIndex(WrittenFile):
+    """Aborted transactions in the order of their markers."""
+
+    __slots__ = ("_base_offset", "_entries")
+
+    def __init__(
+        self,
+        directory: Directory,
+        base_offset: int,
+        *,
+        sealed: bool = False,
+        files: OpenFiles | None = None,
+    ) -> None:
+        super().__init__(directory, offset_file(base_offset, TRANSACTION_INDEX), files)
+        self._base_offset = base_offset
+        self._entries: list[AbortedTransaction] | None = None if sealed else []
+
+    def append(self, aborted: AbortedTransaction) -> None:
+        """Add one, in memory; `write` puts them down."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is not loaded")
+        self._entries.append(aborted)
+
+    def all(self) -> Steps[tuple[AbortedTransaction, ...]]:
+        """Every aborted transaction that ends in this segment."""
+        yield from self.load()
+        return tuple(self._entries or ())
+
+    def load(self) -> Steps[None]:
+        """Read the file where that has not happened. Raises CorruptIndexError.
+
+        Recovery loads every file that is there, and rebuilds a corrupt one: without its entries
+        readers would take aborted records for committed ones.
+        """
+        if self._entries is not None:
+            return
+        entries: list[AbortedTransaction] = []
+        if self._directory.exists(self._name):
+            file = self._open()
+            view = yield Want(file, 0, file.size, file.size)
+            if len(view) % ENTRY.size or not view:
+                raise CorruptIndexError(f"{self._name}: {len(view)} bytes, want {ENTRY.size} each")
+            before = self._base_offset - 1
+            for version, producer_id, first, last, stable in ENTRY.iter_unpack(view):
+                if version != _VERSION:
+                    raise CorruptIndexError(f"{self._name}: version {version}, want {_VERSION}")
+                if not (before < last and 0 <= first <= last):
+                    raise CorruptIndexError(f"{self._name}: from {first} to {last} after {before}")
+                before = last
+                entries.append(
+                    AbortedTransaction(
+                        producer_id=producer_id,
+                        first_offset=first,
+                        last_offset=last,
+                        last_stable_offset=stable,
+                    )
+                )
+        self._entries = entries
+        self._files.close(self)
+
+    def reset(self, entries: Iterable[AbortedTransaction] = ()) -> None:
+        """Begin anew, in memory."""
+        self._entries = list(entries)
+
+    def cut(self, offset: int) -> None:
+        """Forget transactions whose marker is at `offset` or later; must be loaded."""
+        self._entries = [entry for entry in self._entries or () if entry.last_offset < offset]
+
+    def write(self) -> None:
+        """Write the entries to the file, which exists only if there is one; the owner syncs it."""
+        if self._entries or (self._entries is not None and self._is_there):
+            self._write(_packed(self._entries))
+
+    async def write_slow(self) -> None:
+        """As `write`, in a thread."""
+        if self._entries or (self._entries is not None and self._is_there):
+            await self._write_slow(_packed(self._entries))
+
+
+def _packed(entries: Iterable[AbortedTransaction]) -> bytes:
+    return b"".join(
+        ENTRY.pack(_VERSION, e.producer_id, e.first_offset, e.last_offset, e.last_stable_offset)
+        for e in entries
+    )

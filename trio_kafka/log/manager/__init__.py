@@ -1,0 +1,1 @@
+"""All logs of a broker: their directories, loading, identity, removal and maintenance."""

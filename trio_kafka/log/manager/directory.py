@@ -1,0 +1,261 @@
+"""One log directory: its lock, its identity, the marker of a clean stop, its checkpoints.
+
+The first I/O error takes it offline with all of its logs.
+"""
+
+import json
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Final
+
+import trio
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.checkpoint import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    RECOVERY_POINTS,
+    START_OFFSETS,
+    read_offsets,
+    replace_file,
+    write_offsets,
+)
+from trio_kafka.log.descriptors import sync_names, when_free_now
+from trio_kafka.log.disk_latency import Pace
+from trio_kafka.log.durability.sync import close
+from trio_kafka.log.log import Log
+from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
+from trio_kafka.log.names import CLEAN, LOCK
+from trio_kafka.log.recovery.partition import Known
+from trio_kafka.model import TopicPartition
+from trio_kafka.world.protocols import Directory
+from trio_kafka.world.world import World
+
+_SLICE: Final = 1000  # logs that are looked at in one go
+_logger: Final = get_logger(__name__)
+
+
+def _own_start(log: Log) -> int | None:
+    """A start above the first segment's, which alone needs to be written down.
+
+    Also while segments go: their names may go in any order.
+    """
+    own = log.deleting or log.start_offset > log.segments.first.base_offset
+    return log.start_offset if own else None
+
+
+_OFFSETS: Final[dict[str, Callable[[Log], int | None]]] = {
+    RECOVERY_POINTS: attrgetter("recovery_point"),
+    START_OFFSETS: _own_start,
+    HIGH_WATERMARKS: attrgetter("high_watermark"),
+}
+
+
+# What holds for all logs of a directory whose checkpoint cannot be read, for the log line.
+_INSTEAD: Final = {
+    RECOVERY_POINTS: "after an unclean stop, recovery reads all logs from their first segment",
+    START_OFFSETS: "logs start with their first segment",
+    HIGH_WATERMARKS: "high watermarks start with the logs and advance with replication",
+    CLEANER_OFFSETS: "gaps between segments count as compacted",
+}
+_EVERYWHERE: Final = (1 << 63) - 1
+
+
+class LogDirectory:
+    """A directory in use. clean: the last life ended in order; logs: those that live here."""
+
+    def __init__(self, world: World, root: Directory, on_offline: Callable[[], None]) -> None:
+        self.root = root
+        self.path = root.path
+        self.pace = Pace(world.clock.elapsed, world.clock.waits)
+        self.logs: dict[TopicPartition, Log] = {}
+        self.offline: LogDirError | None = None
+        self.clean = False
+        self.properties: MetaProperties | None = None
+        self._durable: dict[str, dict[TopicPartition, int]] = {name: {} for name in _INSTEAD}
+        self._known = self._durable
+        self._malformed: set[str] = set()
+        self._writing = trio.Lock()
+        # Offsets that the recovery points name besides those of the logs here: a log that has its
+        # own owner, and nothing else of a log directory.
+        self.durable_elsewhere: Callable[[], dict[TopicPartition, int]] = dict
+        self._unlock: Callable[[], None] | None = None
+        self._on_offline = on_offline
+
+    async def open(self) -> None:
+        """Lock it, and read what it says of itself. Raises LogDirError, also where it is in use."""
+        try:
+            self._unlock = await when_free_now(lambda: self.root.lock(LOCK))
+            self.properties = await read_meta_properties(self.root)
+            await self._read_checkpoints()
+            self.clean = self.root.exists(CLEAN)
+            if self.clean:
+                # From now on this life is not clean, also if it ends at once.
+                await self.root.unlink(CLEAN)
+                await sync_names(self.root)
+        except BlockingIOError as error:
+            raise LogDirError(self.path, f"{LOCK} is held by another process") from error
+        except OSError as error:
+            raise LogDirError(self.path, str(error)) from error
+
+    async def _read_checkpoints(self) -> None:
+        """Read all checkpoints. A malformed one counts as missing, with a warning.
+
+        Source: Kafka's LogManager starts with empty recovery points and start offsets then.
+        """
+        for name, instead in _INSTEAD.items():
+            try:
+                self._durable[name] = await read_offsets(self.root, name)
+            except LogDirError as error:
+                self._malformed.add(name)
+                _logger.warning(
+                    "malformed checkpoint ignored", path=self.path, reason=str(error), now=instead
+                )
+        self._known = {name: dict(offsets) for name, offsets in self._durable.items()}
+
+    def known(self, partition: TopicPartition) -> Known:
+        """What the checkpoints say of a partition."""
+        return Known(
+            clean=self.clean,
+            recovery_point=self._known[RECOVERY_POINTS].get(partition, 0),
+            start_offset=self._known[START_OFFSETS].get(partition, 0),
+            high_watermark=self._known[HIGH_WATERMARKS].get(partition, 0),
+            # Without the file any gap may be one of the cleaner: none of them is a reason to cut.
+            cleaned_until=_EVERYWHERE
+            if CLEANER_OFFSETS in self._malformed
+            else self._known[CLEANER_OFFSETS].get(partition, 0),
+        )
+
+    def add(self, log: Log) -> None:
+        """Take a log in."""
+        self.logs[log.partition] = log
+        log.on_failure = self.fail
+        log.lower_checkpoints = self.lower_checkpoints
+
+    def fail(self, error: LogDirError) -> None:
+        """Go offline, with every log. Idempotent."""
+        if self.offline is None:
+            self.offline = error
+            _logger.error("log directory offline", path=self.path, reason=str(error))
+            for log in self.logs.values():
+                log.failed = log.failed or error
+            self._on_offline()
+
+    async def lower_checkpoints(self, *logs: Log) -> None:
+        """See to it that no durable checkpoint says more of logs than is true now. OSError.
+
+        Before a log is cut, and before the first sync of a new one: the partition may have had
+        another log here, of which the checkpoints still speak.
+        """
+        async with self._writing:
+            for name, offset_of in (
+                (RECOVERY_POINTS, attrgetter("recovery_point")),
+                (START_OFFSETS, attrgetter("start_offset")),
+                (HIGH_WATERMARKS, attrgetter("high_watermark")),
+            ):
+                durable = self._durable[name]
+                if any(durable.get(log.partition, 0) > offset_of(log) for log in logs):
+                    await self._write(name)
+            cleaned = self._durable[CLEANER_OFFSETS]
+            made_again = [
+                log.partition for log in logs if log.unsynced.new and log.partition in cleaned
+            ]
+            if made_again:
+                for partition in made_again:
+                    del cleaned[partition]
+                await write_offsets(self.root, CLEANER_OFFSETS, cleaned)
+
+    async def write(self, name: str) -> None:
+        """Write down RECOVERY_POINTS, START_OFFSETS or HIGH_WATERMARKS of all logs. OSError."""
+        async with self._writing:
+            await self._write(name)
+
+    async def _write(self, name: str) -> None:
+        offset_of = _OFFSETS[name]
+        offsets: dict[TopicPartition, int] = {}
+        logs = tuple(self.logs.values())
+        for start in range(0, len(logs), _SLICE):
+            for log in logs[start : start + _SLICE]:
+                offset = offset_of(log)
+                if offset is not None:
+                    offsets[log.partition] = offset
+            await trio.lowlevel.checkpoint()
+        if name == RECOVERY_POINTS:
+            offsets |= self.durable_elsewhere()
+        await write_offsets(self.root, name, offsets)
+        self._durable[name] = offsets
+
+    async def write_start_offsets(self) -> None:
+        """Write down the start offsets above the first segments'. OSError.
+
+        A high watermark that is not below the start is written first: recovery doubts a start that
+        no other checkpoint confirms.
+        """
+        async with self._writing:
+            committed = self._durable[HIGH_WATERMARKS]
+            if any(
+                log.start_offset > committed.get(log.partition, 0) for log in self.logs.values()
+            ):
+                await self._write(HIGH_WATERMARKS)
+            await self._write(START_OFFSETS)
+
+    async def sync_names(self) -> None:
+        """Make durable which partitions there are; an error takes the directory offline."""
+        if self.offline:
+            await trio.lowlevel.checkpoint()
+            return
+        try:
+            await sync_names(self.root)
+        except OSError as error:
+            self.fail(LogDirError(self.path, str(error)))
+
+    async def checkpoint(self, *names: str) -> None:
+        """Write checkpoints, all if none is named; an error takes the directory offline."""
+        if self.offline is None:
+            try:
+                # High watermarks before start offsets: see `write_start_offsets`.
+                for name in names or (RECOVERY_POINTS, HIGH_WATERMARKS, START_OFFSETS):
+                    await (
+                        self.write_start_offsets() if name == START_OFFSETS else self.write(name)
+                    )
+            except OSError as error:
+                self.fail(LogDirError(self.path, str(error)))
+
+    async def high_watermarks_moved(self) -> bool:
+        """Whether their checkpoint says less, or other, than what is so now."""
+        await trio.lowlevel.checkpoint()
+        durable, logs = self._durable[HIGH_WATERMARKS], tuple(self.logs.values())
+        for start in range(0, len(logs), _SLICE):
+            some = logs[start : start + _SLICE]
+            if any(durable.get(log.partition) != log.high_watermark for log in some):
+                return True
+            await trio.lowlevel.checkpoint()
+        return len(durable) != len(logs)
+
+    async def close(self, broker_epoch: int) -> None:
+        """Close the logs, write checkpoints and marker, unlock. What fails leaves no marker."""
+        try:
+            for log in list(self.logs.values()):
+                await close(log)
+            await self.checkpoint()
+            if self.offline is None:
+                marker = json.dumps(
+                    {"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")
+                )
+                await replace_file(self.root, CLEAN, marker.encode())
+                await self.root.unlink(LOCK)
+        except LogDirError as error:
+            self.fail(error)
+        except OSError as error:
+            self.fail(LogDirError(self.path, str(error)))
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Close the files and unlock, without a word of what is durable. Idempotent."""
+        for log in self.logs.values():
+            log.abandon()
+        if self._unlock is not None:
+            self._unlock()
+            self._unlock = None

@@ -1,0 +1,65 @@
+"""Files and directories in a log directory that are not a broker's.
+
+They are left alone: an operator may have put a backup there, a file system its `lost+found`.
+Source: Kafka skips plain files, and does not start where a directory is no partition's.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from trio_kafka.log.checkpoint import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    RECOVERY_POINTS,
+    START_OFFSETS,
+)
+from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
+from trio_kafka.log.names import CLEAN, FUTURE, LOCK
+from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
+from trio_kafka.model import TopicPartition
+
+_REPLACED: Final = (
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+    START_OFFSETS,
+    HIGH_WATERMARKS,
+    CLEANER_OFFSETS,
+    CLEAN,
+)
+# What a broker, Kafka's too, and a file system keep there beside partitions.
+OWN_FILES: Final = frozenset(
+    {
+        LOCK,
+        "bootstrap.checkpoint",
+        "lost+found",
+        "remote-log-index-cache",
+        *_REPLACED,
+        *(f"{name}.tmp" for name in _REPLACED),
+    }
+)
+_OF_PARTITION: Final = re.compile(
+    rf"\d{{20}}\..*|({re.escape(PARTITION_METADATA)}|{LEADER_EPOCHS})(\.tmp)?"
+)
+_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_LARGEST_PARTITION: Final = (1 << 31) - 1
+
+
+def why_foreign(name: str, parsed: tuple[TopicPartition, str], inside: Sequence[str]) -> str | None:
+    """Why a directory with such a name is no partition's; None: it may be one.
+
+    parsed: as `parse_directory`. inside: the names in it. A power loss may leave a new partition's
+    directory empty.
+    """
+    partition, mark = parsed
+    if mark == FUTURE:
+        return "a replica that Apache Kafka was moving between directories"
+    if mark:
+        return None
+    legal = _TOPIC.fullmatch(partition.topic) and partition.partition <= _LARGEST_PARTITION
+    if not legal or str(partition) != name:
+        return "not the name of a partition's directory"
+    if inside and not any(map(_OF_PARTITION.fullmatch, inside)):
+        return f"no file of a partition in it, but {inside[0]}"
+    return None

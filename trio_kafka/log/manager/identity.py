@@ -1,0 +1,60 @@
+"""Whose the log directories are: `meta.properties` checked, and written into an empty one.
+
+Source: KIP-631; directory ids: KIP-858.
+"""
+
+from collections.abc import Iterable
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.manager.meta_properties import MetaProperties, write_meta_properties
+from trio_kafka.log.partition_metadata import format_id
+from trio_kafka.world.world import World
+
+
+class IdentityError(Exception):
+    """A log directory belongs to another node or cluster, or was never formatted: no start."""
+
+
+def check_identity(directories: Iterable[LogDirectory], identity: MetaProperties) -> None:
+    """All that are formatted belong to `identity`, none twice; one at least is. IdentityError."""
+    directories = tuple(directories)
+    formatted = [(one.path, one.properties) for one in directories if one.properties]
+    if directories and not formatted:
+        paths = ", ".join(one.path for one in directories)
+        raise IdentityError(f"no log directory is formatted: {paths}")
+    seen: dict[str, str] = {}
+    for path, properties in formatted:
+        wrong = (properties.node_id, properties.cluster_id)
+        want = (identity.node_id, identity.cluster_id)
+        if wrong != want:
+            raise IdentityError(
+                f"{path} is of node {wrong[0]} of cluster {wrong[1]}, "
+                f"this is node {want[0]} of cluster {want[1]}"
+            )
+        unique = properties.directory_id or path
+        if unique in seen:
+            raise IdentityError(f"{path} and {seen[unique]} have one directory id")
+        seen[unique] = path
+
+
+async def format_directory(world: World, directory: LogDirectory, identity: MetaProperties) -> None:
+    """Make an empty directory one of `identity`, with an id of its own; an error: offline."""
+    properties = MetaProperties(
+        node_id=identity.node_id,
+        cluster_id=identity.cluster_id,
+        directory_id=new_directory_id(world),
+    )
+    try:
+        await write_meta_properties(directory.root, properties)
+    except OSError as error:
+        directory.fail(LogDirError(directory.path, str(error)))
+    directory.properties = properties
+
+
+def new_directory_id(world: World) -> str:
+    """An id for a log directory; the first hundred are reserved, and none begins with a dash."""
+    while True:
+        text = format_id(world.random_bytes(16))
+        if not text.startswith("-"):
+            return text

@@ -1,0 +1,219 @@
+"""Every partition of every directory is loaded when a broker starts.
+
+A directory that fails goes offline, the others go on. What was marked before is taken up again:
+what was deleted goes when its delay is over, a stray stays, and each start says where.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+import trio
+
+from trio_kafka.attributes import frozen
+from trio_kafka.errors import LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.checkpoint import RECOVERY_POINTS, read_file
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.descriptors import names_in, when_free, when_free_now
+from trio_kafka.log.durability.sync_queue import sync_if_open
+from trio_kafka.log.log import Log
+from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.manager.foreign_files import OWN_FILES, why_foreign
+from trio_kafka.log.manager.identity import IdentityError
+from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.log.names import DELETE, STRAY, parse_directory
+from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
+from trio_kafka.log.partition_metadata import decode
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.model import METADATA_TOPIC, TopicId, TopicPartition
+
+_logger: Final = get_logger(__name__)
+
+
+async def load_logs(
+    logs: LogManager,
+    config_of: Callable[[TopicPartition], LogConfig],
+    *,
+    delete_delay_ms: int = 60_000,
+    topic_id_of: "Callable[[str], TopicId | None] | None" = None,
+    producers_silent_ms: int | None = None,
+    at_once: int = 1,
+) -> None:
+    """Load every partition of every directory.
+
+    at_once: how many logs of one directory; they wait for its disk and not for one another.
+    producers_silent_ms: who was silent for so long is not taken over from a snapshot of producers.
+    topic_id_of: the id that a name has now, None where it has none. It decides between two
+        directories that have a partition of one name, which is what a power loss may leave of
+        a topic that was deleted and made again elsewhere; the other one becomes a stray.
+    Raises LogDirError where no directory is left, IdentityError for two of one topic.
+    """
+    since = None if producers_silent_ms is None else logs.now_ms() - producers_silent_ms
+    load = _Load(logs, config_of, delete_delay_ms, topic_id_of or _no_topic, since, at_once)
+    async with trio.open_nursery() as nursery:
+        for directory in logs.online:
+            nursery.start_soon(load.directory, directory, name=f"log-loading {directory.path}")
+    logs.check_online()
+
+
+@frozen
+class _Load:
+    """One load of all directories."""
+
+    logs: LogManager
+    config_of: Callable[[TopicPartition], LogConfig]
+    delete_delay_ms: int
+    topic_id_of: Callable[[str], TopicId | None]
+    silent_since: int | None
+    at_once: int
+
+    async def directory(self, directory: LogDirectory) -> None:
+        """All that is in it; an error takes it offline."""
+        try:
+            names = await names_in(directory.root)
+        except OSError as error:
+            directory.fail(LogDirError(directory.path, str(error)))
+            return
+        left = iter(names)
+        async with trio.open_nursery() as nursery:
+            for number in range(min(self.at_once, len(names))):
+                nursery.start_soon(
+                    self._load_some,
+                    directory,
+                    left,
+                    nursery.cancel_scope,
+                    name=f"log-recovery-{directory.path}-{number}",
+                )
+        if not directory.clean:
+            await directory.checkpoint()
+            await self._write_epochs(directory)
+
+    async def _write_epochs(self, directory: LogDirectory) -> None:
+        """Make rebuilt leader epochs durable, then claim what was recovered.
+
+        After the first checkpoint: until then the checkpoints may be those of a deleted log, and a
+        log without a file of epochs is known to have been never synced.
+        """
+        rebuilt = [log for log in directory.logs.values() if log.epochs.dirty]
+        left = iter(rebuilt)
+        async with trio.open_nursery() as nursery:
+            for number in range(min(self.at_once, len(rebuilt))):
+                nursery.start_soon(_sync_some, left, name=f"log-epochs-{directory.path}-{number}")
+        if rebuilt:
+            await directory.checkpoint(RECOVERY_POINTS)
+
+    async def _load_some(
+        self, directory: LogDirectory, names: Iterator[str], all_of_it: trio.CancelScope
+    ) -> None:
+        """One after the other of those that nobody has taken; an error ends it for all."""
+        await trio.lowlevel.checkpoint()
+        try:
+            for name in names:
+                await self._load(directory, name)
+        except LogDirError as error:
+            directory.fail(error)
+            all_of_it.cancel()
+        except OSError as error:
+            directory.fail(LogDirError(directory.path, str(error)))
+            all_of_it.cancel()
+
+    async def _load(self, directory: LogDirectory, name: str) -> None:
+        parsed = parse_directory(name)
+        if parsed is None:
+            if name not in OWN_FILES:
+                _ignore(directory, name, "no file of a broker")
+            return
+        partition, mark = parsed
+        if partition.topic == METADATA_TOPIC:
+            return
+        root = directory.root
+        try:
+            inside = await when_free_now(lambda: root.directory(name).names())
+        except NotADirectoryError:
+            reason: str | None = "a plain file, not a partition's directory"
+        else:
+            reason = why_foreign(name, parsed, inside)
+        if reason is not None:
+            _ignore(directory, name, reason)
+            return
+        if mark == DELETE:
+            self.logs.removal.add(directory, name, self.delete_delay_ms)
+        elif mark == STRAY:
+            self.logs.found_stray(f"{directory.path}/{name}")
+        elif not mark:
+            log = await self._open(directory, name, partition)
+            if directory.offline is None:
+                self._take(directory, name, log)
+            else:
+                log.abandon()
+
+    async def _open(self, directory: LogDirectory, name: str, partition: TopicPartition) -> Log:
+        folder = directory.root.directory(name)
+        known, config = directory.known(partition), self.config_of(partition)
+        log = await when_free(
+            partial(
+                open_log,
+                self.logs.world,
+                folder,
+                partition,
+                config,
+                known=known,
+                pace=directory.pace,
+                files=self.logs.files,
+                silent_since=self.silent_since,
+            )
+        )
+        try:
+            content = await read_file(folder, PARTITION_METADATA)
+        except BaseException:
+            log.abandon()
+            raise
+        try:
+            log.topic_id = decode(content) if content is not None else None
+        except ValueError as error:
+            # A power loss may leave the name of a new file without its content.
+            _logger.warning("partition.metadata not read", path=folder.path, reason=str(error))
+        return log
+
+    def _take(self, directory: LogDirectory, name: str, log: Log) -> None:
+        """Let it serve, unless another one of that name has the better claim."""
+        partition = log.partition
+        other = self.logs.get(partition)
+        if other is None:
+            self.logs.take(directory, log)
+            return
+        wanted = self.topic_id_of(partition.topic)
+        if _rank(log, wanted) > _rank(other, wanted):
+            self.logs.make_stray(partition)
+            self.logs.take(directory, log)
+            return
+        log.abandon()
+        if log.topic_id is not None and log.topic_id == other.topic_id:
+            here, there = log.directory.path, other.directory.path
+            raise IdentityError(f"{partition} is in {here} and in {there}")
+        marked = self.logs.marked(partition, STRAY)
+        directory.root.rename(name, marked)
+        self.logs.found_stray(f"{directory.path}/{marked}")
+
+
+async def _sync_some(logs: Iterator[Log]) -> None:
+    """Sync one after the other of those that no other task has taken."""
+    await trio.lowlevel.checkpoint()
+    for log in logs:
+        await sync_if_open(log)
+
+
+def _ignore(directory: LogDirectory, name: str, reason: str) -> None:
+    _logger.warning("foreign file ignored", path=f"{directory.path}/{name}", reason=reason)
+
+
+def _rank(log: Log, wanted: TopicId | None) -> int:
+    """How likely it is the log of the topic with that id: an id that is missing was not synced."""
+    if log.topic_id is None:
+        return 1
+    return 2 if log.topic_id == wanted else 0
+
+
+def _no_topic(_: str) -> None:
+    """No name is known."""

@@ -1,0 +1,302 @@
+"""All logs of a broker in all of its log directories: found, made, taken out of service, closed.
+
+`loading` fills it when the broker starts, `upkeep` is its periodic work; `run` is all tasks, which
+sync what logs ask for. A directory that fails goes offline with its logs, the others go on.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NoReturn
+
+import trio
+
+from trio_kafka.errors import KafkaError, LogDirError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.durability.sync_queue import Syncing
+from trio_kafka.log.log import Log
+from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.manager.identity import check_identity, format_directory
+from trio_kafka.log.manager.meta_properties import MetaProperties
+from trio_kafka.log.manager.removal import Removal
+from trio_kafka.log.names import DELETE, STRAY, marked_directory
+from trio_kafka.log.open_files import SMALLEST, OpenFiles
+from trio_kafka.log.partition_metadata import encode
+from trio_kafka.log.recovery.partition import create_log
+from trio_kafka.model import TopicId, TopicPartition
+from trio_kafka.world.world import World
+
+_logger: Final = get_logger(__name__)
+
+
+class LogManager:
+    """on_offline: called with a directory that has just gone offline.
+
+    open_files: how many files of sealed segments are open at most, see `OpenFiles`. threads: how
+    many work in each directory at once. offline_paths:
+    directories that could not be opened. removal: what waits to be removed. strays: directories of
+    partitions that this broker should not have; an operator may remove them, nobody else does.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        paths: Sequence[str],
+        node: Node,
+        on_offline: "Callable[[LogDirectory], None] | None" = None,
+        *,
+        open_files: int = SMALLEST,
+        threads: int = 4,
+    ) -> None:
+        self.world = world
+        self.threads = threads
+        self.files = OpenFiles(open_files, world.descriptors)
+        self.directories: list[LogDirectory] = []
+        self.offline_paths: dict[str, LogDirError] = {}
+        self.removal = Removal(world)
+        self.strays: list[str] = []
+        self._paths = paths
+        self._on_offline = on_offline or _nobody
+        self._logs: dict[TopicPartition, Log] = {}
+        self._syncing = Syncing()
+        self._node = node.add("log-manager", "part", self.figures)
+        self._node.add("open-files", "file", self.files.figures)
+        self._nodes: dict[TopicPartition, Node] = {}
+
+    def let_in(self, between: Callable[[], None]) -> None:
+        """Have this called between the pieces of clients' large appends, of all that is open."""
+        for directory in self.directories:
+            directory.pace.between = between
+
+    def figures(self) -> Figures:
+        """For the tree."""
+        return {
+            "directories": len(self.directories),
+            "offline": sum(1 for one in self.directories if one.offline) + len(self.offline_paths),
+            "threads": self.threads,
+            "logs": len(self._logs),
+            "deleted": len(self.removal),
+            "strays": len(self.strays),
+        }
+
+    # Directories
+
+    async def open(self) -> None:
+        """Lock the directories and read what they say of themselves; nothing is loaded yet.
+
+        Raises LogDirError where none can be opened.
+        """
+        for path in self._paths:
+            await self._open(path)
+        if not self.directories:
+            raise next(iter(self.offline_paths.values()))
+
+    async def identify(self, identity: MetaProperties) -> None:
+        """Check whose the directories are. Raises IdentityError.
+
+        identity: of this node; directory ids are the directories' own. An empty directory beside
+        formatted ones is formatted.
+        """
+        check_identity(self.directories, identity)
+        for directory in self.online:
+            if directory.properties is None:
+                await format_directory(self.world, directory, identity)
+
+    def resize(self, threads: int) -> None:
+        """Let so many threads work in each directory from now on."""
+        self.threads = threads
+        for directory in self.directories:
+            directory.root.resize(threads)
+
+    async def _open(self, path: str) -> None:
+        try:
+            root = self.world.directory(path, create=True, threads=self.threads)
+            directory = LogDirectory(self.world, root, lambda: self._on_offline(directory))
+            await self._lock(directory)
+        except LogDirError as error:
+            self.offline_paths[path] = error
+            _logger.warning("log directory offline", path=path, reason=str(error))
+        except OSError as error:
+            failure = self.offline_paths[path] = LogDirError(path, str(error))
+            failure.__cause__ = error
+            _logger.warning("log directory offline", path=path, reason=str(error))
+        else:
+            self.directories.append(directory)
+
+    async def _lock(self, directory: LogDirectory) -> None:
+        """What is not opened whole is unlocked: nobody would close it."""
+        try:
+            await directory.open()
+        except BaseException:
+            directory.abandon()
+            raise
+
+    @property
+    def online(self) -> list[LogDirectory]:
+        """The directories that serve."""
+        return [directory for directory in self.directories if directory.offline is None]
+
+    def check_online(self) -> None:
+        """Raises LogDirError, of the first one that failed, where no directory is left."""
+        if not self.online:
+            raise next(iter(self.offline_paths.values()), None) or self._all_offline()
+
+    def _all_offline(self) -> LogDirError:
+        for directory in self.directories:
+            if directory.offline:
+                return directory.offline
+        return LogDirError(", ".join(self._paths), "no log directory is online")
+
+    # What is there
+
+    def get(self, partition: TopicPartition) -> Log | None:
+        """The log of a partition; also one whose directory is offline (`log.failed`)."""
+        return self._logs.get(partition)
+
+    @property
+    def logs(self) -> tuple[Log, ...]:
+        return tuple(self._logs.values())
+
+    def directory_of(self, partition: TopicPartition) -> LogDirectory | None:
+        """Where a partition's log lives."""
+        for directory in self.directories:
+            if partition in directory.logs:
+                return directory
+        return None
+
+    def now_ms(self) -> int:
+        return int(self.world.clock.wall() * 1000)
+
+    # Creation and deletion
+
+    def create(
+        self,
+        partition: TopicPartition,
+        topic_id: TopicId,
+        config: LogConfig,
+        directory: LogDirectory | None = None,
+    ) -> Log:
+        """The log of a partition: the one that is there, else a new one in the emptiest directory.
+
+        Nothing of it is durable before its first `sync`. LogDirError.
+        """
+        if log := self._logs.get(partition):
+            return log
+        online = self.online
+        if not online:
+            raise self._all_offline()
+        directory = directory or min(online, key=lambda one: len(one.logs))
+        try:
+            log = self._create(partition, topic_id, config, directory)
+        except KafkaError as error:  # no descriptor is left: the directory stays online
+            raise LogDirError(directory.path, str(error)) from error
+        except OSError as error:
+            directory.fail(LogDirError(directory.path, str(error)))
+            raise LogDirError(directory.path, str(error)) from error
+        self.take(directory, log)
+        return log
+
+    def _create(
+        self,
+        partition: TopicPartition,
+        topic_id: TopicId,
+        config: LogConfig,
+        directory: LogDirectory,
+    ) -> Log:
+        """OSError; KafkaError(REPLICA_NOT_AVAILABLE): no descriptor is left."""
+        folder = directory.root.directory(str(partition), create=True)
+        log = create_log(
+            self.world,
+            folder,
+            partition,
+            config,
+            parent=directory.root,
+            pace=directory.pace,
+            files=self.files,
+        )
+        log.unsynced.owes(encode(topic_id))
+        log.topic_id = topic_id
+        return log
+
+    def take(self, directory: LogDirectory, log: Log) -> None:
+        """Let a log of `directory` serve: one that was made or loaded."""
+        directory.add(log)
+        log.wants_sync = self._syncing.ask
+        self._logs[log.partition] = log
+        self._nodes[log.partition] = self._node.add(str(log.partition), "log", log.figures)
+
+    def delete(self, partition: TopicPartition) -> None:
+        """Take a log out of service; its files go after file.delete.delay.ms. Leases live on.
+
+        The name is free at once. LogDirError.
+        """
+        self._retire(partition, DELETE)
+
+    def make_stray(self, partition: TopicPartition) -> None:
+        """Take a log out of service whose partition is not this broker's; its files stay.
+
+        Source: Kafka moves strays aside and never deletes them: metadata may be wrong, too.
+        """
+        self._retire(partition, STRAY)
+
+    def found_stray(self, path: str) -> None:
+        """A directory that was moved aside, now or before the start."""
+        self.strays.append(path)
+        _logger.warning("stray partition", path=path)
+
+    def _retire(self, partition: TopicPartition, mark: str) -> None:
+        directory, log = self.directory_of(partition), self._logs.pop(partition, None)
+        if directory is None or log is None:
+            return
+        del directory.logs[partition]
+        self._nodes.pop(partition).remove()
+        self._syncing.forget(log)
+        log.abandon()
+        if directory.offline:
+            return
+        name = self.marked(partition, mark)
+        try:
+            directory.root.rename(str(partition), name)
+        except OSError as error:
+            directory.fail(LogDirError(directory.path, str(error)))
+            return
+        # Not synced, a power loss would make a deleted log a stray, which stays for ever.
+        self._syncing.ask(directory)
+        if mark == STRAY:
+            self.found_stray(f"{directory.path}/{name}")
+        else:
+            self.removal.add(directory, name, log.config.file_delete_delay_ms)
+
+    def marked(self, partition: TopicPartition, mark: str) -> str:
+        """A new name for the directory of a partition that leaves service."""
+        return marked_directory(partition, self.world.random_bytes(16), mark)
+
+    # Life
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Sync the logs that ask for it, a few at a time, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self.files.run, name="open-files")
+            await self._syncing.run(task_status=task_status)
+
+    async def close(self, broker_epoch: int = -1) -> None:
+        """In order: sync all, checkpoints, markers of a clean stop, locks."""
+        await trio.lowlevel.checkpoint()
+        self.files.may_use_reserve = True  # a log that is not closed costs a recovery
+        for directory in self.directories:
+            await directory.close(broker_epoch)
+        self.files.close_all()
+        self._logs.clear()
+        self._node.remove()
+
+    def abandon(self) -> None:
+        """Close files and give back locks, nothing else: the next start recovers. Idempotent."""
+        for directory in self.directories:
+            directory.abandon()
+        self.files.close_all()
+
+
+def _nobody(_: LogDirectory) -> None:
+    """Nobody listens."""

@@ -1,0 +1,82 @@
+"""The periodic work on all logs of a broker: retention, flush by time, checkpoints, old producers.
+
+Functions for the owner's scheduler. An error takes the directory offline, the others go on.
+"""
+
+from collections.abc import Callable
+
+import trio
+
+from trio_kafka.errors import KafkaError, LogDirError
+from trio_kafka.log.checkpoint import HIGH_WATERMARKS
+from trio_kafka.log.durability.sync_queue import sync_if_open
+from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.log.retention import retain
+
+
+async def retain_all(logs: LogManager) -> int:
+    """Remove old segments of every log; how many went."""
+    await trio.lowlevel.checkpoint()
+    gone = 0
+    for directory in logs.online:
+        gone += await _retain_in(directory, logs.now_ms)
+    return gone
+
+
+async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
+    gone = 0
+    for log in tuple(directory.logs.values()):
+        if log.closed or log.failed:
+            continue
+        try:
+            gone += await retain(log, now_ms(), directory.write_start_offsets)
+        except KafkaError:
+            continue  # deleted meanwhile
+        except LogDirError:
+            break
+        except OSError as error:
+            directory.fail(LogDirError(directory.path, str(error)))
+            break
+    return gone
+
+
+async def sync_due(logs: LogManager) -> None:
+    """Sync the logs whose flush.ms is over."""
+    await trio.lowlevel.checkpoint()
+    now = logs.now_ms()
+    for log in logs.logs:
+        dirty = log.recovery_point < log.end_offset
+        if dirty and now - log.last_sync_ms >= log.config.flush_ms:
+            await sync_if_open(log)
+
+
+async def write_checkpoints(logs: LogManager, *names: str) -> None:
+    """Write checkpoints of every directory: recovery points, start offsets and high watermarks if
+    none is named.
+    """
+    await trio.lowlevel.checkpoint()
+    for directory in logs.online:
+        await directory.checkpoint(*names)
+
+
+async def write_high_watermarks(logs: LogManager) -> None:
+    """Write those of the directories where one has moved: it is done every few seconds, and costs
+    a sync.
+    """
+    await trio.lowlevel.checkpoint()
+    for directory in logs.online:
+        if await directory.high_watermarks_moved():
+            await directory.checkpoint(HIGH_WATERMARKS)
+
+
+async def forget_producers(logs: LogManager, silent_ms: int) -> None:
+    """Forget the idempotent producers of every log that wrote nothing for so long.
+
+    Source: producer.id.expiration.ms; the time of a producer is that of its last batch.
+    """
+    await trio.lowlevel.checkpoint()
+    for log in logs.logs:
+        if len(log.producers):
+            log.producers.expire(logs.now_ms() - silent_ms)
+            await trio.lowlevel.checkpoint()

@@ -1,0 +1,1 @@
+"""Recovery of one partition: segments are verified, damage is reported, indexes are rebuilt."""

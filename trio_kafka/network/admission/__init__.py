@@ -1,0 +1,1 @@
+"""Which connections are admitted: limits, gates of listeners, overrides by host, eviction."""

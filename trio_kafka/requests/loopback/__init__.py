@@ -1,0 +1,1 @@
+"""Requests from within the broker: plugins ask through the routes of the data plane."""

@@ -1,0 +1,1 @@
+"""The request log: its settings, its lines and where they are written."""

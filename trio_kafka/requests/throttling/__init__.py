@@ -1,0 +1,1 @@
+"""Client quotas on requests: charging of routes and throttled connections."""

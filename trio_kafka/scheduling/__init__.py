@@ -1,0 +1,1 @@
+"""How the event loop is shared: loop budget, deferred batches, chunked work, yield points."""
