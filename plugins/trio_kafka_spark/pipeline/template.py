@@ -11,6 +11,9 @@ storage: @STORAGE@
 libraries:
   - glob:
       include: transformations/**
+# Settings of the session. Two partitions suit one machine; remove the line on a cluster.
+configuration:
+  spark.sql.shuffle.partitions: "2"
 """
 _TABLES: Final = '''\
 """The tables of this pipeline: each function is one, named as the function is."""
