@@ -6,7 +6,7 @@ from typing import Final
 _SPEC: Final = """\
 # A declarative pipeline of Spark: `trio-kafka pipeline run` brings all of its tables up to date.
 name: @NAME@
-# Checkpoints of the streams: where each of them goes on.
+# Checkpoints of the streams: the offsets from which each continues.
 storage: @STORAGE@
 libraries:
   - glob:
