@@ -127,9 +127,7 @@ class HttpPlane:
                 if error.errno not in _EXHAUSTED:
                     raise
                 if not self._exhausted:
-                    self._logger.error(
-                        "connections not accepted: descriptors exhausted", error=error
-                    )
+                    self._logger.error("descriptors exhausted", error=error)  # noqa: TRY400
                 self._exhausted += 1
                 await trio.sleep(_EXHAUSTED_S)
                 continue
