@@ -44,12 +44,15 @@ from trio_kafka.requests.replies import Route
 from trio_kafka.requests.routes import API_VERSIONS, Routes
 from trio_kafka.requests.throttling.charging import charging
 from trio_kafka.requests.tokens import Tokens
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.chunked_work import Steps, step
 
 T = TypeVar("T")
 logger = get_logger(__name__)
 _AT_ONCE_S: Final = 0.0005  # of steps, before a task takes the rest
 _SLICE_S: Final = 0.0001  # of steps, in a pass whose budget is used up
+
+
+_SPARE: Final = 500  # about 3 kB each
 
 
 class HandlerGroup:
@@ -69,6 +72,7 @@ class HandlerGroup:
         self.size = size
         self.unparked = 0
         self.parked = self.most_parked = 0
+        self.spare = 0  # tasks kept above `size`, so that parking starts no task each time
         self.elapsed: Callable[[], float] = turn.elapsed
         self._channel = channel
         self._parts = parts
@@ -99,6 +103,11 @@ class HandlerGroup:
     def names(self) -> Mapping[int, str]:
         return self._parts.apis.names
 
+    @property
+    def idle(self) -> int:
+        """Number of idle handlers; tasks kept above `size` do not count."""
+        return max(0, self._channel.counts.idle - max(0, self.unparked - self.size))
+
     def largest_request(self, key: int) -> int:
         """Bytes of the largest request that the API declares; 0 if it declares none."""
         return self._routes.largest(key)
@@ -127,7 +136,9 @@ class HandlerGroup:
     def one_parked(self) -> None:
         """A handler waits for others: another takes its place."""
         self.parked += 1
-        self.most_parked = max(self.most_parked, self.parked)
+        if self.parked > self.most_parked:
+            self.most_parked = self.parked
+            self.spare = min(self.parked, _SPARE)
         self.unparked -= 1
         if self.unparked < self.size:
             self._start_one()
@@ -172,7 +183,7 @@ class HandlerGroup:
         channel, turn, elapsed = self._channel, self._turn, self.elapsed
         ends = 0.0
         try:
-            while self.unparked <= self.size:
+            while self.unparked <= self.size + self.spare:
                 item = channel.take_nowait()
                 if item is None:
                     item = await channel.take()
@@ -202,7 +213,7 @@ class HandlerGroup:
                     item.stamps.begun = elapsed()
                     if not self.perform(item):
                         return item
-                over = elapsed() >= ends or self.unparked > self.size
+                over = elapsed() >= ends or self.unparked > self.size + self.spare
                 item = None if over else self._channel.take_nowait()
             return None
         finally:
@@ -210,7 +221,9 @@ class HandlerGroup:
 
     async def _perform_async(self, request: Request, route: Route) -> None:
         request.waits_for = None
-        message = await self._completions.run_steps(self._read_large(request, route))
+        reading = self._read_large(request, route)
+        done = step(reading)
+        message = done.value if done else await self._completions.run_steps(reading)
         if message is None:
             return
         with trio.CancelScope() as scope:
@@ -224,7 +237,7 @@ class HandlerGroup:
                 self._completions.fail(request, route, message, error)
             else:
                 parking.close()
-                self._completions.complete(request, route, message, answer)
+                self._completions.complete(request, route, message, answer, ran=True)
             finally:
                 parking.close()
         if scope.cancelled_caught:
