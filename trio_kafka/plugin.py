@@ -77,10 +77,10 @@ from trio_kafka.metadata.endpoints import (
     online_directories,
 )
 from trio_kafka.metadata.image import (
+    ConfigResourceType,
     MetadataImage,
     PartitionState,
     QuotaEntity,
-    ResourceType,
     TopicImage,
 )
 from trio_kafka.metadata.names import check_topic_name, is_internal
@@ -145,6 +145,7 @@ __all__ = [
     "Beating",
     "Charges",
     "Commit",
+    "ConfigResourceType",
     "ConfigsToAlter",
     "Context",
     "CreatedTopic",
@@ -210,7 +211,6 @@ __all__ = [
     "RefusedError",
     "Registry",
     "ResourceChanges",
-    "ResourceType",
     "Row",
     "Seen",
     "Stamps",

@@ -13,12 +13,12 @@ from typing import Final
 
 from trio_kafka.plugin import (
     MANY_PARTITIONS,
+    ConfigResourceType,
     Context,
     Encoded,
     ErrorCode,
     KafkaError,
     MetadataImage,
-    ResourceType,
     Row,
     Steps,
     api,
@@ -44,7 +44,7 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
 
 DYNAMIC_BROKER_LOGGER: Final = 6  # the source of a level
 SLICE: Final = 100  # resources that are compared without letting others run
-TYPES: Final = frozenset(ResourceType) - {ResourceType.UNKNOWN}
+TYPES: Final = frozenset(ConfigResourceType) - {ConfigResourceType.UNKNOWN}
 
 
 @api(DescribeConfigsRequest, largest=MANY_PARTITIONS)
@@ -96,7 +96,7 @@ def _describe(
         resource_type=resource.resource_type, resource_name=resource.resource_name
     )
     try:
-        if resource.resource_type == ResourceType.BROKER_LOGGER:
+        if resource.resource_type == ConfigResourceType.BROKER_LOGGER:
             result.configs = _levels(resource, context)
         else:
             result.configs = [
@@ -127,21 +127,21 @@ def _rows(
 ) -> Iterable[Row]:
     name, names = resource.resource_name, resource.configuration_keys or None
     layers = context.settings.usable(image)
-    if resource.resource_type == ResourceType.TOPIC:
+    if resource.resource_type == ConfigResourceType.TOPIC:
         check_topic_name(name)
         if image.topic(name) is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
         return describe_topic(context.settings.topic(image, name).given, layers, names)
-    if resource.resource_type == ResourceType.BROKER:
+    if resource.resource_type == ConfigResourceType.BROKER:
         if not name:
             return describe_broker_defaults(layers, names)
         check_broker(name, context.node_id)
         return describe_broker(layers, names)
-    if resource.resource_type == ResourceType.GROUP:
+    if resource.resource_type == ConfigResourceType.GROUP:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "a group's name must not be empty")
-        return describe_group(image.config(ResourceType.GROUP, name), layers, names)
-    kind = ResourceType(resource.resource_type).name
+        return describe_group(image.config(ConfigResourceType.GROUP, name), layers, names)
+    kind = ConfigResourceType(resource.resource_type).name
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"settings of type {kind} are not served yet")
 
 

@@ -10,7 +10,7 @@ Source: KIP-1000, KIP-1142.
 from collections.abc import Iterator
 from typing import Final
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, ResourceType, api, endpoints_on
+from trio_kafka.plugin import ConfigResourceType, Context, ErrorCode, KafkaError, api, endpoints_on
 from trio_kafka.protocol.messages.k74_list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
@@ -19,11 +19,11 @@ from trio_kafka.protocol.messages.k74_list_config_resources import (
 
 # In the order in which they are told.
 TYPES: Final = (
-    ResourceType.GROUP,
-    ResourceType.CLIENT_METRICS,
-    ResourceType.BROKER_LOGGER,
-    ResourceType.BROKER,
-    ResourceType.TOPIC,
+    ConfigResourceType.GROUP,
+    ConfigResourceType.CLIENT_METRICS,
+    ConfigResourceType.BROKER_LOGGER,
+    ConfigResourceType.BROKER,
+    ConfigResourceType.TOPIC,
 )
 
 
@@ -32,7 +32,7 @@ def list_config_resources(
     request: ListConfigResourcesRequest, context: Context
 ) -> ListConfigResourcesResponse:
     if context.version == 0:
-        wanted = {int(ResourceType.CLIENT_METRICS)}
+        wanted = {int(ConfigResourceType.CLIENT_METRICS)}
     else:
         wanted = set(request.resource_types or TYPES)
     unknown = wanted - set(TYPES)
@@ -49,18 +49,18 @@ def list_config_resources(
     )
 
 
-def _names(kind: ResourceType, context: Context) -> Iterator[str]:
+def _names(kind: ConfigResourceType, context: Context) -> Iterator[str]:
     image = context.metadata.image
     match kind:
-        case ResourceType.TOPIC:
+        case ConfigResourceType.TOPIC:
             yield from image.topics
-        case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
+        case ConfigResourceType.BROKER | ConfigResourceType.BROKER_LOGGER:
             for broker in endpoints_on(image, context.listener):
                 if not broker.fenced:
                     yield str(broker.node)
-        case ResourceType.GROUP:
+        case ConfigResourceType.GROUP:
             for known, name in image.configs:
-                if known == ResourceType.GROUP:
+                if known == ConfigResourceType.GROUP:
                     yield name
         case _:
             return

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 from tests.apis.kit import TWO_LISTENERS, broker, codes, delete_topic, lead_elsewhere, stable
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.errors import ErrorCode
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, NodeId
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
@@ -442,7 +442,7 @@ class TestKept:
     ) -> None:
         async with broker() as served:
             await served.create_topic("t")
-            controller, changed = served.broker.controller, (ResourceType.TOPIC, "t")
+            controller, changed = served.broker.controller, (ConfigResourceType.TOPIC, "t")
             await served.ask(named("t"), 13)
             before = served.broker.metadata.image
             change = ConfigChange("retention.ms", Operation.SET, "1000")

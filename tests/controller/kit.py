@@ -16,10 +16,10 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.features import SUPPORTED
 from trio_kafka.metadata.image import (
     BrokerRegistration,
+    ConfigResourceType,
     ControllerRegistration,
     ListenerEndpoint,
     MetadataImage,
-    ResourceType,
 )
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.model import NodeId
@@ -27,14 +27,14 @@ from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.world.world import World
 
 
-def lists(kind: ResourceType, name: str) -> str | None:
+def lists(kind: ConfigResourceType, name: str) -> str | None:
     """The one list; it begins with "delete"."""
     del kind
     return "delete" if name == "cleanup.policy" else None
 
 
 def validate(
-    kind: ResourceType, name: str, values: Mapping[str, str], image: MetadataImage
+    kind: ConfigResourceType, name: str, values: Mapping[str, str], image: MetadataImage
 ) -> None:
     """The one bad value is "bad"."""
     del image

@@ -20,7 +20,7 @@ from trio_kafka.controller.configs import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import MetadataImage, ResourceType, TopicImage
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, TopicImage
 from trio_kafka.metadata.replay import replay_all
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
@@ -240,7 +240,7 @@ def test_any_changes_leave_in_the_metadata_what_they_say(
         replay_all(delta, records)
         now = delta.apply(now.offset + len(records), 1, 0)
 
-    assert now.config(ResourceType.TOPIC, "t") == model
+    assert now.config(ConfigResourceType.TOPIC, "t") == model
     whole = set_configs(now, T, {"x": "a"}, validate)
     assert changed(whole.records).keys() == {
         *({"x"} if model.get("x") != "a" else ()),

@@ -12,9 +12,9 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import SUPPORTED
 from trio_kafka.metadata.image import (
     UNASSIGNED_DIRECTORY,
+    ConfigResourceType,
     ControllerRegistration,
     MetadataImage,
-    ResourceType,
     VersionRange,
 )
 from trio_kafka.model import NodeId
@@ -176,7 +176,7 @@ async def test_a_cluster_of_an_old_release_is_raised_while_it_runs(world, autoju
     for image in (first, second):
         assert set(image.topics) == {"before", "after"}
         assert dict(image.features) == {MV: 33, "group.version": 1, ELR: 1}
-        assert image.config(ResourceType.BROKER, "") == {"min.insync.replicas": "1"}
+        assert image.config(ConfigResourceType.BROKER, "") == {"min.insync.replicas": "1"}
         assert image.topics["before"].partitions[0].directory(NodeId(1)) == UNASSIGNED_DIRECTORY
     assert first.brokers[NodeId(1)].log_dirs == ()
     assert second.brokers[NodeId(1)].log_dirs != ()

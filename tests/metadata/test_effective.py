@@ -5,12 +5,12 @@ import pytest
 from tests.broker.kit import config_of
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.effective import DynamicSettings, EffectiveConfig
-from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 
-OWN = (ResourceType.BROKER, "1")
-OTHER = (ResourceType.BROKER, "2")
-COMMON = (ResourceType.BROKER, "")
-TOPIC = (ResourceType.TOPIC, "t")
+OWN = (ConfigResourceType.BROKER, "1")
+OTHER = (ConfigResourceType.BROKER, "2")
+COMMON = (ConfigResourceType.BROKER, "")
+TOPIC = (ConfigResourceType.TOPIC, "t")
 THREADS = "num.io.threads"
 
 

@@ -18,7 +18,7 @@ from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.levels import LEVELS, ROOT, has_logger, set_level
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.metadata.image import ConfigResource, ResourceType
+from trio_kafka.metadata.image import ConfigResource, ConfigResourceType
 from trio_kafka.model import NodeId
 from trio_kafka.scheduling.chunked_task import in_steps
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
@@ -130,7 +130,7 @@ class ConfigAdmin:
                 self._check(one)
                 if one.operations is None:
                     whole[at] = {setting.name: setting.value for setting in one.settings}
-                elif one.kind == ResourceType.BROKER_LOGGER:
+                elif one.kind == ConfigResourceType.BROKER_LOGGER:
                     _alter_loggers(_changes(one, one.operations), validate_only=validate_only)
                 else:
                     single[at] = _changes(one, one.operations)
@@ -147,7 +147,7 @@ class ConfigAdmin:
         """Prepare for a change of this broker's own settings; what it cannot follow is taken out of
         the changes, and returned with the reason.
         """
-        me: ConfigResource = (ResourceType.BROKER, str(self._broker))
+        me: ConfigResource = (ConfigResourceType.BROKER, str(self._broker))
         if self._prepare is None or not (me in whole or me in single):
             return {}
         refused = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "other changes take too long")
@@ -180,8 +180,8 @@ class ConfigAdmin:
         ]
         if missing:
             raise _invalid(f"settings without a value: {', '.join(missing)}")
-        loggers = one.kind == ResourceType.BROKER_LOGGER and one.operations is not None
-        if loggers or (one.kind == ResourceType.BROKER and one.name):
+        loggers = one.kind == ConfigResourceType.BROKER_LOGGER and one.operations is not None
+        if loggers or (one.kind == ConfigResourceType.BROKER and one.name):
             check_broker(one.name, self._broker)
         elif one.kind not in _SERVED:
             raise _invalid(f"resource type {one.kind} has no settings that can be changed so")
@@ -198,10 +198,10 @@ def check_broker(name: str, broker: NodeId) -> None:
 
 _SLICE: Final = 200  # resources, of some 5 µs
 _SERVED: Final = (
-    ResourceType.TOPIC,
-    ResourceType.BROKER,
-    ResourceType.CLIENT_METRICS,
-    ResourceType.GROUP,
+    ConfigResourceType.TOPIC,
+    ConfigResourceType.BROKER,
+    ConfigResourceType.CLIENT_METRICS,
+    ConfigResourceType.GROUP,
 )
 _DIGITS: Final = 10  # of an int32
 

@@ -14,7 +14,7 @@ from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.policies import ConfigApproval, ConfigsToAlter, approved
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import ELR_VERSION
-from trio_kafka.metadata.image import ConfigResource, MetadataImage, ResourceType
+from trio_kafka.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from trio_kafka.metadata.names import check_topic_name
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import NodeId
@@ -22,17 +22,17 @@ from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.topics import ClearElrRecord
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
-ALL_BROKERS: Final[ConfigResource] = (ResourceType.BROKER, "")
+ALL_BROKERS: Final[ConfigResource] = (ConfigResourceType.BROKER, "")
 LONGEST_VALUE: Final = 32767  # bytes: a string of the protocol is no longer
 MOST_SETTINGS: Final = 1000  # of one resource: each change reads all of them again
 
-Validator = Callable[[ResourceType, str, Mapping[str, str], MetadataImage], None]
+Validator = Callable[[ConfigResourceType, str, Mapping[str, str], MetadataImage], None]
 """Called with everything that would be set for a resource, and how things are before.
 
 Raises KafkaError.
 """
 
-Lists = Callable[[ResourceType, str], str | None]
+Lists = Callable[[ConfigResourceType, str], str | None]
 """What a setting of such a resource is where nothing sets it while brokers run; None: no list.
 
 APPEND and SUBTRACT apply to lists, and begin with that.
@@ -71,7 +71,7 @@ def set_configs(
     old = image.configs.get(resource, {})
     gone = dict.fromkeys(name for name in old if name not in values)
     decided = _change(image, resource, {**values, **gone}, validate)
-    always = resource[0] == ResourceType.BROKER
+    always = resource[0] == ConfigResourceType.BROKER
     changed = {name: text for name, text in values.items() if always or old.get(name) != text}
     approve(_to_alter(resource, changed))
     return decided
@@ -93,10 +93,10 @@ def alter_configs(
     if len({change.name for change in changes}) < len(changes):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "a setting is named twice")
     old = image.configs.get(resource, {})
-    kind = ResourceType(resource[0])
+    kind = ConfigResourceType(resource[0])
     wanted = {change.name: _applied(old, kind, change, lists) for change in changes}
     decided = _change(image, resource, wanted, validate)
-    always = kind is ResourceType.BROKER
+    always = kind is ConfigResourceType.BROKER
     changed = {name: text for name, text in wanted.items() if always or old.get(name) != text}
     approve(_to_alter(resource, changed))
     return decided
@@ -118,7 +118,7 @@ def new_topic_configs(
 ) -> dict[str, str]:
     """The settings that a topic is created with. Raises KafkaError(INVALID_CONFIG)."""
     wanted = {key: _text(key, value) for key, value in values.items()}
-    validate(ResourceType.TOPIC, name, wanted, image)
+    validate(ConfigResourceType.TOPIC, name, wanted, image)
     return wanted
 
 
@@ -132,7 +132,7 @@ def config_records(
         for key, value in values.items()
     ]
     if _has_elr(image) and MIN_INSYNC_REPLICAS in values:
-        if kind == ResourceType.TOPIC:
+        if kind == ConfigResourceType.TOPIC:
             records.append(ClearElrRecord(topic_name=name))
         elif resource == ALL_BROKERS:
             records.append(ClearElrRecord())
@@ -146,45 +146,45 @@ def elr_safety_records(image: MetadataImage, min_insync_replicas: int) -> Iterat
     if MIN_INSYNC_REPLICAS not in image.configs.get(ALL_BROKERS, {}):
         yield _min_insync_record("", str(min_insync_replicas))
     for broker in map(str, image.brokers):
-        if MIN_INSYNC_REPLICAS in image.config(ResourceType.BROKER, broker):
+        if MIN_INSYNC_REPLICAS in image.config(ConfigResourceType.BROKER, broker):
             yield _min_insync_record(broker, None)
 
 
 def check_resource(image: MetadataImage, resource: ConfigResource) -> None:
     """Raises KafkaError for a resource that does not exist, or can have no settings here."""
     kind, name = resource
-    if kind == ResourceType.TOPIC:
+    if kind == ConfigResourceType.TOPIC:
         if name not in image.topics:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-    elif kind == ResourceType.BROKER and name and NodeId(int(name)) not in image.brokers:
+    elif kind == ConfigResourceType.BROKER and name and NodeId(int(name)) not in image.brokers:
         raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"no broker {name} is registered")
 
 
 def check_name(resource: ConfigResource) -> None:
     """Raises KafkaError for a name that no resource of that type can have."""
     kind, name = resource
-    if kind == ResourceType.TOPIC:
+    if kind == ConfigResourceType.TOPIC:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "topics have no settings in common")
         check_topic_name(name)
-    elif kind == ResourceType.BROKER:
+    elif kind == ConfigResourceType.BROKER:
         if name and not (name.isascii() and name.isdecimal()):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name!r} is no id of a broker")
-    elif kind == ResourceType.GROUP:
+    elif kind == ConfigResourceType.GROUP:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "groups have no settings in common")
     else:
-        found = f"settings of type {ResourceType(kind).name} are not served yet"
+        found = f"settings of type {ConfigResourceType(kind).name} are not served yet"
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
 
 
 def _to_alter(resource: ConfigResource, changed: Mapping[str, str | None]) -> ConfigsToAlter:
     """As policies are shown it."""
-    return ConfigsToAlter(kind=ResourceType(resource[0]), name=resource[1], configs=changed)
+    return ConfigsToAlter(kind=ConfigResourceType(resource[0]), name=resource[1], configs=changed)
 
 
 def _applied(
-    old: Mapping[str, str], kind: ResourceType, change: ConfigChange, lists: Lists
+    old: Mapping[str, str], kind: ConfigResourceType, change: ConfigChange, lists: Lists
 ) -> str | None:
     """The value after a change; None: not set."""
     if change.operation is Operation.DELETE:
@@ -226,7 +226,7 @@ def _change(
     validate: Validator,
 ) -> Decision[None]:
     """Where `changes` is None for a name that is not set any more."""
-    kind, old = ResourceType(resource[0]), image.configs.get(resource, {})
+    kind, old = ConfigResourceType(resource[0]), image.configs.get(resource, {})
     check_name(resource)
     _check_values(image, resource, changes)
     after = {**old, **changes}
@@ -236,7 +236,7 @@ def _change(
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     validate(kind, resource[1], wanted, image)
     check_resource(image, resource)
-    always = kind is ResourceType.BROKER
+    always = kind is ConfigResourceType.BROKER
     written = {name: value for name, value in changes.items() if always or old.get(name) != value}
     return Decision(None, config_records(image, resource, written))
 
@@ -247,7 +247,7 @@ def _check_values(
     for name, value in changes.items():
         if value is not None:
             _check_length(name, value)
-    if resource[0] != ResourceType.BROKER or not _has_elr(image):
+    if resource[0] != ConfigResourceType.BROKER or not _has_elr(image):
         return
     if MIN_INSYNC_REPLICAS in changes:
         if resource != ALL_BROKERS:
@@ -260,7 +260,7 @@ def _check_values(
 
 def _min_insync_record(broker: str, value: str | None) -> ConfigRecord:
     return ConfigRecord(
-        resource_type=ResourceType.BROKER,
+        resource_type=ConfigResourceType.BROKER,
         resource_name=broker,
         name=MIN_INSYNC_REPLICAS,
         value=value,

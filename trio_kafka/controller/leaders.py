@@ -16,9 +16,9 @@ from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.metadata.features import ELR_VERSION
 from trio_kafka.metadata.image import (
     BrokerRegistration,
+    ConfigResourceType,
     MetadataImage,
     PartitionState,
-    ResourceType,
     TopicImage,
 )
 from trio_kafka.metadata.source import MetadataRecord
@@ -85,7 +85,7 @@ def _leader(brokers: Mapping[NodeId, BrokerRegistration], state: PartitionState)
 
 def _min_insync(image: MetadataImage, topic: TopicImage, settings: ControllerSettings) -> int:
     """The setting min.insync.replicas of a topic."""
-    for kind, name in ((ResourceType.TOPIC, topic.name), (ResourceType.BROKER, "")):
+    for kind, name in ((ConfigResourceType.TOPIC, topic.name), (ConfigResourceType.BROKER, "")):
         value = image.config(kind, name).get(MIN_INSYNC_REPLICAS)
         if value is not None:
             return int(value)

@@ -13,7 +13,7 @@ from attrs import field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import NodeId
 
 _logger = get_logger(__name__)
@@ -36,7 +36,7 @@ class TopicToCreate:
 class ConfigsToAlter:
     """Of one resource. configs: what would be set; None: set no more."""
 
-    kind: ResourceType
+    kind: ConfigResourceType
     name: str
     configs: Mapping[str, str | None]
 

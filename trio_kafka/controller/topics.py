@@ -27,9 +27,9 @@ from trio_kafka.metadata.dump import partition_record
 from trio_kafka.metadata.features import METADATA_VERSION, has_directories
 from trio_kafka.metadata.image import (
     UNASSIGNED_DIRECTORY,
+    ConfigResourceType,
     MetadataImage,
     PartitionState,
-    ResourceType,
     TopicImage,
 )
 from trio_kafka.metadata.names import check_topic_name, collision_key
@@ -113,7 +113,7 @@ def create_topic(
     configs = new_topic_configs(topic.name, topic.configs, validate, image)
     if topic.configs:
         approve_configs(
-            ConfigsToAlter(kind=ResourceType.TOPIC, name=topic.name, configs=topic.configs)
+            ConfigsToAlter(kind=ConfigResourceType.TOPIC, name=topic.name, configs=topic.configs)
         )
     replicas = _replicas(image, topic, settings, chance.choose)
     approve(_to_create(topic, replicas))
@@ -121,7 +121,7 @@ def create_topic(
     topic_id = new_topic_id(chance.random_bytes)
     records = chain(
         [TopicRecord(name=topic.name, topic_id=topic_id)],
-        config_records(image, (ResourceType.TOPIC, topic.name), configs),
+        config_records(image, (ConfigResourceType.TOPIC, topic.name), configs),
         new_partitions(image, topic_id, enumerate(replicas)),
     )
     created = CreatedTopic(

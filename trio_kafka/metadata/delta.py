@@ -15,11 +15,11 @@ from trio_kafka.attributes import define
 from trio_kafka.metadata.image import (
     BrokerRegistration,
     ConfigResource,
+    ConfigResourceType,
     ControllerRegistration,
     MetadataImage,
     PartitionState,
     QuotaEntity,
-    ResourceType,
     TopicImage,
 )
 from trio_kafka.model import NodeId, TopicId
@@ -111,7 +111,7 @@ class MetadataDelta:
         self._ids.pop(topic.name, None)
         if not topic.created:
             self.deleted_topics[topic.id] = topic.name
-        resource = (int(ResourceType.TOPIC), topic.name)
+        resource = (int(ConfigResourceType.TOPIC), topic.name)
         if resource in self.image.configs:
             self.configs[resource] = {}
         else:

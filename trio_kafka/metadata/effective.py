@@ -15,7 +15,7 @@ from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import TOPIC_SETTINGS, TopicConfig, topic_config
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 
 _logger: Final = get_logger(__name__)
 Follower = Callable[[BrokerConfig], None]
@@ -45,8 +45,8 @@ class EffectiveConfig:
         """All that the broker's settings come from, also what cannot be read."""
         return Layers(
             config=self.written,
-            dynamic=image.config(ResourceType.BROKER, self._broker),
-            dynamic_default=image.config(ResourceType.BROKER, ""),
+            dynamic=image.config(ConfigResourceType.BROKER, self._broker),
+            dynamic_default=image.config(ConfigResourceType.BROKER, ""),
         )
 
     def usable(self, image: MetadataImage) -> Layers:
@@ -61,7 +61,7 @@ class EffectiveConfig:
 
     def topic(self, image: MetadataImage, name: str) -> TopicSettings:
         """A topic's settings over those of the broker."""
-        given, refused = _readable(image.config(ResourceType.TOPIC, name))
+        given, refused = _readable(image.config(ConfigResourceType.TOPIC, name))
         broker = self.of(image)
         try:
             return TopicSettings(given, topic_config(given, broker), refused)
@@ -114,7 +114,7 @@ class DynamicSettings:
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> None:
         """Tell the followers, if settings of this broker or of all have changed."""
-        if not any(kind == ResourceType.BROKER for kind, _ in delta.configs):
+        if not any(kind == ConfigResourceType.BROKER for kind, _ in delta.configs):
             return
         before, self.config = self.config, self._effective.of(image)
         if self.config is not before:

@@ -33,8 +33,8 @@ class RecoveryState(IntEnum):
     RECOVERING = 1
 
 
-class ResourceType(IntEnum):
-    """What a configuration belongs to (int8 in records and messages)."""
+class ConfigResourceType(IntEnum):
+    """Type of a resource that has settings (int8 in records and messages)."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -44,7 +44,9 @@ class ResourceType(IntEnum):
     GROUP = 32
 
 
-ConfigResource = tuple[int, str]  # ResourceType and name; name "" of BROKER: the cluster's default
+ConfigResource = tuple[
+    int, str
+]  # ConfigResourceType and name; name "" of BROKER: the cluster's default
 QuotaEntity = tuple[tuple[str, str | None], ...]  # sorted (type, name); name None: the default
 
 
@@ -170,7 +172,7 @@ class MetadataImage:
         topic = self.topics.get(at.topic)
         return None if topic is None else topic.partitions.get(at.partition)
 
-    def config(self, kind: ResourceType, name: str) -> Mapping[str, str]:
+    def config(self, kind: ConfigResourceType, name: str) -> Mapping[str, str]:
         """What has been set for a resource, and nothing inherited."""
         return self.configs.get((kind, name), _NOTHING)
 
