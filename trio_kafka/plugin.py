@@ -117,13 +117,16 @@ from trio_kafka.requests.loopback.in_process import RefusedError
 from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded, encoded_in_steps
-from trio_kafka.requests.response_cache import Kept
+from trio_kafka.requests.response_cache import ResponseCache
 from trio_kafka.scheduling.chunked_task import in_steps
 from trio_kafka.scheduling.chunked_work import Steps, counted, in_slices, sorted_in_steps, whole
+from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC, Operation
-from trio_kafka.security.principal import NOBODY, Principal
+from trio_kafka.security.principal import NOBODY, Principal, parse_principal
+from trio_kafka.security.resources import Resource, ResourceType
 
 __all__ = [
+    "ALLOW_ALL",
     "ANY_SIZE",
     "LED_ELSEWHERE",
     "MANY_PARTITIONS",
@@ -142,6 +145,7 @@ __all__ = [
     "AskedTopic",
     "Assignor",
     "AssignorError",
+    "Authorizer",
     "Beating",
     "Charges",
     "Commit",
@@ -175,7 +179,6 @@ __all__ = [
     "Joined",
     "Joining",
     "KafkaError",
-    "Kept",
     "Kind",
     "Leaving",
     "ListedGroup",
@@ -210,7 +213,10 @@ __all__ = [
     "Reads",
     "RefusedError",
     "Registry",
+    "Resource",
     "ResourceChanges",
+    "ResourceType",
+    "ResponseCache",
     "Row",
     "Seen",
     "Stamps",
@@ -258,6 +264,7 @@ __all__ = [
     "message_of",
     "offline_replicas",
     "online_directories",
+    "parse_principal",
     "password",
     "plugin",
     "quota_filter",

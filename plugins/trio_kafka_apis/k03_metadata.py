@@ -22,11 +22,11 @@ from trio_kafka.plugin import (
     Encoded,
     ErrorCode,
     KafkaError,
-    Kept,
     MetadataImage,
     NodeId,
     OnlineDirectories,
     PartitionState,
+    ResponseCache,
     Steps,
     TopicId,
     TopicImage,
@@ -54,7 +54,7 @@ Names = tuple[str | TopicId, ...] | None  # None: all topics
 
 STEP: Final = 50  # topics that are looked at in one go
 NOT_ASKED: Final = -(1 << 31)
-_kept: Final = Kept()
+_kept: Final = ResponseCache()
 
 
 @frozen
