@@ -105,7 +105,7 @@ from trio_kafka.replication.offsets import (
     search_offset,
     special_offset,
 )
-from trio_kafka.replication.partition import LED_ELSEWHERE
+from trio_kafka.replication.partition import LED_ELSEWHERE, Partition
 from trio_kafka.replication.producers import ActiveProducer, active_producers
 from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
 from trio_kafka.replication.sessions import FetchKey
@@ -196,6 +196,7 @@ __all__ = [
     "Operation",
     "Outside",
     "OwnedTopic",
+    "Partition",
     "PartitionOffset",
     "PartitionRead",
     "PartitionState",

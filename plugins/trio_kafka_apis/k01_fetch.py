@@ -1,9 +1,12 @@
-"""Fetch (key 1): batches as they are stored, from an offset of each partition on.
+"""Fetch (key 1): return stored batches of each partition, from an offset on.
 
-Waits in the purgatory until there are `min_bytes`, an error or something to truncate, at most
-`max_wait_ms`; holds nothing meanwhile. Bytes are promised as ranges of files, never read here. A
-consumer sees what is committed, and with read_committed nothing of an open transaction. Sessions
-(KIP-227) name only what changed: see `replication.sessions`.
+Waits in the purgatory for `min_bytes`, an error or a diverging epoch, at most `max_wait_ms`, and
+holds nothing meanwhile. The response carries file ranges; records are never read here. A consumer
+sees committed records only, and with read_committed nothing of an open transaction. A session
+(KIP-227) names only the partitions that changed: see `replication.sessions`.
+
+A consumer needs READ on each topic. A follower needs CLUSTER_ACTION on the cluster. Both are
+denied by TOPIC_AUTHORIZATION_FAILED for each partition, which a session repeats until it is gone.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +15,7 @@ from types import GeneratorType
 from typing import Any, Final
 
 from trio_kafka.plugin import (
+    ALLOW_ALL,
     LED_ELSEWHERE,
     MANY_PARTITIONS,
     Context,
@@ -21,7 +25,10 @@ from trio_kafka.plugin import (
     FetchKey,
     FetchLimits,
     Isolation,
+    KafkaError,
     NodeId,
+    Operation,
+    Partition,
     PartitionRead,
     Reads,
     Steps,
@@ -51,8 +58,12 @@ LEADERS_SINCE: Final = 12
 ENDPOINTS_SINCE: Final = 16  # KIP-951
 REPLICA_STATE_SINCE: Final = 15  # KIP-903
 NOTHING: Final = b""
-# What is not there is not read: its list of transactions is empty, that of other errors is null.
-NOT_THERE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+# Nothing is read then: the list of aborted transactions is empty. With other errors it is null.
+NOT_READ: Final = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+)
 # About what an answer has besides the records, in bytes: what quotas count, too.
 HEAD_SIZE: Final = 20
 TOPIC_SIZE: Final = 18
@@ -128,6 +139,7 @@ def _begin(
     context: Context,
 ) -> Answer | Steps[Answer]:
     forgotten, uses_ids = request.forgotten_topics_data, context.version >= IDS_SINCE
+    is_open = context.parts.authorizer is ALLOW_ALL
     return context.replicas.begin_fetch(
         wanted,
         limits,
@@ -137,7 +149,33 @@ def _begin(
         forget=_forgotten(forgotten, uses_ids=uses_ids) if forgotten else (),
         uses_ids=uses_ids,
         max_wait_s=request.max_wait_ms / 1000,
+        resolve=None if is_open else _resolver(context, limits),
     )
+
+
+def _resolver(context: Context, limits: FetchLimits) -> Callable[[FetchKey], Partition]:
+    """Return a function that finds a partition which the client may read.
+
+    The authorizer is asked once for each topic and request. The function raises KafkaError.
+    """
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    allowed: dict[str, bool] = {}
+    is_follower = limits.follower is not None
+    serves_all = is_follower and context.is_authorized(Operation.CLUSTER_ACTION, cluster=True)
+
+    def resolve(key: FetchKey) -> Partition:
+        topic, number = key
+        if is_follower and not serves_all:
+            raise KafkaError(denied)
+        name = topic if isinstance(topic, str) else context.metadata.image.topic_names.get(topic)
+        if name is not None and not serves_all:
+            if name not in allowed:
+                allowed[name] = context.is_authorized(Operation.READ, topic=name)
+            if not allowed[name]:
+                raise KafkaError(denied)
+        return context.replicas.partition(topic, number)
+
+    return resolve
 
 
 def _admit(context: Context, reads: Reads) -> int:
@@ -220,7 +258,7 @@ def _responding(
 def _partition(number: int, read: PartitionRead, isolation: Isolation) -> PartitionData:
     committed = isolation is Isolation.READ_COMMITTED
     error = read.error
-    listed = committed if error is None else error.code in NOT_THERE
+    listed = committed if error is None else error.code in NOT_READ
     # By position, and then one by one: to name fields takes three times as long.
     data = PartitionData(
         number,

@@ -1,9 +1,11 @@
 """JoinGroup (key 11): become a member of a classic group, or stay one.
 
-Waits, parked, until all members have joined and the next generation begins; nobody else's request
-is held up. From version 4 on a new member is first given an id to come back with
-(MEMBER_ID_REQUIRED). The leader alone is told the members. Before version 1 a rebalance lasts as
-long as a session at most. Source: KIP-62, KIP-345, KIP-394, KIP-800, KIP-814.
+Waits, parked, until all members have joined and the next generation begins. From version 4 on a new
+member first gets an id to join with (MEMBER_ID_REQUIRED). Only the leader receives the members.
+Before version 1 a rebalance lasts at most as long as a session.
+Source: KIP-62, KIP-345, KIP-394, KIP-800, KIP-814.
+
+Needs READ on the group.
 """
 
 from typing import Any, Final
@@ -15,6 +17,7 @@ from trio_kafka.plugin import (
     Joined,
     Joining,
     KafkaError,
+    Operation,
     api,
     client_host,
 )
@@ -28,18 +31,19 @@ REBALANCE_TIMEOUT_SINCE: Final = 1
 ID_FIRST_SINCE: Final = 4  # KIP-394
 NULL_PROTOCOL_SINCE: Final = 7
 SKIPS_SINCE: Final = 9  # KIP-814
-MOST_PROTOCOLS: Final = 1000  # of a member; clients have a handful
+MOST_PROTOCOLS: Final = 1000  # of one member; clients send a few
 NO_GENERATION: Final = -1
 
 
 def say_error(_: JoinGroupRequest, code: ErrorCode, message: str | None) -> JoinGroupResponse:
-    """Of no generation, and no leader."""
+    """Return the error without generation and leader."""
     del message
     return JoinGroupResponse(error_code=code, protocol_name="")
 
 
 @api(JoinGroupRequest, error=say_error)
 def join_group(request: JoinGroupRequest, context: Context) -> Any:
+    context.authorize(Operation.READ, group=request.group_id)
     if len(request.protocols) > MOST_PROTOCOLS:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     version, asking = context.version, context.request
@@ -69,7 +73,7 @@ def _old_response(answer: Joined | KafkaError) -> JoinGroupResponse:
 
 
 def _response(answer: Joined | KafkaError, nameless: str | None = None) -> JoinGroupResponse:
-    """nameless: the protocol where there is none."""
+    """Return the response. nameless: name of the protocol if there is none."""
     if isinstance(answer, KafkaError):
         return JoinGroupResponse(error_code=answer.code, protocol_name=nameless)
     return JoinGroupResponse(

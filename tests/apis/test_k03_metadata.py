@@ -263,7 +263,7 @@ class TestCreation:
 
 
 class TestOperations:
-    """KIP-430: what the client may do; nothing is guarded here, so everything."""
+    """KIP-430: the operations that the client may perform; without an authorizer, all of them."""
 
     @pytest.mark.parametrize("version", stable(MetadataRequest)[8:])
     async def test_they_are_told_to_who_asks(self, autojump_clock: MockClock, version: int) -> None:
@@ -277,7 +277,7 @@ class TestOperations:
         there, gone = answer.topics
         assert (there.topic_authorized_operations, gone.topic_authorized_operations) == (
             OF_TOPIC,
-            NOT_ASKED,
+            OF_TOPIC,  # of a topic that could be created, as in Kafka
         )
         told = OF_CLUSTER if version <= 10 else NOT_ASKED
         assert answer.cluster_authorized_operations == told
