@@ -1,18 +1,22 @@
-"""ConsumerGroupHeartbeat (key 68): a member of a consumer group lives, joins, leaves, and is told
-what to read (KIP-848).
+"""ConsumerGroupHeartbeat (key 68): join and leave a consumer group, stay alive, be assigned.
 
-Waits, parked, until what it changes is committed; most change nothing. Version 0 lets the
-coordinator choose the member's id, from version 1 on it is the client's. A member learns what it
-has to give back, and what it has got, by an assignment in the answer; there is none where nothing
-is new.
+Waits, parked, until a change is committed; most heartbeats change nothing. In version 0 the
+coordinator chooses the member's id, from version 1 on the client does. The response has an
+assignment only if there is a new one: it tells what to give back and what to read. Source: KIP-848.
+
+Needs READ on the group, and DESCRIBE on each topic in the subscription. Without one of them the
+whole request fails.
 """
 
 from typing import Any, Final
 
 from trio_kafka.plugin import (
     Context,
+    ErrorCode,
     GroupHeartbeat,
     HeartbeatAnswer,
+    KafkaError,
+    Operation,
     OwnedTopic,
     api,
     client_host,
@@ -25,13 +29,14 @@ from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
 )
 
 _JOINS: Final = 0  # an epoch
-_SAME: Final = -1  # of a rebalance timeout: as before
+_SAME: Final = -1  # a rebalance timeout that stays as it was
 
 
 @api(ConsumerGroupHeartbeatRequest)
 def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Context) -> Any:
+    context.authorize(Operation.READ, group=request.group_id)
     owned, asking = request.topic_partitions, context.request
-    if (  # nearly always: it says that it lives, and no more
+    if (  # nearly always: nothing is new
         owned is None
         and request.member_epoch > _JOINS
         and request.rebalance_timeout_ms == _SAME
@@ -41,15 +46,16 @@ def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Co
         and request.server_assignor is None
         and request.rack_id is None
     ):
-        who = (
+        member = (
             request.group_id,
             request.member_id,
             request.member_epoch,
             asking.client_id,
             client_host(asking.connection.peer.host),
         )
-        return context.groups.consumer.alive(who, _answer)
-    # By position, as all that is made for each heartbeat: by names it takes three times as long.
+        return context.groups.consumer.alive(member, _answer)
+    _authorize_topics(request.subscribed_topic_names, context)
+    # By position: with names it takes three times as long, for each heartbeat.
     asked = GroupHeartbeat(
         request.group_id,
         request.member_id,
@@ -67,6 +73,13 @@ def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Co
         context.version,
     )
     return context.groups.consumer.heartbeat(asked, _answer)
+
+
+def _authorize_topics(names: list[str] | None, context: Context) -> None:
+    """Raise KafkaError unless the client may describe all topics, without naming any."""
+    for name in names or ():
+        if not context.is_authorized(Operation.DESCRIBE, topic=name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 def _answer(told: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:

@@ -192,7 +192,7 @@ async def test_all_brokers_together_have_what_was_set_for_them(autojump_clock: M
         (LOGGER, "", ErrorCode.INVALID_REQUEST, "the id of a broker is a number: ''"),
         (LOGGER, "2", ErrorCode.INVALID_REQUEST, "this is broker 1, asked for '2'"),
         (16, "m", ErrorCode.INVALID_REQUEST, "CLIENT_METRICS are not served yet"),
-        (32, "", ErrorCode.INVALID_REQUEST, "a group's name must not be empty"),
+        (32, "", ErrorCode.INVALID_REQUEST, "an empty group name"),
         (0, "", ErrorCode.INVALID_REQUEST, "resource type 0"),
         (99, "", ErrorCode.INVALID_REQUEST, "resource type 99"),
     ],

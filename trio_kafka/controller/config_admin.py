@@ -49,6 +49,11 @@ class ResourceChanges:
 
 Whole = dict[ConfigResource, dict[str, str | None]]
 Single = dict[ConfigResource, list[ConfigChange]]
+Authorize = Callable[[int, str], None]
+
+
+def _allow(kind: int, name: str) -> None:
+    """Allow every change."""
 
 
 class ConfigAdmin:
@@ -79,15 +84,17 @@ class ConfigAdmin:
         *,
         validate_only: bool = False,
         principal: str = ANONYMOUS,
+        authorize: Authorize = _allow,
     ) -> list[KafkaError | None]:
-        """Change each resource for itself; why not, position by position. Lets others run.
+        """Change each resource by itself; return the errors, position by position, in slices.
 
-        principal: whom policies are told.
+        principal: passed to policies. authorize: called with type and name of each resource whose
+        changes are valid; raises KafkaError where the client may not change it.
         """
         deadline = trio.current_time() + self._timeout_s
         whole: Whole = {}
         single: Single = {}
-        sort = self._sort(changes, whole, single, validate_only=validate_only)
+        sort = self._sort(changes, whole, single, validate_only=validate_only, authorize=authorize)
         wanted, found = await in_steps(sort)
         decided: dict[ConfigResource, KafkaError | None] = {}
         async with AsyncExitStack() as ready:
@@ -107,6 +114,7 @@ class ConfigAdmin:
         single: Single,
         *,
         validate_only: bool,
+        authorize: Authorize,
     ) -> Steps[tuple[list[ConfigResource], list[KafkaError | None]]]:
         """Fill `whole` and `single` with the changes that may be tried.
 
@@ -128,6 +136,7 @@ class ConfigAdmin:
                 if named[at] > 1:
                     raise _invalid(f"{one.name!r} of type {one.kind} is named twice")
                 self._check(one)
+                authorize(one.kind, one.name)
                 if one.operations is None:
                     whole[at] = {setting.name: setting.value for setting in one.settings}
                 elif one.kind == ConfigResourceType.BROKER_LOGGER:

@@ -32,6 +32,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.effective import EffectiveConfig
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import Endpoint, NodeId
 from trio_kafka.network.admission.limits import ConnectionLimits
@@ -192,6 +193,18 @@ class Context:
         if self.parts.authorizer is ALLOW_ALL:
             return applicable
         return bits(one for one in operations_in(applicable) if self._is_allowed(one, wanted))
+
+    def authorize_settings(self, operation: Operation, kind: int, name: str) -> None:
+        """Require a permission on a resource with settings: the topic, the group or the cluster.
+
+        kind: a ConfigResourceType. Raises KafkaError.
+        """
+        if kind == ConfigResourceType.TOPIC:
+            self.authorize(operation, topic=name)
+        elif kind == ConfigResourceType.GROUP:
+            self.authorize(operation, group=name)
+        else:
+            self.authorize(operation, cluster=True)
 
     def authorize_local(self, operation: Operation) -> None:
         """Require a permission on the cluster, for a change by an API that is not Kafka's.
