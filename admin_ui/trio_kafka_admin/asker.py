@@ -11,7 +11,7 @@ import trio
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, Look
-from trio_kafka.plugin import ErrorCode, PluginContext
+from trio_kafka.plugin import NOBODY, ErrorCode, PluginContext, Principal
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeRequest,
     DescribeTreeResponse,
@@ -35,10 +35,13 @@ _MOST_WAITS: Final = 1000  # requests in hand that are looked at for the overvie
 
 
 class Asker:
-    """Of one app. overview, queues: looks that its pages share."""
+    """Requests of one principal to the broker. overview, queues: looks that its pages share."""
 
-    def __init__(self, context: PluginContext[AdminSettings]) -> None:
+    def __init__(
+        self, context: PluginContext[AdminSettings], principal: Principal = NOBODY
+    ) -> None:
         self.context = context
+        self._principal = principal
         self.overview = Looks(self._read_overview)
         self.queues = Looks(self._read_queues)
 
@@ -78,7 +81,7 @@ class Asker:
         return look_of(await self.tree(kinds=QUEUES), trio.current_time())
 
     async def _ask(self, request: object) -> Any:
-        answer = await self.context.ask(request, client_id=CLIENT_ID)
+        answer = await self.context.ask(request, principal=self._principal, client_id=CLIENT_ID)
         if answer.error_code:
             raise KafkaError(ErrorCode(answer.error_code), answer.error_message)
         return answer

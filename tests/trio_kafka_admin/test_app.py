@@ -174,7 +174,7 @@ async def test_what_a_plugin_refuses_is_told(autojump_clock: MockClock) -> None:
     async with admin_ui(strict) as ui:
         answer = await ui.ask("/admin/api/tree")
 
-        assert answer.status == 503
+        assert answer.status == 403
         assert "not for you" in answer.json()["message"]
         assert (await ui.page("/admin/tree", 503)).one("h1").text == "503"
 
