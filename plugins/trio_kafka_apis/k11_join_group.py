@@ -5,12 +5,15 @@ member first gets an id to join with (MEMBER_ID_REQUIRED). Only the leader recei
 Before version 1 a rebalance lasts at most as long as a session.
 Source: KIP-62, KIP-345, KIP-394, KIP-800, KIP-814.
 
-Needs READ on the group.
+Needs READ on the group. A join can start a search for the topics of a regular expression in a
+consumer group; it matches only topics that this client may describe.
 """
 
+from functools import partial
 from typing import Any, Final
 
 from trio_kafka.plugin import (
+    ALLOW_ALL,
     Context,
     ErrorCode,
     GroupProtocol,
@@ -63,9 +66,14 @@ def join_group(request: JoinGroupRequest, context: Context) -> Any:
         "" if request.member_id else context.groups.new_id(),
         version >= ID_FIRST_SINCE,
         version >= SKIPS_SINCE,
+        None if context.parts.authorizer is ALLOW_ALL else partial(_may_describe, context),
     )
     make = _response if version >= NULL_PROTOCOL_SINCE else _old_response
     return context.groups.classic.join(request.group_id, joining, make)
+
+
+def _may_describe(context: Context, topic: str) -> bool:
+    return context.is_authorized(Operation.DESCRIBE, topic=topic)
 
 
 def _old_response(answer: Joined | KafkaError) -> JoinGroupResponse:

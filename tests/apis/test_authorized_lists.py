@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+import trio
 from trio.testing import MockClock
 
 from tests.apis.authorizers import RuleAuthorizer, allow_only
@@ -28,6 +29,7 @@ from trio_kafka.protocol.messages.k15_describe_groups import DescribeGroupsReque
 from trio_kafka.protocol.messages.k16_list_groups import ListGroupsRequest
 from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
 from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
+from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from trio_kafka.protocol.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest
 from trio_kafka.security.authorizer import ALLOW_ALL
 from trio_kafka.security.operations import OF_TOPIC, Operation, bits
@@ -382,6 +384,26 @@ async def test_a_consumer_group_is_hidden_with_its_topics(autojump_clock: MockCl
         (0, 1),
     ]
     assert denied.error_code == DENIED
+
+
+async def test_an_expression_matches_only_topics_that_the_member_may_describe(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, mine, _):
+        served.broker.parts.authorizer = allow_only(MINE, "own")
+        await served.serve_groups("own")
+        names = {"group_id": "own", "subscribed_topic_names": None}
+        joined = await served.ask(joining(1, **names, subscribed_topic_regex=".*"), 1)
+        assert joined.error_code == 0
+        assigned = None
+        while not assigned:
+            await trio.sleep(1)
+            beat = ConsumerGroupHeartbeatRequest("own", joined.member_id, joined.member_epoch)
+            joined = await served.ask(beat, 1)
+            assert joined.error_code == 0
+            assigned = joined.assignment and joined.assignment.topic_partitions
+
+    assert [one.topic_id for one in assigned] == [mine]
 
 
 async def test_topics_are_created_grown_and_deleted_one_by_one(autojump_clock: MockClock) -> None:
