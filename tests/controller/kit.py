@@ -10,7 +10,7 @@ from tests.raft.kit import ONE, running_quorum
 from trio_kafka.controller.brokers import Heartbeat, NewBroker
 from trio_kafka.controller.controller import Controller, Rules
 from trio_kafka.controller.settings import ControllerSettings
-from trio_kafka.controller.topics import Chance
+from trio_kafka.controller.topics import Randomness
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.features import SUPPORTED
@@ -108,7 +108,7 @@ async def running_controller(
         settings=settings or ControllerSettings(),
         validate=validate,
         lists=lists,
-        chance=Chance(choose=world.random.randrange, random_bytes=world.random_bytes),
+        randomness=Randomness(choose=world.random.randrange, random_bytes=world.random_bytes),
     )
     me = ControllerRegistration(id=ONE, incarnation_id=world.random_bytes(16), features=SUPPORTED)
     async with running_quorum(world) as (driver, loader), trio.open_nursery() as nursery:

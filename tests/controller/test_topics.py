@@ -8,9 +8,9 @@ from tests.controller.kit import broker, image_of, validate
 from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.topics import (
     MOST_PARTITIONS,
-    Chance,
     CreatedTopic,
     NewTopic,
+    Randomness,
     create_partitions,
     create_topic,
     delete_topic,
@@ -33,7 +33,7 @@ def create(
         topic,
         settings=settings or ControllerSettings(),
         validate=validate,
-        chance=Chance(choose=random.randrange, random_bytes=random.randbytes),
+        randomness=Randomness(choose=random.randrange, random_bytes=random.randbytes),
     )
     delta = MetadataDelta(image)
     replay_all(delta, made.records)

@@ -16,7 +16,7 @@ from trio_kafka.config.topic import (
 )
 from trio_kafka.controller.controller import Rules
 from trio_kafka.controller.settings import ControllerSettings
-from trio_kafka.controller.topics import Chance
+from trio_kafka.controller.topics import Randomness
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.config import LogConfig
@@ -80,7 +80,7 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
         ),
         validate=validate,
         lists=lists,
-        chance=Chance(choose=world.random.randrange, random_bytes=world.random_bytes),
+        randomness=Randomness(choose=world.random.randrange, random_bytes=world.random_bytes),
     )
 
 

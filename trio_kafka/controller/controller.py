@@ -13,15 +13,15 @@ import trio
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controller import brokers, configs, features, producer_ids, quotas, topics
-from trio_kafka.controller.answers import Answers
+from trio_kafka.controller.bootstrap import first_records
 from trio_kafka.controller.configs import ConfigChange, Lists, Validator
 from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.executor import Executor
 from trio_kafka.controller.fencing import Fencing
 from trio_kafka.controller.policies import Policies
 from trio_kafka.controller.settings import ControllerSettings
-from trio_kafka.controller.start import first_records
 from trio_kafka.controller.topics import Charge, free_of_charge
-from trio_kafka.controller.writer import Writer, folded
+from trio_kafka.controller.writer import Writer, collision_keys_of
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.image import (
@@ -45,7 +45,7 @@ class Rules:
     settings: ControllerSettings
     validate: Validator
     lists: Lists
-    chance: topics.Chance
+    randomness: topics.Randomness
 
 
 class Controller:
@@ -69,7 +69,7 @@ class Controller:
         self._rules = rules
         self._node = node
         self._writer = Writer(source)
-        self._answers = Answers(source, loader, self._writer)
+        self._executor = Executor(source, loader, self._writer)
         self._fencing = Fencing(self._writer, rules.settings, me.id)
 
     @property
@@ -87,21 +87,21 @@ class Controller:
             try:
                 epoch = await self._source.elect()
                 await self._loader.wait_published(self._source.next_offset)
-                image, folds = await self._folded()
-                self._writer.take_over(epoch, image, folds)
+                image, collision_keys = await self._image_and_keys()
+                self._writer.take_over(epoch, image, collision_keys)
                 await self._begin()
                 task_status.started(epoch)
                 await self._fencing.run()
             finally:
                 self._writer.resign()
 
-    async def _folded(self) -> tuple[MetadataImage, dict[str, str]]:
+    async def _image_and_keys(self) -> tuple[MetadataImage, dict[str, str]]:
         """The image of now, and its topics as the writer keeps them; lets others run."""
         while True:
             image = self._loader.image
-            folds = await in_steps(folded(image.topics))
+            collision_keys = await in_steps(collision_keys_of(image.topics))
             if image is self._loader.image:
-                return image, folds
+                return image, collision_keys
 
     async def _begin(self) -> None:
         """What an active controller writes first."""
@@ -109,7 +109,7 @@ class Controller:
             self._present, self._source.bootstrap(), self._me, self._rules.settings
         ):
             await self._writer.write(partial(Decision, None, records))
-        await self._answers.settle(self._present.offset)
+        await self._executor.settle(self._present.offset)
 
     # Topics.
 
@@ -134,17 +134,17 @@ class Controller:
         def decide(topic: topics.NewTopic) -> Decision[topics.CreatedTopic]:
             return topics.create_topic(
                 self._present,
-                self._writer.folds,
+                self._writer.collision_keys,
                 topic,
                 settings=self._rules.settings,
                 validate=self._rules.validate,
-                chance=self._rules.chance,
+                randomness=self._rules.randomness,
                 charge=charge,
                 approve=approve,
                 approve_configs=approve_configs,
             )
 
-        return await self._answers.each(
+        return await self._executor.each(
             ((topic.name, partial(decide, topic)) for topic in wanted),
             deadline,
             validate_only=validate_only,
@@ -165,12 +165,12 @@ class Controller:
         def decide(
             name: str, count: int, given: Sequence[Sequence[NodeId]] | None
         ) -> Decision[None]:
-            choose = self._rules.chance.choose
+            choose = self._rules.randomness.choose
             return topics.create_partitions(
                 self._present, name, count, given, choose, charge=charge
             )
 
-        return await self._answers.each(
+        return await self._executor.each(
             ((name, partial(decide, name, *growth)) for name, growth in wanted.items()),
             deadline,
             validate_only=validate_only,
@@ -190,7 +190,7 @@ class Controller:
         def decide(name_or_id: str | TopicId) -> Decision[TopicImage]:
             return topics.delete_topic(self._present, name_or_id, self._rules.settings, charge)
 
-        return await self._answers.each(((one, partial(decide, one)) for one in wanted), deadline)
+        return await self._executor.each(((one, partial(decide, one)) for one in wanted), deadline)
 
     # Settings.
 
@@ -208,7 +208,7 @@ class Controller:
         def decide(at: ConfigResource, values: Mapping[str, str | None]) -> Decision[None]:
             return configs.set_configs(self._present, at, values, self._rules.validate, approve)
 
-        return await self._answers.each(
+        return await self._executor.each(
             ((at, partial(decide, at, values)) for at, values in wanted.items()),
             deadline,
             validate_only=validate_only,
@@ -231,7 +231,7 @@ class Controller:
                 self._present, at, changes, rules.validate, rules.lists, approve=approve
             )
 
-        return await self._answers.each(
+        return await self._executor.each(
             ((at, partial(decide, at, changes)) for at, changes in wanted.items()),
             deadline,
             validate_only=validate_only,
@@ -265,7 +265,7 @@ class Controller:
         def decide(change: quotas.QuotaChange) -> Decision[None]:
             return quotas.alter_quotas(self._present, change)
 
-        return await self._answers.each(
+        return await self._executor.each(
             ((one.entity, partial(decide, one)) for one in wanted),
             deadline,
             validate_only=validate_only,
@@ -286,7 +286,7 @@ class Controller:
             )
             return features.update_features(levels, changes, self._rules.settings)
 
-        await self._answers.one(decide, deadline, validate_only=validate_only)
+        await self._executor.one(decide, deadline, validate_only=validate_only)
 
     # Brokers.
 
@@ -304,7 +304,7 @@ class Controller:
             self._fencing.touch(broker.id)
             return made
 
-        return await self._answers.one(decide, deadline)
+        return await self._executor.one(decide, deadline)
 
     async def heartbeat(
         self, beat: brokers.Heartbeat, *, deadline: float = inf
@@ -319,7 +319,7 @@ class Controller:
                 self._fencing.touch(beat.broker_id)
             return made
 
-        return await self._answers.one(decide, deadline)
+        return await self._executor.one(decide, deadline)
 
     async def unregister_broker(self, broker_id: NodeId, *, deadline: float = inf) -> None:
         """Forget a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
@@ -329,13 +329,13 @@ class Controller:
             self._fencing.forget(broker_id)
             return made
 
-        await self._answers.one(decide, deadline)
+        await self._executor.one(decide, deadline)
 
     async def allocate_producer_ids(
         self, broker_id: NodeId, epoch: int, *, deadline: float = inf
     ) -> producer_ids.ProducerIdBlock:
         """A block of ids that nobody else gets. Raises KafkaError as `brokers.check_epoch`."""
-        return await self._answers.one(
+        return await self._executor.one(
             lambda: producer_ids.allocate(self._present, broker_id, epoch), deadline
         )
 
@@ -347,6 +347,6 @@ class Controller:
         return {
             "active": self._writer.active,
             "epoch": self._writer.epoch,
-            "topics": len(self._writer.folds),
+            "topics": len(self._writer.collision_keys),
             "offset": self._present.offset if self._writer.active else None,
         }

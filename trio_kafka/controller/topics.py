@@ -75,7 +75,7 @@ class CreatedTopic:
 
 
 @frozen(kw_only=True)
-class Chance:
+class Randomness:
     """Where randomness comes from."""
 
     choose: Choose
@@ -84,17 +84,17 @@ class Chance:
 
 def create_topic(
     image: MetadataImage,
-    folds: Mapping[str, str],
+    collision_keys: Mapping[str, str],
     topic: NewTopic,
     *,
     settings: ControllerSettings,
     validate: Validator,
-    chance: Chance,
+    randomness: Randomness,
     charge: Charge = free_of_charge,
     approve: Approval = approved,
     approve_configs: ConfigApproval = approved,
 ) -> Decision[CreatedTopic]:
-    """Create one. folds: of all topics, the names by their `collision_key`.
+    """Create one. collision_keys: of all topics, the names by their `collision_key`.
 
     approve, approve_configs: raise KafkaError where a policy is against it.
     Raises KafkaError: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
@@ -106,7 +106,7 @@ def create_topic(
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{topic.name} is the controller's own")
     if topic.name in image.topics:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic.name} exists")
-    other = folds.get(collision_key(topic.name))
+    other = collision_keys.get(collision_key(topic.name))
     if other is not None:
         found = f"topic {topic.name} collides with {other}: '.' and '_' are the same in metrics"
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
@@ -115,10 +115,10 @@ def create_topic(
         approve_configs(
             ConfigsToAlter(kind=ConfigResourceType.TOPIC, name=topic.name, configs=topic.configs)
         )
-    replicas = _replicas(image, topic, settings, chance.choose)
+    replicas = _replicas(image, topic, settings, randomness.choose)
     approve(_to_create(topic, replicas))
     charge(len(replicas))
-    topic_id = new_topic_id(chance.random_bytes)
+    topic_id = new_topic_id(randomness.random_bytes)
     records = chain(
         [TopicRecord(name=topic.name, topic_id=topic_id)],
         config_records(image, (ConfigResourceType.TOPIC, topic.name), configs),

@@ -11,8 +11,8 @@ from typing import Final, TypeVar
 
 import trio
 
+from trio_kafka.controller.bootstrap import level_in
 from trio_kafka.controller.decision import Decision
-from trio_kafka.controller.start import level_in
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.features import METADATA_VERSION
@@ -26,30 +26,30 @@ T = TypeVar("T")
 
 _SLICE: Final = 16  # records of one decision: 10 µs to make and write, 60 where a leader goes
 _UNPAUSED: Final = 64  # of many decisions
-_NAMES: Final = 1000  # folded without letting others run
+_NAMES: Final = 1000  # collision_keys_of without letting others run
 _DECISION: Final = 8  # records: what a decision costs besides
 _NOT_ACTIVE: Final = "this node is not the active controller"
 
 
-def folded(names: Iterable[str]) -> Steps[dict[str, str]]:
+def collision_keys_of(names: Iterable[str]) -> Steps[dict[str, str]]:
     """Names of topics by their `collision_key`, in steps."""
-    folds: dict[str, str] = {}
+    collision_keys: dict[str, str] = {}
     for number, name in enumerate(names, 1):
-        folds[collision_key(name)] = name
+        collision_keys[collision_key(name)] = name
         if not number % _NAMES:
             yield
-    return folds
+    return collision_keys
 
 
 class Writer:
     """Writes while it has an image. epoch: in which it does, -1: it does not.
 
-    folds: the names of all topics by their `collision_key`.
+    collision_keys: the names of all topics by their `collision_key`.
     """
 
     def __init__(self, source: MetadataSource) -> None:
         self.epoch = -1
-        self.folds: dict[str, str] = {}
+        self.collision_keys: dict[str, str] = {}
         self._source = source
         self._image: MetadataImage | None = None
         self._lock = trio.Lock()
@@ -66,11 +66,11 @@ class Writer:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE)
         return self._image
 
-    def take_over(self, epoch: int, image: MetadataImage, folds: dict[str, str]) -> None:
-        """Go on from an image, in a new epoch. folds: of its topics, see `folded`."""
+    def take_over(self, epoch: int, image: MetadataImage, collision_keys: dict[str, str]) -> None:
+        """Continue from an image, in a new epoch. collision_keys: those of its topics."""
         self.epoch = epoch
         self._image = image
-        self.folds = folds
+        self.collision_keys = collision_keys
 
     def resign(self) -> None:
         """Write no more."""
@@ -129,6 +129,6 @@ class Writer:
         end = batch.append(self.epoch)
         self._image = delta.apply(end, self.epoch, old.timestamp_ms)
         for name in delta.deleted_topics.values():
-            self.folds.pop(collision_key(name), None)
+            self.collision_keys.pop(collision_key(name), None)
         for topic in delta.topics.values():
-            self.folds[collision_key(topic.name)] = topic.name
+            self.collision_keys[collision_key(topic.name)] = topic.name

@@ -171,19 +171,19 @@ class MetadataDelta:
             epoch=epoch,
             timestamp_ms=timestamp_ms,
             leader_id=old.leader_id if leader_id is None else leader_id,
-            topics=old.topics.changed(names),
-            topic_names=old.topic_names.changed(ids),
+            topics=old.topics.updated(names),
+            topic_names=old.topic_names.updated(ids),
             brokers=_changed(old.brokers, self.brokers),
             controllers=_changed(old.controllers, self.controllers),
-            configs=old.configs.changed({at: one or None for at, one in self.configs.items()}),
+            configs=old.configs.updated({at: one or None for at, one in self.configs.items()}),
             features=_changed(old.features, {k: v or None for k, v in self.features.items()}),
             next_producer_id=(
                 old.next_producer_id if self.next_producer_id is None else self.next_producer_id
             ),
-            quotas=old.quotas.changed({at: one or None for at, one in self.quotas.items()}),
-            scram=old.scram.changed(self.scram),
-            acls=old.acls.changed(self.acls),
-            tokens=old.tokens.changed(self.tokens),
+            quotas=old.quotas.updated({at: one or None for at, one in self.quotas.items()}),
+            scram=old.scram.updated(self.scram),
+            acls=old.acls.updated(self.acls),
+            tokens=old.tokens.updated(self.tokens),
         )
 
 

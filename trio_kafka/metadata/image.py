@@ -12,7 +12,7 @@ from typing import Final
 from attrs import Factory
 
 from trio_kafka.attributes import frozen
-from trio_kafka.metadata.overlay import OverlayMap
+from trio_kafka.metadata.immutable_map import ImmutableMap
 from trio_kafka.model import NO_NODE, NodeId, TopicId, TopicPartition
 from trio_kafka.protocol.stored.metadata.security import (
     AccessControlEntryRecord,
@@ -148,17 +148,17 @@ class MetadataImage:
     epoch: int = 0
     timestamp_ms: int = -1
     leader_id: NodeId = NO_NODE
-    topics: OverlayMap[str, TopicImage] = Factory(OverlayMap)
-    topic_names: OverlayMap[TopicId, str] = Factory(OverlayMap)
+    topics: ImmutableMap[str, TopicImage] = Factory(ImmutableMap)
+    topic_names: ImmutableMap[TopicId, str] = Factory(ImmutableMap)
     brokers: Mapping[NodeId, BrokerRegistration] = Factory(dict)
     controllers: Mapping[NodeId, ControllerRegistration] = Factory(dict)
-    configs: OverlayMap[ConfigResource, Mapping[str, str]] = Factory(OverlayMap)
+    configs: ImmutableMap[ConfigResource, Mapping[str, str]] = Factory(ImmutableMap)
     features: Mapping[str, int] = Factory(dict)
     next_producer_id: int = 0
-    quotas: OverlayMap[QuotaEntity, Mapping[str, float]] = Factory(OverlayMap)
-    scram: OverlayMap[tuple[str, int], UserScramCredentialRecord] = Factory(OverlayMap)
-    acls: OverlayMap[bytes, AccessControlEntryRecord] = Factory(OverlayMap)
-    tokens: OverlayMap[str, DelegationTokenRecord] = Factory(OverlayMap)
+    quotas: ImmutableMap[QuotaEntity, Mapping[str, float]] = Factory(ImmutableMap)
+    scram: ImmutableMap[tuple[str, int], UserScramCredentialRecord] = Factory(ImmutableMap)
+    acls: ImmutableMap[bytes, AccessControlEntryRecord] = Factory(ImmutableMap)
+    tokens: ImmutableMap[str, DelegationTokenRecord] = Factory(ImmutableMap)
 
     def topic(self, name_or_id: str | TopicId) -> TopicImage | None:
         """A topic by its name or its id."""

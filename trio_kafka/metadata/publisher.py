@@ -13,9 +13,9 @@ from typing import Final, NoReturn, Protocol
 import trio
 
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.metadata.assembly import Assembly
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.metadata.image_builder import ImageBuilder
 from trio_kafka.metadata.progress import Progress
 from trio_kafka.metadata.source import MetadataSource
 
@@ -58,14 +58,14 @@ class Loader:
         self._source = source
         self._elapsed = elapsed
         self._publishers = list(publishers)
-        self._assembly = Assembly(cluster_id)
+        self._builder = ImageBuilder(cluster_id)
         self._published = Progress()
         self._node = node
 
     @property
     def image(self) -> MetadataImage:
         """What all publishers have seen."""
-        return self._assembly.published
+        return self._builder.published
 
     def add(self, publisher: Publisher) -> None:
         """One more, from the next delta on; made later than the others, it begins with `image`."""
@@ -86,12 +86,12 @@ class Loader:
             started = False
             goal: int | None = None
             while True:
-                batches = await self._source.read(self._assembly.offset)
+                batches = await self._source.read(self._builder.offset)
                 if goal is None:
                     goal = self._source.committed_offset
                 for batch in batches:
-                    await self._take(self._assembly.take(batch))
-                if self._assembly.offset < goal:
+                    await self._take(self._builder.take(batch))
+                if self._builder.offset < goal:
                     continue
                 await self._publish()
                 if not started:
@@ -99,7 +99,7 @@ class Loader:
                     task_status.started(self.image)
 
     async def _publish(self) -> None:
-        made = self._assembly.finish()
+        made = self._builder.finish()
         if made is not None:
             delta, image = made
             for publisher in self._publishers:

@@ -23,7 +23,7 @@ from trio_kafka.protocol.stored.metadata.transactions import (
 _SLICE: Final = 64  # records replayed without letting others run: below 1 ms
 
 
-class Assembly:
+class ImageBuilder:
     """Takes batches in order, gives deltas and images."""
 
     def __init__(self, cluster_id: str) -> None:

@@ -22,7 +22,7 @@ K = TypeVar("K")
 _SLICE: Final = 200  # items that are listed in one step
 
 
-class Answers:
+class Executor:
     """Decisions are written one after the other at once, and many share one sync."""
 
     def __init__(self, source: MetadataSource, loader: Loader, writer: Writer) -> None:

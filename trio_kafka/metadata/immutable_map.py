@@ -17,7 +17,7 @@ D = TypeVar("D")
 _SMALL: Final = 256  # changes that are worth copying whatever the size of the base
 
 
-class OverlayMap(Mapping[K, V], Generic[K, V]):
+class ImmutableMap(Mapping[K, V], Generic[K, V]):
     """Immutable. Values are never None: in the layer of changes None is a removal."""
 
     __slots__ = ("_base", "_changes", "_length")
@@ -27,11 +27,11 @@ class OverlayMap(Mapping[K, V], Generic[K, V]):
         self._changes: dict[K, V | None] = {}
         self._length = len(self._base)
 
-    def changed(self, changes: Mapping[K, V | None]) -> "OverlayMap[K, V]":
+    def updated(self, changes: Mapping[K, V | None]) -> "ImmutableMap[K, V]":
         """This map with entries added, replaced and (None) removed; itself when there are none."""
         if not changes:
             return self
-        grown: OverlayMap[K, V] = OverlayMap()
+        grown: ImmutableMap[K, V] = ImmutableMap()
         grown._base = self._base
         grown._changes = {**self._changes, **changes}
         if len(grown._changes) > _SMALL and len(grown._changes) ** 2 > len(self._base):
@@ -87,7 +87,7 @@ class OverlayMap(Mapping[K, V], Generic[K, V]):
         return self._length
 
     def __repr__(self) -> str:
-        return f"OverlayMap({dict(self.items())!r})"
+        return f"ImmutableMap({dict(self.items())!r})"
 
 
 def _merged(base: dict[K, V], changes: dict[K, V | None]) -> dict[K, V]:
