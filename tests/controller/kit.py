@@ -9,7 +9,7 @@ from attrs import frozen
 from tests.raft.kit import ONE, running_quorum
 from trio_kafka.controller.brokers import Heartbeat, NewBroker
 from trio_kafka.controller.controller import Controller, Rules
-from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.topics import Randomness
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node

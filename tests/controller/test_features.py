@@ -5,8 +5,8 @@ from attrs import evolve
 
 from tests.controller.kit import broker, image_of, running_controller
 from tests.raft.kit import format_root
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.features import FeatureChange, Levels, Upgrade, update_features
-from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import SUPPORTED

@@ -4,8 +4,8 @@ from attrs import evolve
 
 from tests.controller.kit import broker, image_of
 from trio_kafka.controller.configs import MIN_INSYNC_REPLICAS
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.leaders import arrive, leave
-from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, PartitionState
 from trio_kafka.metadata.replay import replay_all

@@ -15,7 +15,7 @@ from trio_kafka.config.topic import (
     validate_topic_configs,
 )
 from trio_kafka.controller.controller import Rules
-from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.topics import Randomness
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger

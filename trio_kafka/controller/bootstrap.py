@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trio_kafka.controller.configs import elr_safety_records
-from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.metadata.dump import controller_record
 from trio_kafka.metadata.features import (
     ELR_VERSION,

@@ -12,9 +12,8 @@ from typing import Final
 from attrs import Factory
 
 from trio_kafka.attributes import frozen
-from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.leaders import arrive, leave
-from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.dump import broker_record
 from trio_kafka.metadata.features import METADATA_VERSION, has_directories

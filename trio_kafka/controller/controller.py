@@ -15,11 +15,10 @@ from trio_kafka.attributes import frozen
 from trio_kafka.controller import brokers, configs, features, producer_ids, quotas, topics
 from trio_kafka.controller.bootstrap import first_records
 from trio_kafka.controller.configs import ConfigChange, Lists, Validator
-from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.executor import Executor
 from trio_kafka.controller.fencing import Fencing
 from trio_kafka.controller.policies import Policies
-from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.topics import Charge, free_of_charge
 from trio_kafka.controller.writer import Writer, collision_keys_of
 from trio_kafka.errors import KafkaError
@@ -128,8 +127,7 @@ class Controller:
         with the partitions of each that could be made; raises KafkaError where that is too much.
         principal: whom policies are told.
         """
-        approve = self.policies.topic_approval(principal)
-        approve_configs = self.policies.config_approval(principal)
+        approvals = self.policies.approvals(principal)
 
         def decide(topic: topics.NewTopic) -> Decision[topics.CreatedTopic]:
             return topics.create_topic(
@@ -140,8 +138,7 @@ class Controller:
                 validate=self._rules.validate,
                 randomness=self._rules.randomness,
                 charge=charge,
-                approve=approve,
-                approve_configs=approve_configs,
+                approvals=approvals,
             )
 
         return await self._executor.each(
@@ -203,7 +200,7 @@ class Controller:
         principal: str = ANONYMOUS,
     ) -> dict[ConfigResource, KafkaError | None]:
         """Let the given settings be all that resources have."""
-        approve = self.policies.config_approval(principal)
+        approve = self.policies.approvals(principal).configs
 
         def decide(at: ConfigResource, values: Mapping[str, str | None]) -> Decision[None]:
             return configs.set_configs(self._present, at, values, self._rules.validate, approve)
@@ -223,7 +220,7 @@ class Controller:
         principal: str = ANONYMOUS,
     ) -> dict[ConfigResource, KafkaError | None]:
         """Change settings of resources one by one."""
-        approve = self.policies.config_approval(principal)
+        approve = self.policies.approvals(principal).configs
 
         def decide(at: ConfigResource, changes: Sequence[ConfigChange]) -> Decision[None]:
             rules = self._rules

@@ -11,8 +11,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controller.configs import elr_safety_records
-from trio_kafka.controller.decision import Decision
-from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import (
     ELR_VERSION,

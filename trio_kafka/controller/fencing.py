@@ -6,9 +6,8 @@ from typing import NoReturn
 import trio
 
 from trio_kafka.controller import brokers
-from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.sessions import Sessions
-from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.writer import Writer
 from trio_kafka.model import NodeId
 

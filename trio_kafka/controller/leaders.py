@@ -12,7 +12,7 @@ from typing import Final
 from attrs import evolve
 
 from trio_kafka.controller.configs import MIN_INSYNC_REPLICAS
-from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.metadata.features import ELR_VERSION
 from trio_kafka.metadata.image import (
     BrokerRegistration,

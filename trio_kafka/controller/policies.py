@@ -7,6 +7,7 @@ KIP-133; Apache Kafka 4.4.0 (deletions that AlterConfigs only implies are not sh
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from attrs import field
 
@@ -45,33 +46,37 @@ TopicPolicy = Callable[[TopicToCreate, str], None]
 ConfigPolicy = Callable[[ConfigsToAlter, str], None]
 """Called with the principal too. They raise KafkaError(POLICY_VIOLATION), and never wait."""
 
-Approval = Callable[[TopicToCreate], None]
 ConfigApproval = Callable[[ConfigsToAlter], None]
-"""The same of one principal."""
+"""Policies about settings, bound to one principal."""
 
 
 def approved(wanted: object) -> None:
-    """Nobody has anything against it."""
+    """Approve of everything."""
+
+
+class Approvals(NamedTuple):
+    """Policies bound to one principal. Each raises KafkaError for what it refuses."""
+
+    topic: Callable[[TopicToCreate], None] = approved
+    configs: ConfigApproval = approved
 
 
 @define(eq=False)
 class Policies:
-    """All that there are; every one must agree."""
+    """Registered policies; every one must approve."""
 
     topics: list[TopicPolicy] = field(factory=list, init=False)
     configs: list[ConfigPolicy] = field(factory=list, init=False)
 
-    def topic_approval(self, principal: str) -> Approval:
-        """What asks them about a topic."""
-        if not self.topics:
-            return approved
-        return lambda wanted: _ask(self.topics, wanted, principal)
+    def approvals(self, principal: str) -> Approvals:
+        """Return the policies for the requests of a principal."""
+        return Approvals(_bound(self.topics, principal), _bound(self.configs, principal))
 
-    def config_approval(self, principal: str) -> ConfigApproval:
-        """What asks them about settings."""
-        if not self.configs:
-            return approved
-        return lambda wanted: _ask(self.configs, wanted, principal)
+
+def _bound(policies: Sequence[Callable[..., None]], principal: str) -> Callable[[object], None]:
+    if not policies:
+        return approved
+    return lambda wanted: _ask(policies, wanted, principal)
 
 
 def _ask(policies: Sequence[Callable[..., None]], wanted: object, principal: str) -> None:

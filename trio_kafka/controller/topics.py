@@ -11,17 +11,9 @@ from attrs import Factory
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controller.configs import Validator, config_records, new_topic_configs
-from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.placement import Choose, UsableBroker, place
-from trio_kafka.controller.policies import (
-    Approval,
-    ConfigApproval,
-    ConfigsToAlter,
-    TopicToCreate,
-    approved,
-)
-from trio_kafka.controller.settings import ControllerSettings
-from trio_kafka.controller.topic_ids import new_topic_id
+from trio_kafka.controller.policies import Approvals, ConfigsToAlter, TopicToCreate
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.dump import partition_record
 from trio_kafka.metadata.features import METADATA_VERSION, has_directories
@@ -42,7 +34,9 @@ from trio_kafka.protocol.stored.metadata.topics import (
 
 DEFAULT: Final = -1
 MOST_PARTITIONS: Final = 10_000  # of one topic in one request: they are one batch
-
+_RESERVED_BELOW: Final = 100  # topic ids with a meaning of their own
+_APPROVED: Final = Approvals()
+_DASH: Final = 62  # the value of `-` in url-safe base64
 
 Charge = Callable[[int], None]
 """Called with the partitions that come or go. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED)."""
@@ -91,8 +85,7 @@ def create_topic(
     validate: Validator,
     randomness: Randomness,
     charge: Charge = free_of_charge,
-    approve: Approval = approved,
-    approve_configs: ConfigApproval = approved,
+    approvals: Approvals = _APPROVED,
 ) -> Decision[CreatedTopic]:
     """Create one. collision_keys: of all topics, the names by their `collision_key`.
 
@@ -112,11 +105,11 @@ def create_topic(
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
     configs = new_topic_configs(topic.name, topic.configs, validate, image)
     if topic.configs:
-        approve_configs(
+        approvals.configs(
             ConfigsToAlter(kind=ConfigResourceType.TOPIC, name=topic.name, configs=topic.configs)
         )
     replicas = _replicas(image, topic, settings, randomness.choose)
-    approve(_to_create(topic, replicas))
+    approvals.topic(_to_create(topic, replicas))
     charge(len(replicas))
     topic_id = new_topic_id(randomness.random_bytes)
     records = chain(
@@ -132,6 +125,20 @@ def create_topic(
         configs=configs,
     )
     return Decision(created, records)
+
+
+def new_topic_id(random_bytes: Callable[[int], bytes]) -> TopicId:
+    """Return a random UUID (version 4) that is not reserved and not shown with a leading dash.
+
+    Source: Uuid of Apache Kafka 4.4.0.
+    """
+    while True:
+        raw = bytearray(random_bytes(16))
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        reserved = int.from_bytes(raw) < _RESERVED_BELOW
+        if not reserved and raw[0] >> 2 != _DASH:
+            return TopicId(bytes(raw))
 
 
 def new_partitions(
