@@ -126,7 +126,7 @@ async def test_replicas_are_where_they_were_wanted(autojump_clock: MockClock) ->
 @pytest.mark.parametrize(
     ("wanted", "code", "message"),
     [
-        (topic("a b"), ErrorCode.INVALID_TOPIC_EXCEPTION, "want ASCII"),
+        (topic("a b"), ErrorCode.INVALID_TOPIC_EXCEPTION, "expected ASCII"),
         (topic(""), ErrorCode.INVALID_TOPIC_EXCEPTION, "empty"),
         (topic("there"), ErrorCode.TOPIC_ALREADY_EXISTS, "topic there exists"),
         (topic("the_re.x"), ErrorCode.INVALID_TOPIC_EXCEPTION, "collides with the.re.x"),

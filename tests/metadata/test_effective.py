@@ -51,7 +51,7 @@ def test_what_is_refused_counts_as_not_set_and_is_logged_once(
 
     assert (found.num_io_threads, found.log_retention_ms) == (5, None)
     assert [record.getMessage() for record in caplog.records] == [
-        "broker settings in the metadata refused"
+        "broker settings in the metadata rejected"
     ]
 
 

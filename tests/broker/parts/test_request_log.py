@@ -165,4 +165,4 @@ async def test_a_file_that_a_client_has_set_is_refused_and_where_it_was_stored_i
         found = served.broker.parts.settings.of(stored)
 
     assert (found.trio_request_log, found.trio_request_log_file) == ("file", None)
-    assert "broker settings in the metadata refused" in caplog.messages
+    assert "broker settings in the metadata rejected" in caplog.messages
