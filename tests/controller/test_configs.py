@@ -267,5 +267,5 @@ def test_a_resource_has_so_many_settings_and_no_more() -> None:
         alter_configs(image(), T, changes, lambda *_: None, lists)
 
     set_many(MOST_SETTINGS - len(image().configs.get(T, {})))
-    with pytest.raises(KafkaError, match="settings: want at most 1000 of one resource"):
+    with pytest.raises(KafkaError, match="settings: expected at most 1000 of one resource"):
         set_many(MOST_SETTINGS + 1)

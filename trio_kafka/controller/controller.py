@@ -1,7 +1,7 @@
-"""The one writer of the cluster's metadata: what it may be asked.
+"""Controller: the single writer of the cluster's metadata.
 
-Decisions are plain calls on the present state (`writer`), one module for each kind of them. An
-answer waits until what it tells is committed and published (`answers`).
+Decisions are plain functions of the current state, one module for each kind. `executor` writes them
+and returns when the result is committed and published.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ from trio_kafka.security.principal import ANONYMOUS
 
 @frozen(kw_only=True)
 class Rules:
-    """What decisions are given from outside. lists: what the settings that are lists begin with."""
+    """Inputs of decisions from outside. lists: static values of settings that are lists."""
 
     settings: ControllerSettings
     validate: Validator
@@ -48,9 +48,9 @@ class Rules:
 
 
 class Controller:
-    """`run` must run; all other calls may be made at any time by any number of tasks.
+    """Controller of one node. `run` must run; any task may make the other calls at any time.
 
-    policies: asked about topics and settings; whoever has one adds it.
+    policies: asked about new topics and changed settings.
     """
 
     def __init__(
@@ -73,15 +73,15 @@ class Controller:
 
     @property
     def epoch(self) -> int:
-        """In which this node is the active controller, -1: it is not."""
+        """Epoch in which this node is the active controller; -1 if it is not."""
         return self._writer.epoch
 
-    # Life.
+    # Run.
 
     async def run(
         self, *, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Be the active controller when elected, until cancelled; started with the epoch."""
+        """Be the active controller once elected, until cancelled; started with the epoch."""
         with self._node.child("quorum-controller", "task", self._figures):
             try:
                 epoch = await self._source.elect()
@@ -95,7 +95,7 @@ class Controller:
                 self._writer.resign()
 
     async def _image_and_keys(self) -> tuple[MetadataImage, dict[str, str]]:
-        """The image of now, and its topics as the writer keeps them; lets others run."""
+        """Return the current image and the collision keys of its topics, in steps."""
         while True:
             image = self._loader.image
             collision_keys = await in_steps(collision_keys_of(image.topics))
@@ -103,7 +103,7 @@ class Controller:
                 return image, collision_keys
 
     async def _begin(self) -> None:
-        """What an active controller writes first."""
+        """Write the first records of an active controller."""
         for records in first_records(
             self._present, self._source.bootstrap(), self._me, self._rules.settings
         ):
@@ -121,11 +121,11 @@ class Controller:
         charge: Charge = free_of_charge,
         principal: str = ANONYMOUS,
     ) -> dict[str, topics.CreatedTopic | KafkaError]:
-        """Create topics, each for itself; by name what was created, or why not.
+        """Create topics independently; return the created topic or the error by name.
 
-        deadline: by Trio's clock. validate_only: say what would be, and do nothing. charge: called
-        with the partitions of each that could be made; raises KafkaError where that is too much.
-        principal: whom policies are told.
+        deadline: by Trio's clock. validate_only: decide, but write nothing. charge: called with
+        the number of partitions of each valid topic; raises KafkaError for too many.
+        principal: passed to policies.
         """
         approvals = self.policies.approvals(principal)
 
@@ -155,8 +155,10 @@ class Controller:
         validate_only: bool = False,
         charge: Charge = free_of_charge,
     ) -> dict[str, KafkaError | None]:
-        """Let topics grow: by name the new count, and assignments of the new ones or None. charge:
-        as in `create_topics`, with the new partitions.
+        """Add partitions to topics.
+
+        wanted: new count by name, with the assignments of the new partitions or None. charge: as
+        in `create_topics`, for the new partitions.
         """
 
         def decide(
@@ -180,8 +182,9 @@ class Controller:
         deadline: float = inf,
         charge: Charge = free_of_charge,
     ) -> dict[str | TopicId, TopicImage | KafkaError]:
-        """Delete topics by name or id; what was deleted, or why not. charge: as in
-        `create_topics`, with the partitions that go.
+        """Delete topics by name or id; return the deleted topic or the error of each.
+
+        charge: as in `create_topics`, for the deleted partitions.
         """
 
         def decide(name_or_id: str | TopicId) -> Decision[TopicImage]:
@@ -199,7 +202,7 @@ class Controller:
         validate_only: bool = False,
         principal: str = ANONYMOUS,
     ) -> dict[ConfigResource, KafkaError | None]:
-        """Let the given settings be all that resources have."""
+        """Replace all settings of resources."""
         approve = self.policies.approvals(principal).configs
 
         def decide(at: ConfigResource, values: Mapping[str, str | None]) -> Decision[None]:
@@ -219,7 +222,7 @@ class Controller:
         validate_only: bool = False,
         principal: str = ANONYMOUS,
     ) -> dict[ConfigResource, KafkaError | None]:
-        """Change settings of resources one by one."""
+        """Change single settings of resources."""
         approve = self.policies.approvals(principal).configs
 
         def decide(at: ConfigResource, changes: Sequence[ConfigChange]) -> Decision[None]:
@@ -239,9 +242,9 @@ class Controller:
         at: ConfigResource,
         wanted: Mapping[str, str | None] | Sequence[ConfigChange],
     ) -> Mapping[str, str]:
-        """All settings that a resource would have after a change: of single ones, or of the whole.
+        """Return the settings that a resource would have after a change.
 
-        Raises KafkaError where the change would be refused.
+        wanted: all settings, or changes of single ones. Raises KafkaError for an invalid change.
         """
         rules, present = self._rules, self._present
         if isinstance(wanted, Mapping):
@@ -257,7 +260,7 @@ class Controller:
         deadline: float = inf,
         validate_only: bool = False,
     ) -> dict[QuotaEntity, KafkaError | None]:
-        """Change quotas of clients, each entity for itself."""
+        """Change client quotas, each entity independently."""
 
         def decide(change: quotas.QuotaChange) -> Decision[None]:
             return quotas.alter_quotas(self._present, change)
@@ -275,7 +278,7 @@ class Controller:
         deadline: float = inf,
         validate_only: bool = False,
     ) -> None:
-        """Change levels, all or none. Raises KafkaError."""
+        """Change levels of features, all or none. Raises KafkaError."""
 
         def decide() -> Decision[None]:
             levels = features.Levels(
@@ -288,7 +291,7 @@ class Controller:
     # Brokers.
 
     async def register_broker(self, broker: brokers.NewBroker, *, deadline: float = inf) -> int:
-        """Register a life of a broker; its epoch. Raises KafkaError as `brokers.register`."""
+        """Register a broker; return its epoch. Raises KafkaError as `brokers.register`."""
 
         def decide() -> Decision[int]:
             made = brokers.register(
@@ -306,7 +309,7 @@ class Controller:
     async def heartbeat(
         self, beat: brokers.Heartbeat, *, deadline: float = inf
     ) -> brokers.HeartbeatAnswer:
-        """A broker is alive. Raises KafkaError as `brokers.check_epoch`."""
+        """Process the heartbeat of a broker. Raises KafkaError as `brokers.check_epoch`."""
 
         def decide() -> Decision[brokers.HeartbeatAnswer]:
             made = brokers.heartbeat(self._present, beat, self._rules.settings)
@@ -319,7 +322,7 @@ class Controller:
         return await self._executor.one(decide, deadline)
 
     async def unregister_broker(self, broker_id: NodeId, *, deadline: float = inf) -> None:
-        """Forget a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
+        """Unregister a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
 
         def decide() -> Decision[None]:
             made = brokers.unregister(self._present, broker_id, self._rules.settings)
@@ -331,7 +334,7 @@ class Controller:
     async def allocate_producer_ids(
         self, broker_id: NodeId, epoch: int, *, deadline: float = inf
     ) -> producer_ids.ProducerIdBlock:
-        """A block of ids that nobody else gets. Raises KafkaError as `brokers.check_epoch`."""
+        """Return an unused block of producer ids. Raises KafkaError as `brokers.check_epoch`."""
         return await self._executor.one(
             lambda: producer_ids.allocate(self._present, broker_id, epoch), deadline
         )

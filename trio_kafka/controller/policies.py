@@ -1,9 +1,8 @@
-"""Policies of whoever runs a cluster: they look at topics to be created and at settings to be
-changed, and may say no.
+"""Policies of operators: checks of new topics and of changed settings, which can refuse them.
 
-They are asked where Kafka asks them: when everything else was found right, also when a request only
-wants to know (`validate_only`); of a new topic's settings both kinds are asked. Source: KIP-108,
-KIP-133; Apache Kafka 4.4.0 (deletions that AlterConfigs only implies are not shown: KAFKA-14195).
+A policy is called as Kafka calls it: after all other checks, also if a request only validates. The
+settings of a new topic are checked by both kinds. Source: KIP-108, KIP-133; Apache Kafka 4.4.0
+(removals that AlterConfigs implies are not passed: KAFKA-14195).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +21,10 @@ _logger = get_logger(__name__)
 
 @frozen(kw_only=True)
 class TopicToCreate:
-    """assignments: by partition, where the request gives them: both counts are None then, and else
-    those that the topic would have. configs: those that the request sets.
+    """Topic to be checked. configs: those of the request.
+
+    assignments: by partition, if the request has them. Then both counts are None; otherwise they
+    are those of the new topic.
     """
 
     name: str
@@ -35,7 +36,7 @@ class TopicToCreate:
 
 @frozen(kw_only=True)
 class ConfigsToAlter:
-    """Of one resource. configs: what would be set; None: set no more."""
+    """Changed settings of one resource to be checked. configs: None marks a removed setting."""
 
     kind: ConfigResourceType
     name: str
@@ -44,7 +45,7 @@ class ConfigsToAlter:
 
 TopicPolicy = Callable[[TopicToCreate, str], None]
 ConfigPolicy = Callable[[ConfigsToAlter, str], None]
-"""Called with the principal too. They raise KafkaError(POLICY_VIOLATION), and never wait."""
+"""Called with the principal. Raises KafkaError(POLICY_VIOLATION), and never waits."""
 
 ConfigApproval = Callable[[ConfigsToAlter], None]
 """Policies about settings, bound to one principal."""
@@ -86,6 +87,8 @@ def _ask(policies: Sequence[Callable[..., None]], wanted: object, principal: str
         except KafkaError:
             raise
         except Exception as error:
-            _logger.exception("a policy failed", asked=type(wanted).__name__)
+            _logger.exception("policy failed", asked=type(wanted).__name__)
             code = ErrorCode.UNKNOWN_SERVER_ERROR
-            raise KafkaError(code, "a policy failed: the request is refused") from error
+            raise KafkaError(
+                code, "a policy failed, so the request is rejected: see the log of the broker"
+            ) from error

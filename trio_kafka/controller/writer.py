@@ -1,9 +1,9 @@
-"""What the controller decides on, and the one way to change it.
+"""Writer: the current state of the controller, and the only way to change it.
 
-`present` is the state with all that was appended, also what is not committed yet. A decision and
-its append are one change: one after the other, in the order of their coming, so nothing comes
-between what a decision looked at and its append. Records are made, replayed and encoded in slices,
-as a topic may have 10,000 partitions; until the batch is appended nothing of it is seen.
+`present` is the state with all appended records, committed or not. A decision and its append are
+one change. Changes are made one after the other, in order, so nothing happens between what a
+decision reads and its append. A topic may have 10,000 partitions, so records are made, replayed and
+encoded in slices. Until the batch is appended, none of it is visible.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,15 +24,15 @@ from trio_kafka.scheduling.chunked_work import Steps
 
 T = TypeVar("T")
 
-_SLICE: Final = 16  # records of one decision: 10 µs to make and write, 60 where a leader goes
-_UNPAUSED: Final = 64  # of many decisions
-_NAMES: Final = 1000  # collision_keys_of without letting others run
-_DECISION: Final = 8  # records: what a decision costs besides
+_SLICE: Final = 16  # records in one step, of 10 µs each, or 60 µs with a change of leader
+_UNPAUSED: Final = 64  # records of several decisions without a checkpoint
+_NAMES: Final = 1000  # names in one step
+_DECISION: Final = 8  # cost of a decision itself, in records
 _NOT_ACTIVE: Final = "this node is not the active controller"
 
 
 def collision_keys_of(names: Iterable[str]) -> Steps[dict[str, str]]:
-    """Names of topics by their `collision_key`, in steps."""
+    """Return names of topics by their `collision_key`."""
     collision_keys: dict[str, str] = {}
     for number, name in enumerate(names, 1):
         collision_keys[collision_key(name)] = name
@@ -42,9 +42,9 @@ def collision_keys_of(names: Iterable[str]) -> Steps[dict[str, str]]:
 
 
 class Writer:
-    """Writes while it has an image. epoch: in which it does, -1: it does not.
+    """Writer of one controller, active while it has an image. epoch: -1 while it is not active.
 
-    collision_keys: the names of all topics by their `collision_key`.
+    collision_keys: names of all topics by their `collision_key`.
     """
 
     def __init__(self, source: MetadataSource) -> None:
@@ -61,7 +61,7 @@ class Writer:
 
     @property
     def present(self) -> MetadataImage:
-        """Raises KafkaError(NOT_CONTROLLER) where this node does not decide."""
+        """Current state. Raises KafkaError(NOT_CONTROLLER) while not active."""
         if self._image is None:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE)
         return self._image
@@ -73,18 +73,18 @@ class Writer:
         self.collision_keys = collision_keys
 
     def resign(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._image = None
         self.epoch = -1
 
     async def write(
         self, decide: Callable[[], Decision[T]], validate_only: bool = False
     ) -> tuple[T, int]:
-        """Decide and append; the result, and the offset that it is true from.
+        """Decide and append; return the result, and the offset from which it is true.
 
-        Others wait meanwhile, in order. Raises KafkaError: what `decide` raises, NOT_CONTROLLER,
-        RECORD_LIST_TOO_LARGE. Cancelled before the append nothing has happened. Does not let others
-        run where few records are written and nobody else writes: `pause` does.
+        Other calls wait meanwhile, in order. If cancelled before the append, nothing has changed.
+        Has no checkpoint if few records are written and no other call waits: call `pause` after.
+        Raises KafkaError: that of `decide`, NOT_CONTROLLER, RECORD_LIST_TOO_LARGE.
         """
         try:
             self._lock.acquire_nowait()
@@ -100,7 +100,7 @@ class Writer:
             self._lock.release()
 
     async def pause(self) -> None:
-        """Between decisions: let others run if it is time."""
+        """Have a checkpoint between decisions if it is due."""
         if self._unpaused >= _UNPAUSED:
             self._unpaused = 0
             await trio.lowlevel.checkpoint()
