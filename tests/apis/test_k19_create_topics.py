@@ -136,7 +136,11 @@ async def test_replicas_are_where_they_were_wanted(autojump_clock: MockClock) ->
         (topic("t", 1, 0), ErrorCode.INVALID_REPLICATION_FACTOR, "replication factor 0"),
         (topic("t", 1, 2), ErrorCode.INVALID_REPLICATION_FACTOR, "2"),
         (topic("t", 1, 1, nodes=[[1]]), ErrorCode.INVALID_REQUEST, "expected -1 for both"),
-        (topic("t", -1, -1, nodes=[[2]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT, "broker 2 is not registered"),
+        (
+            topic("t", -1, -1, nodes=[[2]]),
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "broker 2 is not registered",
+        ),
         (topic("t", -1, -1, nodes=[[1, 1]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT, "twice"),
         (topic("t", -1, -1, nodes=[[]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT, "without replicas"),
         (

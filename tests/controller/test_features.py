@@ -71,7 +71,9 @@ def test_a_downgrade_must_be_asked_for(upgrade: Upgrade) -> None:
 
 
 def test_a_downgrade_does_not_go_up() -> None:
-    assert "request an upgrade" in refusal(levels(), FeatureChange(SHARE, 1, Upgrade.SAFE_DOWNGRADE))
+    assert "request an upgrade" in refusal(
+        levels(), FeatureChange(SHARE, 1, Upgrade.SAFE_DOWNGRADE)
+    )
 
 
 def test_a_type_of_upgrade_that_nobody_knows_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Topics: listed and described as the metadata say, made and removed by requests."""
+"""Topics: listed, described, created and deleted by requests."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -51,7 +51,7 @@ async def describe_topic(client: Client, name: str) -> dict[str, Any]:
 
 
 async def create_topic(client: Client, body: Any) -> dict[str, Any]:
-    """Raises KafkaError."""
+    """Create a topic. Raises KafkaError."""
     wanted = _wanted(body)
     settings = client.context.settings
     made = await client.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=settings.timeout_ms))
@@ -67,7 +67,7 @@ async def create_topic(client: Client, body: Any) -> dict[str, Any]:
 
 
 async def delete_topic(client: Client, name: str) -> None:
-    """Raises KafkaError."""
+    """Delete a topic. Raises KafkaError."""
     timeout_ms = client.context.settings.timeout_ms
     topics = [DeleteTopicState(name=name)]
     made = await client.ask(DeleteTopicsRequest(topics=topics, timeout_ms=timeout_ms))
@@ -77,7 +77,7 @@ async def delete_topic(client: Client, name: str) -> None:
 
 
 def _wanted(body: Any) -> CreatableTopic:
-    """Raises KafkaError(INVALID_REQUEST)."""
+    """Parse a creation. Raises KafkaError(INVALID_REQUEST)."""
     shape = '{"name": text, "partitions": n, "replication_factor": n, "configs": {text: text}}'
     if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"want {shape}")

@@ -14,19 +14,19 @@ from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.security.authorizer import ALLOW_ALL
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
-from trio_kafka_admin.asker import CLIENT_ID, Asker
+from trio_kafka_admin.broker_reader import CLIENT_ID, BrokerReader
 from trio_kafka_admin.plugin import AdminSettings
 
 
 @asynccontextmanager
-async def asker_and_ui() -> AsyncIterator[tuple[Asker, Ui]]:
-    made: list[Asker] = []
+async def reader_and_ui() -> AsyncIterator[tuple[BrokerReader, Ui]]:
+    made: list[BrokerReader] = []
 
     @plugin("asks", settings=AdminSettings)
     @asynccontextmanager
     async def asks(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
-        """Has an asker of its own."""
-        made.append(Asker(context))
+        """Has an reader of its own."""
+        made.append(BrokerReader(context))
         yield
 
     async with admin_ui(asks) as ui:
@@ -66,9 +66,9 @@ async def test_pages_are_those_of_the_principal_that_asked(autojump_clock: MockC
 async def test_an_overview_reads_no_node_of_which_there_are_thousands(
     autojump_clock: MockClock,
 ) -> None:
-    async with asker_and_ui() as (asker, ui):
+    async with reader_and_ui() as (reader, ui):
         await ui.served.create_topic("orders")
-        before, after = await asker.overview.two()
+        before, after = await reader.overview.two()
 
         assert before is None
         assert {node.kind for node in after.nodes.values()} <= set(WORKING)
@@ -76,9 +76,9 @@ async def test_an_overview_reads_no_node_of_which_there_are_thousands(
 
 
 async def test_queues_are_all_that_is_read_for_their_page(autojump_clock: MockClock) -> None:
-    async with asker_and_ui() as (asker, ui):
+    async with reader_and_ui() as (reader, ui):
         await ui.served.create_topic("orders")
-        _, after = await asker.queues.two()
+        _, after = await reader.queues.two()
 
         kinds = {node.kind for node in after.nodes.values()}
         assert kinds >= {"channel", "limiter", "purgatory"}
@@ -86,8 +86,8 @@ async def test_queues_are_all_that_is_read_for_their_page(autojump_clock: MockCl
 
 
 async def test_an_answer_with_an_error_is_raised(autojump_clock: MockClock) -> None:
-    async with asker_and_ui() as (asker, _):
+    async with reader_and_ui() as (reader, _):
         with pytest.raises(KafkaError, match="no node") as error:
-            await asker.tree(path="nowhere")
+            await reader.tree(path="nowhere")
 
         assert error.value.code is ErrorCode.RESOURCE_NOT_FOUND
