@@ -57,22 +57,22 @@ NO_OFFSET: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
 LEADERS_SINCE: Final = 10  # KIP-951
 IDS_SINCE: Final = 13  # KIP-516
-# Of a batch: where its magic and the low byte of its attributes are, and the bit of a transaction.
+# Offsets in a batch of its magic and of the low byte of its attributes; the transactional bit.
 MAGIC_AT: Final = 16
 ATTRIBUTES_AT: Final = 22
 TRANSACTIONAL: Final = 0x10
-MANY: Final = 100  # partitions: about 1 ms; more are appended in steps
+MANY: Final = 100  # partitions that are appended at once: about 1 ms
 STEP: Final = 10
 
 Answer = ProduceResponse | Delayed | None
-# Rows of the answer that are not complete yet, or say an error.
+# Rows of the response that are not complete yet, or have an error.
 OpenRows = list[tuple[PartitionProduceResponse, Produced]]
 
 
 def say_error(
     request: ProduceRequest, code: ErrorCode, message: str | None
 ) -> ProduceResponse | None:
-    """The error for each partition, without an offset; no answer where none is wanted."""
+    """Return the error for each partition; None with acks=0, which has no response."""
     if request.acks == NO_ACKS:
         return None
     return ProduceResponse(
@@ -171,8 +171,9 @@ def _append(
     partitions: Sequence[PartitionProduceData],
     parts: OpenRows,
 ) -> list[PartitionProduceResponse]:
-    """Append what these partitions of a topic get: their rows of the answer. Those that are to say
-    something else than where it was appended just now go to `parts`, too.
+    """Append to partitions of a topic; return their rows of the response.
+
+    Rows that are not complete yet, or have an error, are added to `parts` too.
     """
     version, replicas = context.version, context.replicas
     zstd = version >= ZSTD_SINCE
@@ -206,7 +207,7 @@ def _append(
 def _acknowledge(
     request: ProduceRequest, context: Context, response: ProduceResponse, parts: OpenRows
 ) -> Answer:
-    """The answer; or what it waits for, which completes the rows of `parts`."""
+    """Return the response, or a Delayed that completes the rows of `parts` first."""
     acks, produced = request.acks, [part for _, part in parts]
     tell: Callable[[Sequence[Produced]], Any] = _say_nothing
     if acks != NO_ACKS:
@@ -220,7 +221,7 @@ def _acknowledge(
 def _tell(
     context: Context, response: ProduceResponse, parts: OpenRows, _done: Sequence[Produced]
 ) -> ProduceResponse | Steps[ProduceResponse]:
-    """The answer, all parts of which are done."""
+    """Return the response when all parts are done."""
     if len(parts) > MANY:
         return _tell_in_steps(context, response, parts)
     _fill(context, response, parts)
@@ -237,7 +238,7 @@ def _tell_in_steps(
 
 
 def _fill(context: Context, response: ProduceResponse, parts: OpenRows) -> None:
-    """Complete these rows."""
+    """Complete rows of the response."""
     for row, part in parts:
         result = part.result
         if isinstance(result, Appended):

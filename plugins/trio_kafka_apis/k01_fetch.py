@@ -58,19 +58,19 @@ LEADERS_SINCE: Final = 12
 ENDPOINTS_SINCE: Final = 16  # KIP-951
 REPLICA_STATE_SINCE: Final = 15  # KIP-903
 NOTHING: Final = b""
-# Nothing is read then: the list of aborted transactions is empty. With other errors it is null.
+# Errors with an empty list of aborted transactions; with other errors it is null.
 NOT_READ: Final = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
 )
-# About what an answer has besides the records, in bytes: what quotas count, too.
+# Approximate bytes of a response besides the records, which quotas count too.
 HEAD_SIZE: Final = 20
 TOPIC_SIZE: Final = 18
 PARTITION_SIZE: Final = 40
 
-MANY: Final = 500  # partitions of an answer: more are made in steps
-LARGE: Final = 64 << 10  # bytes of a request: some 2000 partitions
+MANY: Final = 500  # partitions of a response that is made at once
+LARGE: Final = 64 << 10  # bytes of a request that is read at once: about 2000 partitions
 STEP: Final = 50
 
 Answer = FetchResponse | Delayed
@@ -87,7 +87,7 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
     )
     most = min(request.max_bytes, context.config.fetch_max_bytes)
     admit: Callable[[Reads], int] | None = None
-    quotas = context.parts.quotas  # not `context.quotas`, which takes twice the time
+    quotas = context.parts.quotas  # `context.quotas` takes twice as long
     if quotas.active:
         if replica < 0:
             most = min(most, quotas.fetch_limit(context.request))
@@ -116,7 +116,7 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
 def _in_steps(
     request: FetchRequest, limits: FetchLimits, make: Make, context: Context
 ) -> Steps[Answer]:
-    """A request of many partitions."""
+    """Read a request for many partitions, and begin the fetch."""
     uses_ids = context.version >= IDS_SINCE
     wanted: dict[FetchKey, Wanted] = {}
     for number, topic in enumerate(request.topics):
@@ -145,7 +145,7 @@ def _begin(
         limits,
         make,
         session_id=request.session_id,
-        session_epoch=request.session_epoch,  # before version 7: of a request that wants none
+        session_epoch=request.session_epoch,  # before version 7: that of a request without a session
         forget=_forgotten(forgotten, uses_ids=uses_ids) if forgotten else (),
         uses_ids=uses_ids,
         max_wait_s=request.max_wait_ms / 1000,
@@ -179,7 +179,7 @@ def _resolver(context: Context, limits: FetchLimits) -> Callable[[FetchKey], Par
 
 
 def _admit(context: Context, reads: Reads) -> int:
-    """How many ms the client must wait before it may be given this."""
+    """Return the ms that the client must wait before it may get these records."""
     topics = len({key[0] for key, _ in reads})
     size = sum(read.size for _, read in reads) + HEAD_SIZE
     size += topics * TOPIC_SIZE + len(reads) * PARTITION_SIZE
@@ -217,10 +217,10 @@ def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> Fet
 def _respond_in_steps(
     answer: FetchAnswer, isolation: Isolation, context: Context
 ) -> Steps[FetchResponse]:
-    """Make the answer in steps. Release its file ranges if the steps fail or are closed."""
+    """Make the response in steps. Release its file ranges if the steps fail or are closed."""
     try:
         return (yield from _responding(answer, isolation, context))
-    except BaseException:  # GeneratorExit too: the client may leave between two steps
+    except BaseException:  # GeneratorExit too: the client may disconnect between two steps
         answer.release()
         raise
 
@@ -228,7 +228,7 @@ def _respond_in_steps(
 def _responding(
     answer: FetchAnswer, isolation: Isolation, context: Context
 ) -> Steps[FetchResponse]:
-    """Neighbours of one topic share a row; the order of the partitions is kept."""
+    """Make the response. Adjacent partitions of one topic share a row; their order is kept."""
     response = FetchResponse(answer.throttled_ms, 0, answer.session_id)
     if answer.error is not None:
         response.error_code = answer.error.code
@@ -259,7 +259,7 @@ def _partition(number: int, read: PartitionRead, isolation: Isolation) -> Partit
     committed = isolation is Isolation.READ_COMMITTED
     error = read.error
     listed = committed if error is None else error.code in NOT_READ
-    # By position, and then one by one: to name fields takes three times as long.
+    # By position, then one by one: with names it takes three times as long.
     data = PartitionData(
         number,
         0 if error is None else error.code,

@@ -43,7 +43,7 @@ CONSUMER: Final = -1
 DEBUGGER: Final = -2
 NOT_AVAILABLE_SINCE: Final = 5  # OFFSET_NOT_AVAILABLE, KIP-207
 EPOCHS_SINCE: Final = 4
-MANY: Final = 100  # topics and partitions that are looked at without letting others run
+MANY: Final = 100  # topics and partitions in one step
 
 
 @api(ListOffsetsRequest, largest=MANY_PARTITIONS)

@@ -193,7 +193,7 @@ def _count(plans: "list[_Plan]", told: list[Told]) -> int:
 
 
 class _Plan:
-    """What a group is asked for, and the rows of the response that are known before.
+    """Plan for one group: topics to ask for, and rows of the response that are known before.
 
     asked: None stands for all topics. denial: the error of a group that may not be described.
     answered: number of topics whose rows are known before.

@@ -188,7 +188,7 @@ def check_name(resource: ConfigResource) -> None:
 
 
 def _to_alter(resource: ConfigResource, changed: Mapping[str, str | None]) -> ConfigsToAlter:
-    """As policies are shown it."""
+    """Return changed settings as policies get them."""
     return ConfigsToAlter(kind=ConfigResourceType(resource[0]), name=resource[1], configs=changed)
 
 

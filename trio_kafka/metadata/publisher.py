@@ -77,9 +77,9 @@ class Loader:
     async def run(
         self, *, task_status: trio.TaskStatus[MetadataImage] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Load until cancelled; started when all that was committed at first has been published.
+        """Load until cancelled; started when the records committed at the start are published.
 
-        Before that nothing is: whoever sees a first image takes it for the whole.
+        No image is published before, as publishers take the first one for the whole state.
         """
         with self._node.child("metadata-loader", "task", self._figures):
             started = False
