@@ -145,7 +145,7 @@ def _begin(
         limits,
         make,
         session_id=request.session_id,
-        session_epoch=request.session_epoch,  # before version 7: that of a request without a session
+        session_epoch=request.session_epoch,  # before version 7: FINAL_EPOCH
         forget=_forgotten(forgotten, uses_ids=uses_ids) if forgotten else (),
         uses_ids=uses_ids,
         max_wait_s=request.max_wait_ms / 1000,

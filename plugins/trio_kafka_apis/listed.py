@@ -1,4 +1,4 @@
-"""List of handlers: key, name, first and last version, module, newest unstable version.
+"""List of handlers: key, name, first and last version, module, unstable version.
 
 Written by `python -m tests.apis.listing`; a test compares it with the handlers. With this list a
 broker starts without importing them. A handler that is not listed is served too, but imported at

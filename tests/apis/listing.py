@@ -13,7 +13,7 @@ from trio_kafka.requests.api import Api, Listing
 from trio_kafka.requests.registry import Registry
 
 PLACE: Final = Path(trio_kafka_apis.__file__).with_name("listed.py")
-HEAD: Final = '''"""List of handlers: key, name, first and last version, module, newest unstable version.
+HEAD: Final = '''"""List of handlers: key, name, first and last version, module, unstable version.
 
 Written by `python -m tests.apis.listing`; a test compares it with the handlers. With this list a
 broker starts without importing them. A handler that is not listed is served too, but imported at
