@@ -444,6 +444,19 @@ async def test_a_name_and_an_id_of_a_hidden_topic_are_not_told_to_be_one(
     assert [(one.name, one.error_code) for one in seen.responses] == [(OTHERS, DENIED)] * 2
 
 
+async def test_a_topic_is_deleted_by_id_without_the_permission_to_describe_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, _, others):
+        served.broker.parts.authorizer = RuleAuthorizer(
+            lambda operation, one: operation is Operation.DELETE and one.name == OTHERS
+        )
+        both = [k20.DeleteTopicState(OTHERS), k20.DeleteTopicState(topic_id=others)]
+        gone = await served.ask(k20.DeleteTopicsRequest(topics=both, timeout_ms=1000))
+
+    assert [(one.name, one.error_code) for one in gone.responses] == [(OTHERS, DENIED), (OTHERS, 0)]
+
+
 async def test_settings_of_a_new_topic_are_shown_only_to_who_may_describe_them(
     autojump_clock: MockClock,
 ) -> None:
