@@ -12,8 +12,8 @@ from trio.testing import MockClock
 from tests.network.test_processor import echo
 from trio_kafka.model import Endpoint
 from trio_kafka.network.lingering import ALONE_S, LONGEST_S, Lingering
-from trio_kafka.network.turn import Turn
 from trio_kafka.plugin import Context, Encoded, api
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.planes import asked_plane, running_plane, until
 from trio_kafka.testing.sample_apis import EchoRequest
 from trio_kafka.testing.scripted_client import request_frame
@@ -36,57 +36,57 @@ class Selector:
         return self.found
 
 
-async def alone(turn: Turn) -> None:
+async def alone(budget: LoopBudget) -> None:
     """A pass of one task, long after the one before."""
-    turn.begin()
+    budget.begin_share()
     await trio.sleep(ALONE_S * 1.01)
-    turn.after_io_wait(0)
+    budget.after_io_wait(0)
 
 
-def made() -> tuple[Turn, Selector, Callable[[], object]]:
-    turn, selector = Turn(trio.current_time), Selector()
-    lingering = Lingering(turn, selector.poll)
-    return turn, selector, lambda: lingering.edges(64)
+def made() -> tuple[LoopBudget, Selector, Callable[[], object]]:
+    budget, selector = LoopBudget(trio.current_time), Selector()
+    lingering = Lingering(budget, selector.poll)
+    return budget, selector, lambda: lingering.edges(64)
 
 
 async def test_who_is_alone_waits_a_moment(autojump_clock: MockClock) -> None:
-    turn, selector, edges = made()
-    await alone(turn)
-    await alone(turn)
+    budget, selector, edges = made()
+    await alone(budget)
+    await alone(budget)
 
     assert edges() == EDGE
     assert selector.asked == [LONGEST_S]
 
 
 async def test_who_had_company_lately_does_not_wait(autojump_clock: MockClock) -> None:
-    turn, selector, edges = made()
-    await alone(turn)
-    await alone(turn)
-    turn.begin()
-    turn.begin()
-    turn.after_io_wait(0)
+    budget, selector, edges = made()
+    await alone(budget)
+    await alone(budget)
+    budget.begin_share()
+    budget.begin_share()
+    budget.after_io_wait(0)
     assert edges() == EDGE
 
-    turn.begin()
-    turn.after_io_wait(0)
+    budget.begin_share()
+    budget.after_io_wait(0)
     assert edges() == EDGE
     assert selector.asked == [0, 0]
 
-    await alone(turn)
+    await alone(budget)
     assert edges() == EDGE
     assert selector.asked == [0, 0, LONGEST_S]
 
 
 async def test_once_in_vain_ends_it_for_a_while(autojump_clock: MockClock) -> None:
-    turn, selector, edges = made()
-    await alone(turn)
-    await alone(turn)
+    budget, selector, edges = made()
+    await alone(budget)
+    await alone(budget)
     selector.found = []
     assert edges() == []
     selector.found = EDGE
 
     assert edges() == EDGE
-    await alone(turn)
+    await alone(budget)
     assert edges() == EDGE
     assert selector.asked == [LONGEST_S, 0, LONGEST_S]
 
@@ -108,20 +108,20 @@ async def test_a_large_answer_to_one_who_reads_is_waited_for_in_place() -> None:
     world = RealWorld()
     async with running_plane(world, [much], share_s=0.05) as plane:
         await trio.to_thread.run_sync(read_much, plane.endpoint)
-        await trio.sleep_until(plane.turn.shared + 2 * ALONE_S)
-        before = plane.turn.passes
+        await trio.sleep_until(plane.budget.shared + 2 * ALONE_S)
+        before = plane.budget.passes
 
         assert await trio.to_thread.run_sync(read_much, plane.endpoint) > SIZE
 
         assert plane.processor.figures()["waits_in_place"] > 0
-        assert plane.turn.passes - before < SIZE / (100 << 10)
+        assert plane.budget.passes - before < SIZE / (100 << 10)
 
 
 async def test_one_who_does_not_read_is_not_waited_for_twice() -> None:
     world = RealWorld()
     async with asked_plane(world, [much], share_s=0.05) as (plane, client):
         await until(lambda: len(plane.connections) == 1)
-        await trio.sleep_until(plane.turn.shared + 2 * ALONE_S)
+        await trio.sleep_until(plane.budget.shared + 2 * ALONE_S)
 
         await client.send(request_frame(EchoRequest("x", 1), 0))
         await until(lambda: plane.connections[0].out is not None)
@@ -135,7 +135,7 @@ async def test_small_requests_are_never_waited_for_in_place() -> None:
     world = RealWorld()
     async with asked_plane(world, [echo]) as (plane, client):
         await until(lambda: len(plane.connections) == 1)
-        await trio.sleep_until(plane.turn.shared + 2 * ALONE_S)
+        await trio.sleep_until(plane.budget.shared + 2 * ALONE_S)
         for number in range(20):
             await client.ask(EchoRequest("x", number), 0)
 

@@ -167,10 +167,10 @@ async def test_nothing_ticks_while_nothing_is_connected(autojump_clock: MockCloc
         async with connected(world, plane.endpoint) as client:
             await client.ask(EchoRequest("x", 1), 0)
         await trio.sleep(2000)
-        passes = plane.turn.passes
+        passes = plane.budget.passes
         await trio.sleep(100_000)
 
-        assert plane.turn.passes - passes < 5
+        assert plane.budget.passes - passes < 5
 
 
 class Files:
@@ -536,13 +536,12 @@ async def test_another_plane_is_let_in_between_the_pieces_of_a_large_answer(
         await client.ask(ReadRequest(0, 256), 0)
         seen: list[int] = []
 
-        def let_in() -> bool:
+        def serve() -> None:
             (connection,) = plane.connections
             if connection.out is not None:
                 seen.append(connection.out.taken)
-            return False
 
-        plane.turn.let_in = let_in
+        plane.budget.yield_point.bind(serve)
         before = plane.processor._responding.items
         await client.send(request_frame(ReadRequest(0, 1 << 20), 0))
         data = await client.receive_frame()
@@ -560,12 +559,11 @@ async def test_who_is_let_in_between_pieces_may_close_their_connection(
         await client.ask(ReadRequest(0, 256), 0)
         (connection,) = plane.connections
 
-        def let_in() -> bool:
+        def serve() -> None:
             if connection.out is not None and connection.out.taken > 1 << 18:
                 plane.processor._close(connection, events.STOPPED, reset=True)
-            return False
 
-        plane.turn.let_in = let_in
+        plane.budget.yield_point.bind(serve)
         async with connected(plane.world, plane.endpoint) as other:
             await client.send(request_frame(ReadRequest(0, 1 << 20), 0))
             with pytest.raises(ConnectionError):

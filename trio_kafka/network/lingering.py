@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 
 LONGEST_S: Final = 0.001  # epoll knows nothing shorter
 ALONE_S: Final = 0.05  # without company, before one waits in place; and after it was in vain
@@ -20,8 +20,10 @@ ALONE_S: Final = 0.05  # without company, before one waits in place; and after i
 class Lingering:
     """Of one reader. poll: of its selector."""
 
-    def __init__(self, turn: Turn, poll: Callable[[float, int], list[tuple[int, int]]]) -> None:
-        self._turn = turn
+    def __init__(
+        self, budget: LoopBudget, poll: Callable[[float, int], list[tuple[int, int]]]
+    ) -> None:
+        self._budget = budget
         self._poll = poll
         self._not_before = 0.0
         self._waits = 0
@@ -29,14 +31,15 @@ class Lingering:
 
     def edges(self, limit: int) -> list[tuple[int, int]]:
         """What is there, or comes within a moment where this is the time to wait."""
-        turn = self._turn
-        if turn.time < self._not_before or turn.time < turn.shared + ALONE_S:
+        budget = self._budget
+        alone = budget.time >= budget.shared + ALONE_S and not budget.yield_point.bound
+        if budget.time < self._not_before or not alone:
             return self._poll(0, limit)
         edges = self._poll(LONGEST_S, limit)
         self._waits += 1
         if not edges:
             self._vain += 1
-            self._not_before = turn.time + ALONE_S
+            self._not_before = budget.time + ALONE_S
         return edges
 
     def figures(self) -> Figures:

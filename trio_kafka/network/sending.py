@@ -16,7 +16,7 @@ from trio_kafka.network import connection_events as events
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.outgoing import FILE_SHARE, Outgoing, Progress, release
 from trio_kafka.network.request import Request
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.server import Segments
 from trio_kafka.world.protocols import RangeCutError
 
@@ -29,14 +29,14 @@ class Sending:
 
     def __init__(
         self,
-        turn: Turn,
+        budget: LoopBudget,
         times: Times,
         responses: Sender[events.Item],
         close: Callable[..., None],
         unmute: Callable[[Connection, int], None],
     ) -> None:
-        self._turn = turn
-        self._elapsed = turn.elapsed
+        self._budget = budget
+        self._elapsed = budget.elapsed
         self._times = times
         self._known_times = times.known
         self._responses = responses
@@ -117,7 +117,7 @@ class Sending:
                 return
         connection.out = Outgoing(requests, segments, taken)
         self.bulky = True
-        connection.progress = self._turn.time
+        connection.progress = self._budget.time
         connection.muted |= events.SENDING
         if not taken:
             self.go_on(connection)
@@ -140,7 +140,7 @@ class Sending:
             self._close(connection, events.GONE, str(error))
             return
         if out.taken > before:
-            connection.progress = self._turn.time
+            connection.progress = self._budget.time
         if progress is Progress.DONE:
             connection.out = None
             self._sent(out.requests)
@@ -154,13 +154,13 @@ class Sending:
 
     def _offer(self, connection: Connection, out: Outgoing) -> Progress:
         """A turn's share of the answer; where another plane is to be let in, in pieces."""
-        if self._turn.let_in is None:
+        if not self._budget.yield_point.bound:
             return out.flush(connection.socket, hasty=self.hasty)
         for _ in range(FILE_SHARE // _PIECE):
             progress = out.flush(connection.socket, _PIECE, hasty=self.hasty)
             if progress is not Progress.SHARE_USED:
                 break
-            self._turn.between()
+            self._budget.yield_point()
             if connection.closed:
                 return Progress.BLOCKED
         return progress
