@@ -24,7 +24,6 @@ from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import Roster
 from trio_kafka.network.handlers import Shared
 from trio_kafka.network.idle_timeout import close_idle, close_slow_readers
-from trio_kafka.network.lingering import Lingering
 from trio_kafka.network.new_connections import Arrivals
 from trio_kafka.network.outgoing import release
 from trio_kafka.network.receiving import Receiving
@@ -84,7 +83,6 @@ class Processor:
         self._sending = Sending(
             shared.budget, shared.times, self._responses, self._close, self._unmute
         )
-        self._lingering = Lingering(shared.budget, self._selector.poll)
         self._asleep = self._inline = False
         self._ends = 0.0  # of the part of the turn that whichever task runs has
         self._served = 0
@@ -190,12 +188,10 @@ class Processor:
         ready, received, elapsed = self._ready, self._received, self._elapsed
         sending = self._sending
         poll, arrived, waiting = self._selector.poll, self.arrivals.counts, self._waiting
-        linger = self._lingering.edges
         outer = self._deferred.begin()
-        came = over = sending.bulky = False
-        sending.hasty = True
+        came = over = False
         while not over:  # to look again costs a thirtieth of what a pass of the loop does
-            edges = linger(_EDGES_A_TURN) if sending.bulky else poll(0, _EDGES_A_TURN)
+            edges = poll(0, _EDGES_A_TURN)
             for key, mask in edges:
                 self._note(key, mask)
             if arrived.queued:
@@ -209,7 +205,6 @@ class Processor:
             else:
                 break
         self._deferred.end(outer)
-        sending.make_sure()
         return came
 
     def serve_pending(self) -> bool:
@@ -440,6 +435,5 @@ class Processor:
             "received": len(self._received),
             "waiting_for_room": len(self._waiting),
             "most_waiting_for_room": self._waiting.most,
-            **self._lingering.figures(),
             "buffers_kept": self._shared.buffers.kept,
         }

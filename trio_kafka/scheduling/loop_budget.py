@@ -65,7 +65,6 @@ class LoopBudget(trio.abc.Instrument):
         self.wake_s = 0.0  # from the return of I/O to the start of a share, summed over `wakes`
         self.wake_longest_s = 0.0
         self.time = 0.0
-        self.shared = 0.0  # `time` of the last pass with more than one share
         self.began = elapsed()
         self.waiting = True
         self.on_begin: Callable[[], None] | None = None
@@ -100,8 +99,6 @@ class LoopBudget(trio.abc.Instrument):
         self._ends = self.began + self.limit_s
         if self._fixed is None:
             self.share_s = self.limit_s / (self._shares or 1)
-        if self._shares > 1:
-            self.shared = self.time
         self._shares = 0
         self.time = trio.current_time()
         self.passes += 1
