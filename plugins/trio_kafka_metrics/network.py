@@ -64,17 +64,17 @@ SOFTWARE = of_bean(
 def read_network(parts: Parts, readings: Readings) -> Steps[None]:
     """In steps of some connections. What has no label is of the data plane."""
     data = parts.planes[0]
-    readings.set(NETWORK_IDLE, data.idleness.network())
-    readings.set(HANDLERS_IDLE, data.idleness.handlers())
-    readings.set(BROKER_IDLE, data.idleness.handlers())
+    readings.set(NETWORK_IDLE, data.idle.network())
+    readings.set(HANDLERS_IDLE, data.idle.handlers())
+    readings.set(BROKER_IDLE, data.idle.handlers())
     readings.set(REQUESTS, data.requests.queued)
-    readings.set(RESPONSES, sum(one.responding.queued for one in data.processors))
+    readings.set(RESPONSES, sum(one.responses.queued for one in data.processors))
     if data.memory is not None:
         readings.set(MEMORY_FREE, data.memory.free)
         readings.set(MEMORY_USED, data.memory.size - data.memory.free)
-    for gate in parts.limits.gates:
-        blocked_ns = int(gate.blocked.count * _NS)
-        readings.summary(BLOCKED, BLOCKED.with_values(gate.name), blocked_ns)
+    for admission in parts.limits.listeners:
+        blocked_ns = int(admission.blocked.count * _NS)
+        readings.summary(BLOCKED, BLOCKED.with_values(admission.name), blocked_ns)
     yield
     yield from _read_connections(parts.planes, readings)
 
@@ -86,7 +86,7 @@ def _read_connections(planes: list[Plane], readings: Readings) -> Steps[None]:
     for number, processor in enumerate(processors):
         listener = processor.listener.name
         readings.set(PROCESSOR_IDLE, processor.parked.lately(), str(number))
-        readings.set(RESPONSES_OF, processor.responding.queued, str(number))
+        readings.set(RESPONSES_OF, processor.responses.queued, str(number))
         readings.set(CONNECTIONS, len(processor.connections), listener, str(number))
         clients: Counter[tuple[str, str]] = Counter()
         for seen, connection in enumerate(tuple(processor.connections.values()), 1):

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 import attrs
 
 from trio_kafka.model import Endpoint
-from trio_kafka.network.connection import Connection
-from trio_kafka.network.request import Request
+from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.requests.parts import Parts
 from trio_kafka.security.operations import Operation
 
@@ -52,7 +51,7 @@ class Context(_Parts):
         return str(self.request.connection.principal)
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> ConnectionPort:
         return self.request.connection
 
     @property

@@ -27,8 +27,8 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import code_of
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.request import IN_STEPS, Request
 from trio_kafka.protocol.errors import ManyItemsError
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
@@ -250,7 +250,7 @@ class HandlerGroup:
             self._in_steps(request, self._serve_large(request, route))
             return None
         except (ProtocolError, UnicodeDecodeError) as error:
-            request.refuse(events.UNDECODABLE, str(error))
+            request.refuse(CloseReason.UNDECODABLE, str(error))
             return None
 
     # --- in steps
@@ -312,7 +312,7 @@ class HandlerGroup:
                     return route.read(frame, length)
             return (yield from route.read_in_steps(frame, length))
         except (ProtocolError, UnicodeDecodeError) as error:
-            request.refuse(events.UNDECODABLE, str(error))
+            request.refuse(CloseReason.UNDECODABLE, str(error))
             return None
 
     def _finish(self, request: Request, route: Route, message: Any, answer: Any) -> Steps[None]:
@@ -391,7 +391,7 @@ class HandlerGroup:
         """
         route = self._routes.get(code_of(API_VERSIONS, 0)) if request.key == API_VERSIONS else None
         if route is None:
-            request.refuse(events.UNKNOWN_API, f"key {request.key} version {request.version}")
+            request.refuse(CloseReason.UNKNOWN_API, f"key {request.key} version {request.version}")
         else:
             self._fail(request, route, None, KafkaError(ErrorCode.UNSUPPORTED_VERSION))
 
@@ -402,7 +402,7 @@ class HandlerGroup:
         on, and stops the broker.
         """
         if isinstance(error, ProtocolError):
-            request.refuse(events.FORBIDDEN, f"{route.api.name}: {error}")
+            request.refuse(CloseReason.FORBIDDEN, f"{route.api.name}: {error}")
             return
         code, text = self._failures.judge(request, route, error)
         segments = None
@@ -417,7 +417,7 @@ class HandlerGroup:
         except Exception:
             logger.exception("an error cannot be answered", api=route.api.name)
         if segments is None:
-            request.refuse(events.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+            request.refuse(CloseReason.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
             request.respond(segments)
 
@@ -429,7 +429,7 @@ class HandlerGroup:
             segments = yield from route.write_in_steps(request, answer)
         except Exception:
             logger.exception("an error cannot be answered", api=route.api.name)
-            request.refuse(events.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+            request.refuse(CloseReason.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
             request.respond(segments)
 

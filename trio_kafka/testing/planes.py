@@ -56,7 +56,7 @@ class RunningPlane:
     @property
     def buffers_out(self) -> int:
         """Bytes of the pooled buffers that somebody holds, if all are of the small size."""
-        buffers = self.processor._shared.buffers  # noqa: SLF001 - what no figure needs to tell
+        buffers = self.processor.resources.buffers
         return buffers.fresh * SMALL - buffers.kept
 
     def closed(self, reason: str) -> int:

@@ -178,7 +178,7 @@ async def test_the_data_plane_serves_it_though_there_is_another(
         data, control = served.broker.planes
         await ask(served, MetadataRequest(topics=[]))
         assert (data.times.of(3).count, control.times.of(3).count) == (1, 0)
-        assert served.broker.parts.in_process.channel is data._shared.channel
+        assert served.broker.parts.in_process.channel is data._resources.channel
 
 
 async def test_a_broken_invariant_is_not_the_askers_matter(autojump_clock: MockClock) -> None:
