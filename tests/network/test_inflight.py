@@ -162,7 +162,7 @@ async def test_a_request_that_is_over_holds_no_frame_and_its_connection_does_not
         assert request.waits_for is None
         assert request.frame is None
 
-        assert len(plane.plane.times.of(10101).lives.latest) == 1
+        assert len(plane.plane.request_metrics.of(10101).recent.latest) == 1
 
 
 async def test_a_peer_that_leaves_leaves_nothing_in_hand(autojump_clock: MockClock) -> None:

@@ -7,7 +7,7 @@ import trio
 
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.metrics import Counters
-from trio_kafka.introspect.stamps import Times
+from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import Request
@@ -51,6 +51,6 @@ class PlaneResources:
     budget: LoopBudget
     buffers: Buffers
     counters: Counters
-    times: Times
+    request_metrics: RequestMetrics
     limits: ConnectionLimits
     memory: MemoryPool | None

@@ -14,7 +14,7 @@ import trio
 
 from trio_kafka.introspect.channels import Counts
 from trio_kafka.introspect.metrics import Counters
-from trio_kafka.introspect.stamps import LIVES, Times
+from trio_kafka.introspect.request_metrics import RECENT, RequestMetrics
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.admission.limits import ConnectionLimits
@@ -44,14 +44,14 @@ class Plane:
         counters: Counters,
         node: Node,
         node_id: int = 0,
-        lives: int = LIVES,
+        recent: int = RECENT,
         limits: ConnectionLimits | None = None,
         memory: MemoryPool | None = None,
     ) -> None:
         """Make a plane.
 
         node: parent of the plane's nodes. budget, channel: those of its handlers.
-        lives: how many requests of each API are kept for inspection.
+        recent: how many requests of each API are kept for inspection.
         limits: connection limits of the broker; None: none.
         memory: pool for requests that are received or in flight; None: unbounded.
         """
@@ -65,15 +65,15 @@ class Plane:
             budget=budget,
             buffers=Buffers(world.buffer),
             counters=counters,
-            times=Times(
-                node.add("requests", "part"), lambda: handlers.names, lives, elapsed=budget.elapsed
+            request_metrics=RequestMetrics(
+                node.add("requests", "part"), lambda: handlers.names, recent, elapsed=budget.elapsed
             ),
             limits=limits or ConnectionLimits(world.network, counters, node),
             memory=memory,
         )
         if memory is not None:
             node.add("memory-pool", "part", memory.figures)
-        self.times = self._resources.times
+        self.request_metrics = self._resources.request_metrics
         budget.handlers = channel.counts
         self.idle = IdleMetrics(budget, lambda: self.processors, lambda: handlers.size)
         node.add("idle", "part", self.idle.figures)

@@ -22,7 +22,6 @@ from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.writer import Writer
 from trio_kafka.wire.frame import Largest
 from trio_kafka.wire.metered import framers
-from trio_kafka.wire.server import Segments
 
 
 class Processor:
@@ -49,7 +48,10 @@ class Processor:
         self.new_connections = NewConnections(
             listener.new_connections, self._node, framer, self._ring
         )
-        self.writer = Writer(resources, self.table, self._node, self._receive_from)
+        self.writer = Writer(resources, self.table, self._node)
+        self.answer = (
+            self.writer.answer
+        )  # see `ConnectionOwner`; bound once, as each answer calls it
         self.reader = Reader(
             resources, self._selector, self.table, self.writer, self.new_connections
         )
@@ -87,10 +89,6 @@ class Processor:
         return self.reader.serve_pending()
 
     # --- as the owner of connections; never waits
-
-    def answer(self, connection: Connection, request: Request, segments: Segments | None) -> None:
-        """See `Writer.answer`."""
-        self.writer.answer(connection, request, segments)
 
     def refuse(
         self, connection: Connection, request: Request, reason: CloseReason, detail: str
@@ -140,9 +138,6 @@ class Processor:
         self.writer.drain()
         self._selector.close()
         self._node.remove()
-
-    def _receive_from(self, connection: Connection) -> None:
-        self.reader.receive_from(connection)
 
     def _ring(self) -> None:
         self.reader.ring()

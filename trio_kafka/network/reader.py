@@ -50,6 +50,7 @@ class Reader:
         self._selector = selector
         self._table = table
         self._writer = writer
+        writer.on_unmuted = self.receive_from
         self._new = new_connections
         self._owner: ConnectionOwner
         self.waiters = ChannelWaiters(resources.channel, self.ring)

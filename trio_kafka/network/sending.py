@@ -9,7 +9,7 @@ A large answer mutes its connection until it is sent, and so does what a socket 
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from trio_kafka.introspect.stamps import Times
+from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.outgoing import FILE_SHARE, Outgoing, Progress, release
@@ -33,7 +33,7 @@ class AnswerSender:
     def __init__(
         self,
         budget: LoopBudget,
-        times: Times,
+        metrics: RequestMetrics,
         table: ConnectionTable,
         *,
         unmute: Callable[[Connection, MuteReason], None],
@@ -41,8 +41,8 @@ class AnswerSender:
     ) -> None:
         self._budget = budget
         self._elapsed = budget.elapsed
-        self._times = times
-        self._known_times = times.known
+        self._metrics = metrics
+        self._known_metrics = metrics.known
         self._close = table.close
         self._unmute = unmute
         self._continue_later = continue_later
@@ -178,7 +178,7 @@ class AnswerSender:
         for request in requests:
             key, stamps = request.code >> 16, request.stamps
             stamps.client_id = request.client_id
-            (self._known_times.get(key) or self._times.of(key)).add(stamps, now)
-        if self._times.log is not None:
+            (self._known_metrics.get(key) or self._metrics.of(key)).add(stamps, now)
+        if self._metrics.log is not None:
             for request in requests:
-                self._times.log(request.stamps)
+                self._metrics.log(request.stamps)

@@ -36,28 +36,23 @@ class Writer:
     responses: counts of the response channel, bounded by muting: one answer a connection, and a few
         other events.
     inline: the reader serves a request now, so its answer waits for the end of the round.
-    on_unmuted: called when a connection that may have bytes can be received from.
+    on_unmuted: set by the reader; called when a connection can be received from.
     """
 
-    def __init__(
-        self,
-        resources: PlaneResources,
-        table: ConnectionTable,
-        node: Node,
-        on_unmuted: Callable[[Connection], None],
-    ) -> None:
+    on_unmuted: Callable[[Connection], None]
+
+    def __init__(self, resources: PlaneResources, table: ConnectionTable, node: Node) -> None:
         self._budget = resources.budget
         self._elapsed = resources.budget.elapsed
         self._deferred = resources.budget.deferred
         self._close = table.close
-        self._on_unmuted = on_unmuted
         self._send: Sender[ConnectionEvent]
         self._receive: Receiver[ConnectionEvent]
         self._send, self._receive = open_channel(UNBOUNDED, node, "responses", self._age_s)
         self.responses = self._send.counts
         self.sender = AnswerSender(
             resources.budget,
-            resources.times,
+            resources.request_metrics,
             table,
             unmute=self.unmute,
             continue_later=lambda connection: self._send.send_nowait(ContinueSending(connection)),
@@ -144,7 +139,7 @@ class Writer:
         if connection.closed or connection.queued:
             return
         if connection.readable or connection.framer.buffer is not None:
-            self._on_unmuted(connection)
+            self.on_unmuted(connection)
 
     def _apply(self, event: ConnectionEvent) -> None:
         connection = event.connection

@@ -118,17 +118,17 @@ def _in_hand(plane: Plane, wanted: Wanted, inside: InProcess | None) -> Iterable
             continue
         yield Seen(
             plane=plane.name,
-            api=plane.times.name_of(request.key),
+            api=plane.request_metrics.name_of(request.key),
             stamps=request.stamps,
             client_id=request.client_id,
-            now=plane.times.elapsed(),
+            now=plane.request_metrics.elapsed(),
             stage=stage_of(request).value,
             waits_for=wait_of(request),
         )
 
 
 def _over(plane: Plane, which: Which, wanted: Wanted) -> Iterable[Seen | None]:
-    times = plane.times
+    times = plane.request_metrics
     for stamps in times.latest() if which is Which.LATEST else times.slowest():
         if not wanted(stamps, stamps.client_id):
             yield None

@@ -29,7 +29,7 @@ async def start_request_log(site: Site, parts: Parts, dynamic: DynamicSettings) 
         parts.interceptors,
         tuple(parts.planes),
         site.node,
-        names=parts.planes[0].times.name_of,
+        names=parts.planes[0].request_metrics.name_of,
         topic_id=lambda name: (
             topic.id if (topic := parts.metadata.image.topics.get(name)) else None
         ),

@@ -167,7 +167,7 @@ def _make_plane(
         counters=site.counters,
         node=node,
         node_id=site.config.node_id,
-        lives=site.config.trio_request_lives,
+        recent=site.config.trio_request_lives,
         limits=limits,
         memory=request_memory(site.config, budget.elapsed),
     )
