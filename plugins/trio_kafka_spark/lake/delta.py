@@ -33,7 +33,7 @@ class DeltaTarget:
 
     @property
     def task_directory(self) -> Path:
-        """Directory that tasks write to; a file belongs to the table once a transaction names it."""
+        """Directory that tasks write to; files join the table once a transaction names them."""
         return self.path
 
     def prepare(self, schema: dict[str, Any], app: str) -> None:  # noqa: ARG002 - of the protocol
