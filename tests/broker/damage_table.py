@@ -383,7 +383,7 @@ ROWS: Final = (
             one=Outcome(words="the same where the form is broken, else not noticed"),
             missing=Outcome(
                 words="the log's last epoch is the floor, with a warning",
-                told=("quorum-state is behind the log",),
+                told=("raised the epoch of quorum-state to that of the log",),
             ),
         ),
     ),

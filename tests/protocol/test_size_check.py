@@ -15,7 +15,7 @@ from trio_kafka.protocol.messages.k09_offset_fetch import (
 )
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
 from trio_kafka.protocol.schema import array, data, int32, string
-from trio_kafka.protocol.weight import MANY, weigher
+from trio_kafka.protocol.size_check import MANY, size_check
 
 
 @data(versions="0")
@@ -57,4 +57,4 @@ def offsets(size: int) -> OffsetFetchResponse:
     ],
 )
 def test_items_of_arrays_are_counted_as_deep_as_messages_grow(message: object, large: bool) -> None:
-    assert weigher(type(message))(message) is large
+    assert size_check(type(message))(message) is large

@@ -1,7 +1,8 @@
-"""Whether a message is too large to be encoded in one go, told by the items of its arrays.
+"""Size check that tells if a message is too large to be encoded at once.
 
-Counts items of structs and strings, two levels deep, and three levels deep where the items say
-errors: where messages grow. What is not a list is made while it is written, and counts as large.
+Counts array items of structs and strings two levels deep, and three levels deep where the items
+carry error codes, because those messages grow. A lazy array (not a list) counts as large: its items
+are created while it is written.
 """
 
 from collections.abc import Callable
@@ -10,13 +11,13 @@ from typing import Any, Final
 from trio_kafka.protocol.fields import FIXED
 from trio_kafka.protocol.schema import fields_of
 
-MANY: Final = 500  # items: some 0.5 ms
+MANY: Final = 500  # items: about 0.5 ms
 
 
-def weigher(cls: type[Any]) -> Callable[[Any], bool]:
-    """A function that says of messages of the class whether they have more than MANY items.
+def size_check(cls: type[Any]) -> Callable[[Any], bool]:
+    """Return a function that tells if a message of this class has more than MANY items.
 
-    Generated, as it is asked of every answer: 0.1 µs where there are few.
+    The function is generated, because it runs on every response: 0.1 µs for a small one.
     """
     lines = ["def is_large(message):", " n = 0"]
     for name, inner in _arrays(cls):
@@ -38,29 +39,30 @@ def weigher(cls: type[Any]) -> Callable[[Any], bool]:
                 ]
     lines.append(f" return n > {MANY}")
     names: dict[str, Any] = {}
-    exec("\n".join(lines), names)  # noqa: S102 - made of declared tables alone
+    exec("\n".join(lines), names)  # noqa: S102 - generated from declared tables only
     is_large: Callable[[Any], bool] = names["is_large"]
     return is_large
 
 
 def _arrays(cls: type[Any]) -> list[tuple[str, list[tuple[str, list[str]]]]]:
-    """The arrays of a struct whose items are no numbers; those of their items, and of theirs."""
+    """Return a struct's arrays of structs and strings, two levels down."""
     return [
-        (name, [(inner, _answers(one)) for inner, one in _own(part)]) for name, part in _own(cls)
+        (name, [(inner, _arrays_with_errors(one)) for inner, one in _own_arrays(part)])
+        for name, part in _own_arrays(cls)
     ]
 
 
-def _answers(cls: type[Any] | None) -> list[str]:
-    """The arrays of a struct whose items each answer something that was asked: they say errors."""
+def _arrays_with_errors(cls: type[Any] | None) -> list[str]:
+    """Return a struct's arrays whose items carry an error code."""
     return [
         name
-        for name, part in _own(cls)
+        for name, part in _own_arrays(cls)
         if part and any(field.name == "error_code" for field in fields_of(part))
     ]
 
 
-def _own(cls: type[Any] | None) -> list[tuple[str, type[Any] | None]]:
-    """The arrays of a struct itself whose items are no numbers, with the structs in them."""
+def _own_arrays(cls: type[Any] | None) -> list[tuple[str, type[Any] | None]]:
+    """Return a struct's own arrays of structs and strings, each with its struct class."""
     return [
         (field.name, field.of.struct)
         for field in (() if cls is None else fields_of(cls))

@@ -1,9 +1,9 @@
-"""Messages as JSON-ready data and back, for people, tools and state files.
+"""Conversion of messages to JSON-ready data and back, for tools, state files and displays.
 
-uuids are Kafka's 22 characters of base64url, bytes and records are base64, unknown tags a dict of
-both. Field names are ours, or Kafka's (`names="kafka"`: camelCase). With a version there are the
-fields of this version alone, tagged ones only where they are not at their defaults, as Kafka's own
-JSON has it.
+A uuid is written as Kafka's 22 characters of base64url, bytes and records as base64, unknown tags
+as a dict of tag to base64. Field names are ours, or Kafka's camelCase (`names="kafka"`). With a
+version, only the fields of that version appear; its tagged fields appear only with a non-default
+value, as in Kafka's own JSON.
 """
 
 import base64
@@ -23,11 +23,11 @@ from trio_kafka.protocol.versions import covers
 
 T = TypeVar("T")
 Names = Literal["python", "kafka"]
-Form = tuple[Names, int | None, bool]  # naming; version, if any, and whether it is flexible
+Form = tuple[Names, int | None, bool]  # field naming, version or None, flexible?
 
 
 def to_data(message: object, *, names: Names = "python", version: int | None = None) -> Any:
-    """A dict of a message's or struct's fields, made of JSON's types.
+    """Return the fields of a message or struct as a dict of JSON types.
 
     Raises EncodeError if the message cannot be encoded in `version`.
     """
@@ -39,7 +39,7 @@ def to_data(message: object, *, names: Names = "python", version: int | None = N
 
 
 def from_data(cls: type[T], data: Any, *, names: Names = "python") -> T:
-    """The inverse of `to_data`; fields that are missing get their defaults.
+    """Build a message from the output of `to_data`; missing fields get their defaults.
 
     Raises ValueError, which names each field that is unknown or of the wrong type.
     """
@@ -50,7 +50,7 @@ def from_data(cls: type[T], data: Any, *, names: Names = "python") -> T:
 
 
 def _ignore(_: object) -> None:
-    """Where segments go when only the errors count."""
+    """Discard a segment; used where only encoding errors matter."""
 
 
 def _show_bytes(value: Any) -> str:
@@ -59,11 +59,11 @@ def _show_bytes(value: Any) -> str:
 
 def _read_bytes(text: Any) -> bytes:
     if not isinstance(text, str):
-        raise TypeError(f"{text!r}: want a text of base64")
+        raise TypeError(f"{text!r}: want a string of base64")
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error as error:
-        raise ValueError(f"{text[:40]!r} is no base64") from error
+        raise ValueError(f"{text[:40]!r} is not base64") from error
 
 
 def _show_tags(tags: Any) -> dict[str, str]:
@@ -95,7 +95,7 @@ def _each(call: Callable[[Any], Any], values: Any, _: Any = None) -> Any:
 
 
 def _hook(calls: dict[str, Any], field: Field) -> Callable[..., Any] | None:
-    """What turns a field of bytes, or an array of them, into text or back; None for other kinds."""
+    """Return the text converter of a bytes-like field or array, None for other kinds."""
     if field.kind in calls:
         return partial(_some, calls[field.kind])
     if field.of is not None and field.of.kind in calls:
@@ -108,9 +108,7 @@ def _is_declared(cls: Any) -> bool:
 
 
 def _exact(kind: type) -> Callable[[Any, Any], Any]:
-    """Take values of a type as they are, instead of making one of whatever comes: bool("no") is
-    True.
-    """
+    """Return a hook that accepts only this type instead of coercing: bool("no") would be True."""
 
     def check(value: Any, _: Any) -> Any:
         if type(value) is not kind:
@@ -128,7 +126,7 @@ def _float(value: Any, _: Any) -> float:
 
 @lru_cache(maxsize=64)
 def _converter(form: Form) -> Converter:
-    """The converter of one form; it makes and keeps a function for each class it meets."""
+    """Return the converter of a form; it keeps one generated function for each class."""
     converter = Converter()
     for kind in (int, str, bool):
         converter.register_structure_hook(kind, _exact(kind))
@@ -175,7 +173,7 @@ def _reader(cls: type[Any], converter: Converter, form: Form) -> Callable[[Any, 
 
     def read(shown: Any, kind: Any) -> Any:
         if not isinstance(shown, dict):
-            raise ValueError(f"{cls.__name__}: want a dict, not {shown!r}")  # noqa: TRY004 - as all that it refuses
+            raise ValueError(f"{cls.__name__}: want a dict, not {shown!r}")  # noqa: TRY004 - same error type for all invalid input
         return structure(shown, kind)
 
     return read

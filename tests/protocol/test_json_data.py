@@ -3,6 +3,7 @@ import json
 import pytest
 
 from trio_kafka.protocol.errors import EncodeError
+from trio_kafka.protocol.json_data import from_data, to_data
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -10,7 +11,6 @@ from trio_kafka.protocol.messages.k00_produce import (
 )
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsResponse
-from trio_kafka.protocol.plain import from_data, to_data
 from trio_kafka.protocol.schema import data, float64, string
 from trio_kafka.protocol.stored.metadata.brokers import BrokerRegistrationChangeRecord
 from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
