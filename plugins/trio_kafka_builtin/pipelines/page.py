@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import trio
 
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
@@ -22,8 +22,8 @@ _SHOWN_OFFSETS: Final = 8
 def make_page(supervisor: Supervisor) -> Page:
     """Return the page of these pipelines."""
 
-    async def read(asker: Asker, query: Query) -> Data:
-        del asker
+    async def read(reader: BrokerReader, query: Query) -> Data:
+        del reader
         lines = query.number("lines", _LINES, low=1, high=_MOST_LINES)
         wanted = query.text("name")
         found = list[dict[str, Any]]()
