@@ -23,7 +23,7 @@ class HttpError(Exception):
         self.status = status
 
 
-class InHand:
+class InFlight:
     """How many requests of an app are in hand, each for as long as its block runs. bound: more than
     these are to be refused, which is for the app to do: `full`.
     """

@@ -47,7 +47,7 @@ def serve(
                     RealWorld(clock, descriptors=limit),
                     format_if_empty=format_if_empty,
                     open_files=budget_of(limit),
-                    left_behind=partial(end_process, STOPPED),
+                    abandoned=partial(end_process, STOPPED),
                 ) as broker:
                     stop.serving = True
                     with (

@@ -18,7 +18,7 @@ from trio_kafka.errors import only_leaf
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.open_files import SMALLEST
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.requests.registry import InstalledApiError, Registry, installed_apis
 from trio_kafka.world.world import World
 
@@ -36,7 +36,7 @@ async def running_broker(
     plugins: Sequence[Plugin] | None = None,
     stop_s: float = STOP_S,
     open_files: int = SMALLEST,
-    left_behind: Callable[[], object] | None = None,
+    abandoned: Callable[[], object] | None = None,
 ) -> AsyncIterator[Broker]:
     """A broker that has started. It stops in order, also when the block raises or a part fails.
 
@@ -45,7 +45,7 @@ async def running_broker(
 
     apis, plugins: its own; None: those that are installed. stop_s: the deadline of the stop.
     open_files: how many files of sealed segments are open at most.
-    left_behind: called when all has stopped but plugins that do not end; without it, or when it
+    abandoned: called when all has stopped but plugins that do not end; without it, or when it
     returns, their end is waited for.
     Raises StartError, KafkaError, and what ends a broker: LogDirError, InvariantError, or whatever
     a part fails with.
@@ -80,9 +80,9 @@ async def running_broker(
                 raised = only_leaf(error) if broker is None else error
             if broker is not None:
                 await stop_broker(broker, stop_s)
-                if broker.plugins.left_behind and left_behind is not None:
+                if broker.plugins.abandoned and abandoned is not None:
                     start.abandon()
-                    left_behind()
+                    abandoned()
             nursery.cancel_scope.cancel()
     if tasks.failure is not None:
         raise tasks.failure

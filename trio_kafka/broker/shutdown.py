@@ -115,9 +115,9 @@ async def _stop_handlers(broker: Broker) -> None:
 async def _stop_plugins(broker: Broker) -> None:
     """Each leaves its block in order, while the handlers still run for what it has to write."""
     await broker.plugins.stop()
-    if left := broker.plugins.left_behind:
+    if left := broker.plugins.abandoned:
         _logger.error("plugins do not end", plugins="; ".join(left))
-        broker.plugins.cancel_left_behind()
+        broker.plugins.cancel_abandoned()
     else:
         await broker.tasks.stop(PLUGINS)
 

@@ -73,7 +73,7 @@ class Raft:
         """
         if election.epoch < history.last_epoch:
             found = f"epoch {election.epoch} of a log with epoch {history.last_epoch}"
-            raise InvariantError(f"{found}: expected the log's epoch or a higher one")
+            raise InvariantError(f"{found}: want the log's epoch or a higher one")
         self.me = me
         self.voters = voters
         self.election = election

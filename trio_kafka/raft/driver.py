@@ -269,7 +269,7 @@ class RaftDriver:
             Appended(header.next_offset, header.leader_epoch), trio.current_time()
         )
         if actions:
-            raise InvariantError(f"an append led to {actions}, expected no action")
+            raise InvariantError(f"an append led to {actions}, want no action")
         self._unsynced.set()
 
     def _evict(self, below: int = 0) -> None:
@@ -391,7 +391,7 @@ async def _make_driver(
     voters = store.voters
     if voters is None:
         raise UnsupportedQuorumError(
-            f"{store.directory.path} names no voters, expected a whole {BOOTSTRAP.name} or a newer"
+            f"{store.directory.path} names no voters, want a whole {BOOTSTRAP.name} or a newer"
             " snapshot: restore one from a backup"
         )
     voters.check_alone(node_id, directory_id)

@@ -204,7 +204,7 @@ class _SnapshotReader:
             missing = "header" if self._timestamp_ms is None else "footer"
             raise KafkaError(
                 ErrorCode.CORRUPT_MESSAGE,
-                f"{self._at.name} has no {missing}, expected a whole snapshot",
+                f"{self._at.name} has no {missing}, want a whole snapshot",
             )
         voters = None
         if self._voters is not None:

@@ -15,7 +15,7 @@ from trio_kafka.attributes import define
 from trio_kafka.broker import Broker, running_broker
 from trio_kafka.config.load import load, options
 from trio_kafka.model import TopicId
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,

@@ -7,10 +7,10 @@ from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.site import Site
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.errors import only_leaf
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.host import PluginHost
-from trio_kafka.plugin_host.site import HostSite
 from trio_kafka.requests.parts import Parts
 
 # The task.
@@ -19,7 +19,7 @@ PLUGINS: Final = "plugins"
 
 def make_host(site: Site, parts: Parts, plugins: Sequence[Plugin] | None) -> PluginHost:
     """Of these plugins, or of the installed ones; nothing is imported yet."""
-    shared = HostSite(
+    shared = PluginHostDependencies(
         parts=parts,
         world=site.world,
         node=site.node,

@@ -48,7 +48,7 @@ from trio_kafka.log.partition_metadata import parse_id
 from trio_kafka.metadata.effective import DynamicSettings, EffectiveConfig
 from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.periodic_jobs import Scheduler
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.purgatory import Timers
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager

@@ -63,8 +63,8 @@ class Around:
         self.is_bounded = one.limiter is not None or one.deadline_s is not None
         # Whether nothing is to be done but to call it.
         self.is_plain = not (self.is_bounded or inner_waits or inner_parks)
-        if one.in_hand is not None:
-            one.in_hand.watch(one, errands)
+        if one.in_flight is not None:
+            one.in_flight.watch(one, errands)
 
     def serve(self, message: Any, context: Context) -> Any:
         """In the place of a plain handler."""

@@ -61,9 +61,9 @@ class AroundErrand(Forwarding):
 
     # --- as those who keep errands want it
 
-    def is_of(self, in_hand: object) -> bool:
+    def is_of(self, in_flight: object) -> bool:
         """See `errands.Errand`."""
-        return self.state != TO_BEGIN and self.around.one.in_hand is in_hand
+        return self.state != TO_BEGIN and self.around.one.in_flight is in_flight
 
     def registered(self, finish: Callable[[Any], None]) -> bool:
         """See `errands.Errand`."""

@@ -54,8 +54,8 @@ class Errand(Protocol):
     def is_parked(self) -> bool:
         """It waits for others."""
 
-    def is_of(self, in_hand: object) -> bool:
-        """Whether it is begun, for an interceptor of the owner with this `InHand`."""
+    def is_of(self, in_flight: object) -> bool:
+        """Whether it is begun, for an interceptor of the owner with this `InFlight`."""
 
     def cancel(self) -> None:
         """Its owner goes."""
@@ -166,10 +166,10 @@ class Errands:
 
     # --- as who has what owners want to have an eye on
 
-    def held_for(self, in_hand: object) -> list[Errand]:
+    def held_for(self, in_flight: object) -> list[Errand]:
         """See `hosting.guard.Holder`."""
         errands = [worker.errand for worker in self._workers if worker.errand is not None]
-        return [errand for errand in errands if errand.is_of(in_hand)]
+        return [errand for errand in errands if errand.is_of(in_flight)]
 
     # --- as those who have places
 

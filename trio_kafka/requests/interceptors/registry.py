@@ -42,7 +42,7 @@ class Owner(Protocol):
         """An interceptor of its own raised, was late or broke its contract; never waits."""
 
 
-class InHand(Protocol):
+class InFlight(Protocol):
     """What an owner has in hand, so that it can be cut off when the owner goes."""
 
     def watch(self, around: "Interception", holder: Any) -> None:
@@ -79,7 +79,7 @@ class Interception:
     deadline_s: float | None
     versions: Mapping[int, Versions]
     limiter: trio.CapacityLimiter | None = None
-    in_hand: InHand | None = None
+    in_flight: InFlight | None = None
     counted: int = field(default=0, init=False)  # calls, but for those in rounds
     errors: int = field(default=0, init=False)
     refused: int = field(default=0, init=False)
@@ -159,7 +159,7 @@ class Interceptors:
         deadline_s: float | None = None,
         limit: int | trio.CapacityLimiter | None = None,
         versions: Versions | Mapping[int, Versions] | None = None,
-        in_hand: InHand | None = None,
+        in_flight: InFlight | None = None,
     ) -> Interception:
         """Put an interceptor in its place: behind those of the same order.
 
@@ -168,7 +168,7 @@ class Interceptors:
             others share; what they wait for in `forward` is not counted. A plain function never
             runs beside itself.
         versions: first and last that it understands, or a mapping of them by API key.
-        in_hand: of an `around`, who holds its calls.
+        in_flight: of an `around`, who holds its calls.
         Raises TypeError for a function of the wrong kind or a class that is no request, ValueError
         for a limit, a deadline or versions that leave nothing.
         """
@@ -187,7 +187,7 @@ class Interceptors:
             owner=owner,
             deadline_s=deadline_s,
             versions=understood,
-            in_hand=in_hand,
+            in_flight=in_flight,
         )
         narrowed = _narrowed([*self._all, made])
         for of in understood:

@@ -1,20 +1,20 @@
 import pytest
 
 from trio_kafka.errors import InvariantError
-from trio_kafka.plugin_host.life import Life, State
+from trio_kafka.plugin_host.lifecycle import Lifecycle, State
 
 
-def made() -> tuple[Life, list[tuple[State, str]]]:
+def made() -> tuple[Lifecycle, list[tuple[State, str]]]:
     told: list[tuple[State, str]] = []
     times = iter(range(100))
-    return Life(lambda: float(next(times)), lambda *one: told.append(one)), told
+    return Lifecycle(lambda: float(next(times)), lambda *one: told.append(one)), told
 
 
 def test_each_state_is_told_with_its_time() -> None:
     life, told = made()
 
     for state in (State.VALIDATED, State.STARTING, State.READY, State.DRAINING, State.STOPPED):
-        life.go(state)
+        life.enter(state)
 
     assert [state for state, _ in told] == list(State)[1:6]
     assert life.since == 5.0
@@ -25,17 +25,17 @@ def test_each_state_is_told_with_its_time() -> None:
 def test_no_state_is_left_out(state: State) -> None:
     life, told = made()
 
-    with pytest.raises(InvariantError, match=f"discovered cannot be {state.value}"):
-        life.go(state)
+    with pytest.raises(InvariantError, match=f"from discovered to {state.value}"):
+        life.enter(state)
 
     assert (life.state, told) == (State.DISCOVERED, [])
 
 
 def test_a_failure_keeps_its_reason_and_is_the_end() -> None:
     life, told = made()
-    life.go(State.FAILED, "broken")
+    life.enter(State.FAILED, "broken")
 
     assert told == [(State.FAILED, "broken")]
     assert (life.error, life.over) == ("broken", True)
     with pytest.raises(InvariantError):
-        life.go(State.VALIDATED)
+        life.enter(State.VALIDATED)

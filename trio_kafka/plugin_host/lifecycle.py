@@ -1,4 +1,4 @@
-"""The life of a plugin: which state follows which, since when, and why it failed."""
+"""Lifecycle of a plugin: states, allowed transitions, time of the last one, failure reason."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -8,7 +8,10 @@ from trio_kafka.errors import InvariantError
 
 
 class State(Enum):
-    """As users see it. discovered: its entry point is known; validated: so are its settings."""
+    """State of a plugin, as shown to users.
+
+    discovered: its entry point is known. validated: its settings are valid.
+    """
 
     DISCOVERED = "discovered"
     VALIDATED = "validated"
@@ -30,24 +33,26 @@ _NEXT: Final = {
 }
 
 
-class Life:
-    """`since`: seconds of the clock it was given. `error`: why it failed, in one line."""
+class Lifecycle:
+    """Current state. since: time of the last transition. error: reason of a failure, in
+    one line.
+    """
 
-    def __init__(self, now: Callable[[], float], told: Callable[[State, str], None]) -> None:
+    def __init__(self, now: Callable[[], float], on_change: Callable[[State, str], None]) -> None:
         self.state = State.DISCOVERED
         self.since = now()
         self.error = ""
         self._now = now
-        self._told = told
+        self._on_change = on_change
 
-    def go(self, state: State, error: str = "") -> None:
-        """Enter a state. Raises InvariantError for one that cannot follow."""
+    def enter(self, state: State, error: str = "") -> None:
+        """Enter a state. Raises InvariantError if it cannot follow the current one."""
         if state not in _NEXT[self.state]:
-            raise InvariantError(f"a plugin that is {self.state.value} cannot be {state.value}")
+            raise InvariantError(f"a plugin cannot go from {self.state.value} to {state.value}")
         self.state, self.since = state, self._now()
         if error:
             self.error = error
-        self._told(state, error)
+        self._on_change(state, error)
 
     @property
     def over(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a plugin's author writes: `@plugin(...)` over an async context manager makes a `Plugin`."""
+"""Declaration of a plugin: `@plugin(...)` turns an async context manager into a `Plugin`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,24 +22,26 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 
 @frozen(kw_only=True)
 class NoSettings:
-    """Of a plugin that has none of its own."""
+    """Settings class of a plugin that has no settings of its own."""
 
 
 @frozen(kw_only=True)
 class Plugin:
-    """A plugin as it is declared; the broker's settings go over what it says of itself.
+    """Declared plugin; the broker's settings override order, policy, deadline, limit and enabled.
 
-    settings: an attrs class, its fields made by `string`, `integer`, ... run: gives the async
-        context manager that is its life. doc: the first line of what is said of it.
-    order: starts before those of higher order, and stops after them; so do its interceptors.
-    deadline_s: for one request in its hands (None: none). limit: requests in its hands at once, of
-        those that wait (None: any number).
-    apis: by key, the versions of Kafka's APIs that it understands.
-    enabled: whether it runs where no setting says so.
-    closed: what it intercepts must not pass without it: while it has failed, those requests fail.
-    beside: a reload starts the new generation beside the old one; otherwise after it, for what
-        cannot be there twice.
-    module: that has it, and is imported again by a reload.
+    settings: attrs class whose fields are made by `string`, `integer`, ...
+    run: returns the async context manager that spans the plugin's lifetime.
+    doc: docstring of `run`.
+    order: plugins start in ascending order and stop in descending order; their interceptors follow
+    it too.
+    deadline_s: longest time that one request is in flight in the plugin (None: no limit).
+    limit: most waiting requests in flight at once (None: no limit).
+    apis: versions of Kafka's APIs that the plugin understands, by key.
+    enabled: runs unless a setting says otherwise.
+    closed: requests that it intercepts must not pass without it; they are rejected after it failed.
+    beside: a reload starts the new generation while the old one still runs. False: only after the
+    old one ended, for resources that cannot exist twice.
+    module: module of the declaration; a reload imports it again.
     """
 
     name: str
@@ -70,16 +72,23 @@ def plugin(
     closed: bool = False,
     beside: bool = True,
 ) -> "Callable[[Callable[[PluginContext[S]], AbstractAsyncContextManager[None]]], Plugin]":
-    """Make the async context manager below a plugin; see `Plugin`.
+    """Declare the decorated async context manager as a plugin; see `Plugin`.
 
-    apis: by key or request class. Raises TypeError for what cannot be.
+    apis: by key or request class. Raises TypeError for an invalid declaration.
     """
     if not _NAME.fullmatch(name):
-        raise TypeError(f"plugin {name!r}: want a name of a-z, 0-9, _ and -, a letter first")
+        raise TypeError(
+            f"plugin {name!r}: want a name of a-z, 0-9, _ and - that begins with a letter"
+        )
     if policy not in POLICIES:
-        raise TypeError(f"plugin {name}: policy {policy!r} is none of {', '.join(POLICIES)}")
+        raise TypeError(
+            f"plugin {name}: policy {policy!r} is unknown, want one of {', '.join(POLICIES)}"
+        )
     if taken := HOST_SETTINGS.keys() & declared_settings(settings).keys():
-        raise TypeError(f"plugin {name}: every plugin has the setting {', '.join(sorted(taken))}")
+        raise TypeError(
+            f"plugin {name}: {', '.join(sorted(taken))} is a setting of every plugin, choose "
+            "another name"
+        )
 
     def declare(run: "Callable[[PluginContext[S]], AbstractAsyncContextManager[None]]") -> Plugin:
         return Plugin(
@@ -104,9 +113,9 @@ def plugin(
 def _key_of(api: Any) -> int:
     if isinstance(api, int):
         return api
-    from trio_kafka.protocol.schema import message_of  # noqa: PLC0415 - most declare no versions
+    from trio_kafka.protocol.schema import message_of  # noqa: PLC0415 - most plugins declare no versions
 
     key = message_of(api).key
     if key is None:
-        raise TypeError(f"{api!r} is no request")
+        raise TypeError(f"{api!r} is not a request class")
     return key

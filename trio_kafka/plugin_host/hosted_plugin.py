@@ -1,43 +1,44 @@
-"""One plugin of a broker, through all of its generations, as the host keeps it."""
+"""State of one plugin across all of its generations."""
 
 from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.plugin_host.contributions import Contributions
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.discovery import Origin
 from trio_kafka.plugin_host.fresh_import import FreshImport
 from trio_kafka.plugin_host.generation import Generation
 from trio_kafka.plugin_host.importing import Imported
-from trio_kafka.plugin_host.life import Life, State
+from trio_kafka.plugin_host.lifecycle import Lifecycle, State
 from trio_kafka.plugin_host.settings import Settings, shown
 from trio_kafka.requests.plugins import PluginStatus
 
 
 @define(eq=False, kw_only=True)
-class Hosted:
-    """life: until there is a generation, and of what could not be begun.
+class HostedPlugin:
+    """One plugin as the host sees it.
 
-    plugin: as it was imported last; None where that failed. imported: its modules, where they are
-    its own. current: the generation that serves, or failed last. starting: one that is to take its
-    place, until it is ready or has failed. standing: what the broker has of
-    the plugin now, be it that it only refuses. past: generations before the current one, as long as
-    they have not ended. failures: of its generations; restarts: in a row; begun: all of them.
-    busy: with a reload. reloaded_at: when the last reload began. importing: for that reload. off:
-    by its name, before any import.
+    lifecycle: state before the first generation, or of a plugin that could not be started.
+    plugin: as imported last; None if the import failed. imported: its private modules, if any.
+    current: the generation that serves, or failed last. starting: its replacement, until ready or
+    failed. past: older generations that have not ended.
+    published: contributions that the broker uses now, even if they only reject requests.
+    failures: of all generations. restarts: consecutive ones. begun: number of generations started.
+    busy: a reload runs. reloaded_at: start of the last reload. importing: its import.
+    off: disabled by name, without an import.
     """
 
     name: str
     origin: Origin
-    life: Life
+    lifecycle: Lifecycle
     node: Node
     plugin: Plugin | None = None
     settings: Settings | None = None
     imported: Imported | None = None
     current: Generation | None = field(default=None)
     starting: Generation | None = None
-    standing: Contributions | None = None
+    published: Contributions | None = None
     past: list[Generation] = field(factory=list)
     failures: int = 0
     restarts: int = 0
@@ -49,22 +50,22 @@ class Hosted:
 
     @property
     def state(self) -> State:
-        return self.life.state if self.current is None else self.current.life.state
+        return self.lifecycle.state if self.current is None else self.current.lifecycle.state
 
     @property
     def since(self) -> float:
-        """Seconds since 1970."""
-        return self.life.since if self.current is None else self.current.life.since
+        """Time of the last state change, in seconds since 1970."""
+        return self.lifecycle.since if self.current is None else self.current.lifecycle.since
 
     @property
     def error(self) -> str:
-        """Of the generation that is there, or why there is none."""
-        error = "" if self.current is None else self.current.life.error
-        return error or self.life.error
+        """Error of the current generation, or the reason why there is none."""
+        error = "" if self.current is None else self.current.lifecycle.error
+        return error or self.lifecycle.error
 
     @property
     def order(self) -> tuple[int, str]:
-        """Its place among the others."""
+        """Sort key of the start order."""
         return (100 if self.settings is None else self.settings.host.order), self.name
 
     @property
@@ -77,50 +78,52 @@ class Hosted:
 
     @property
     def generation(self) -> int:
-        """The number of the one that is there; 0: none."""
+        """Number of the current generation; 0: none."""
         return 0 if self.current is None else self.current.number
 
     @property
     def contributions(self) -> list[str]:
-        """What it gives, a word for each."""
+        """One word for each contribution."""
         return [] if self.current is None else self.current.contributions.names()
 
-    def has(self, module: str) -> bool:
-        """Whether a module, by the name that its frames know it by, is this plugin's."""
+    def owns(self, module: str) -> bool:
+        """Return True if this plugin owns a module, by the module's private name."""
         if self.imported is not None:
-            return self.imported.has(module)
+            return self.imported.owns(module)
         return self.plugin is not None and self.plugin.module == module
 
     def generation_of(self, module: str) -> Generation | None:
-        """The generation, starting or current, that has a module; None while it is imported."""
-        if self.starting is not None and self.starting.has(module):
+        """Return the generation, starting or current, that owns a module; None during
+        its import.
+        """
+        if self.starting is not None and self.starting.owns(module):
             return self.starting
-        return self.current if self.has(module) else None
+        return self.current if self.owns(module) else None
 
     def drop_import(self) -> None:
-        """Its modules may go with the last generation that uses them."""
+        """Release its modules; they go with the last generation that uses them."""
         imported, self.imported = self.imported, None
         if imported is not None:
             imported.release()
 
     def keep_past(self) -> None:
-        """Remember the generation that goes, as long as it has not ended."""
+        """Remember the replaced generation until it has ended."""
         if self.current is not None:
             self.past.append(self.current)
         self.forget_past()
 
     def forget_past(self) -> None:
-        """Those that have ended."""
+        """Forget past generations that have ended."""
         self.past = [one for one in self.past if not one.ended.is_set()]
 
     def shown_settings(self) -> dict[str, str]:
-        """Its own, as they may be shown."""
+        """Return its own settings, with secrets hidden."""
         if self.plugin is None or self.settings is None:
             return {}
         return shown(self.plugin, self.settings)
 
     def status(self) -> PluginStatus:
-        """For whoever asks the broker."""
+        """Return its status for clients of the broker."""
         return PluginStatus(
             name=self.name,
             doc=self.plugin.doc if self.plugin else "",
@@ -138,7 +141,7 @@ class Hosted:
         )
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Return its figures for the tree."""
         found: dict[str, str | int | float | bool | None] = {
             "state": self.state.value,
             "enabled": self.enabled,

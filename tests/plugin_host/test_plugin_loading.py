@@ -7,7 +7,7 @@ from trio.testing import MockClock
 
 from tests.plugin_host.packages import write
 from trio_kafka.broker import StartError
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -27,14 +27,14 @@ async def test_one_that_cannot_be_imported_fails_alone(
     async with served_broker(simulated_world(), plugins=None) as served:
         hosted = served.broker.plugins.find("broken")
         assert hosted.state is State.FAILED
-        assert hosted.error == ("entry point broken = broken:it cannot be imported: SystemExit: no")
+        assert hosted.error == "the import of entry point broken = broken:it failed: SystemExit: no"
         assert not (await served.ask(ApiVersionsRequest(), 0)).error_code
 
 
 async def test_its_policy_may_say_that_the_broker_must_not_start(
     autojump_clock: MockClock, site: Path
 ) -> None:
-    with pytest.raises(StartError, match="plugin broken: entry point broken"):
+    with pytest.raises(StartError, match="plugin broken: the import of entry point broken"):
         async with served_broker(
             simulated_world(), {"plugin.broken.policy": "fatal"}, plugins=None
         ):

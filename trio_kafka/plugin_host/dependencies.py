@@ -1,4 +1,4 @@
-"""What the host is given by who runs it, and what all plugins share."""
+"""Dependencies of the plugin host: what its owner passes in, and what all plugins share."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,7 +17,7 @@ from trio_kafka.world.world import World
 
 @define(eq=False)
 class Reporters:
-    """Who wants to be told of metrics; whoever reports goes through them."""
+    """Metrics reporters of all plugins."""
 
     _reporters: dict[int, MetricsReporter] = field(factory=dict, init=False)
 
@@ -25,7 +25,7 @@ class Reporters:
         self._reporters[id(reporter)] = reporter
 
     def remove(self, reporter: MetricsReporter) -> None:
-        """Idempotent."""
+        """Remove a reporter. Idempotent."""
         self._reporters.pop(id(reporter), None)
 
     def __iter__(self) -> Iterator[MetricsReporter]:
@@ -33,10 +33,11 @@ class Reporters:
 
 
 @define(eq=False, kw_only=True)
-class HostSite:
-    """given: the settings as they were written down. fail: ends the broker in order.
+class PluginHostDependencies:
+    """What the host needs from the broker.
 
-    parts: what handlers reach. mounts, pages, reporters: what only plugins have to do with.
+    given: settings as written by the user. fail: stops the broker in order.
+    parts: the parts that handlers use. mounts, pages, reporters: used by plugins only.
     """
 
     parts: Parts

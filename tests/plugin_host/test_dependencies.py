@@ -1,4 +1,4 @@
-from trio_kafka.plugin_host.site import Reporters
+from trio_kafka.plugin_host.dependencies import Reporters
 
 
 def test_a_reporter_is_there_until_it_is_removed() -> None:

@@ -1,18 +1,20 @@
-"""What is installed, looked at without a start: can it be imported, are its settings right."""
+"""Check of installed plugins without starting them: can they be imported, are their
+settings valid?
+"""
 
 from collections.abc import Iterator, Sequence
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.load import Layer
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.discovery import Origin, installed
 from trio_kafka.plugin_host.generation import describe
-from trio_kafka.plugin_host.settings import full_name, problems, strangers
+from trio_kafka.plugin_host.settings import full_name, problems, unknown_plugins
 
 
 @frozen
-class Examined:
-    """One plugin, or an entry point that gave none; problems: one line each."""
+class CheckedPlugin:
+    """Result for one plugin, or for an entry point without one; problems: one line each."""
 
     name: str
     source: str
@@ -20,16 +22,16 @@ class Examined:
     problems: Sequence[str]
 
 
-def examine(given: Layer, origins: Sequence[Origin] | None = None) -> Iterator[Examined]:
-    """Every plugin; then, under the name of its setting, each that is not there.
+def check_plugins(given: Layer, origins: Sequence[Origin] | None = None) -> Iterator[CheckedPlugin]:
+    """Check every plugin; then report each setting of an unknown plugin under its name.
 
-    given: settings as they were written down. Modules are imported as generations, and forgotten.
+    given: settings as written by the user. Modules are imported as generations and forgotten.
     """
     names: dict[str, str] = {}
     for origin in installed() if origins is None else origins:
         if _is_off(given, origin.name):
             names.setdefault(origin.name, origin.source)
-            yield Examined(origin.name, origin.source, None, ())
+            yield CheckedPlugin(origin.name, origin.source, None, ())
             continue
         try:
             plugins, imported = origin.load()
@@ -37,18 +39,20 @@ def examine(given: Layer, origins: Sequence[Origin] | None = None) -> Iterator[E
             if isinstance(error, KeyboardInterrupt):
                 raise
             names.setdefault(origin.name, origin.source)
-            yield Examined(origin.name, origin.source, None, [f"not imported: {describe(error)}"])
+            yield CheckedPlugin(
+                origin.name, origin.source, None, [f"its import failed: {describe(error)}"]
+            )
             continue
         for plugin in plugins:
             found = [str(error) for error in problems(plugin, given)]
             if plugin.name in names:
-                found.append(f"{names[plugin.name]} has the name {plugin.name} already")
+                found.append(f"the name {plugin.name} is taken by {names[plugin.name]}")
             names.setdefault(plugin.name, origin.source)
-            yield Examined(plugin.name, origin.source, plugin, found)
+            yield CheckedPlugin(plugin.name, origin.source, plugin, found)
             if imported is not None:
                 imported.release()
-    for stranger in strangers(given, names):
-        yield Examined(stranger.name, stranger.where or "", None, [stranger.reason])
+    for stranger in unknown_plugins(given, names):
+        yield CheckedPlugin(stranger.name, stranger.where or "", None, [stranger.reason])
 
 
 def _is_off(given: Layer, name: str) -> bool:
