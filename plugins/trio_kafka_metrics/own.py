@@ -7,10 +7,10 @@ import trio
 
 from trio_kafka.introspect.metrics import Labels
 from trio_kafka.introspect.stamps import HOPS
-from trio_kafka.network.turn import Turn
 from trio_kafka.plugin import Kind, Steps
 from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.requests.parts import Parts
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka_metrics.readings import Readings, own
 
 _A_STEP: Final = 64
@@ -61,7 +61,7 @@ ACCOUNTS = own("quota_accounts", Kind.GAUGE, "Clients with a quota account of th
 def read_own(parts: Parts, readings: Readings) -> Steps[None]:
     """Read the metrics."""
     for plane in parts.planes:
-        _read_loop(plane.turn, plane.name, readings)
+        _read_loop(plane.budget, plane.name, readings)
         for key, sums in plane.times.settled():
             at = (plane.name, plane.times.name_of(key))
             for hop in HOPS:
@@ -78,13 +78,13 @@ def read_own(parts: Parts, readings: Readings) -> Steps[None]:
     yield from _read_counters(parts, readings)
 
 
-def _read_loop(turn: Turn, plane: str, readings: Readings) -> None:
-    readings.set(LAG, float(turn.figures()["lag_ms"] or 0) / 1e3, plane)
-    readings.set(PASSES, turn.passes, plane)
-    readings.set(BUSY, turn.busy_s, plane)
-    readings.set(IDLE, turn.idle_s, plane)
-    readings.summary(WAKES, WAKES.with_values(plane), turn.wakes, total=turn.wake_s)
-    readings.set(WAKE_LONGEST, turn.wake_longest_s, plane)
+def _read_loop(budget: LoopBudget, plane: str, readings: Readings) -> None:
+    readings.set(LAG, float(budget.figures()["lag_ms"] or 0) / 1e3, plane)
+    readings.set(PASSES, budget.passes, plane)
+    readings.set(BUSY, budget.busy_s, plane)
+    readings.set(IDLE, budget.idle_s, plane)
+    readings.summary(WAKES, WAKES.with_values(plane), budget.wakes, total=budget.wake_s)
+    readings.set(WAKE_LONGEST, budget.wake_longest_s, plane)
 
 
 def _read_quota(accounts: Accounts[Any], now_ms: int, readings: Readings) -> Steps[None]:

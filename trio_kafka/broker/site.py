@@ -8,7 +8,8 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import NodeId
-from trio_kafka.scheduling.deferred_batch import Rounds
+from trio_kafka.scheduling.deferred_batch import DeferredBatch
+from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
 
 
@@ -21,7 +22,8 @@ class Site:
     node: Node
     tasks: Tasks
     counters: Counters = field(factory=Counters)
-    rounds: Rounds = field(factory=Rounds)
+    deferred: DeferredBatch = field(factory=DeferredBatch)
+    yield_point: YieldPoint = field(factory=YieldPoint)
 
     @property
     def node_id(self) -> NodeId:

@@ -30,7 +30,6 @@ from trio_kafka.model import code_of
 from trio_kafka.network import connection_events as events
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import IN_STEPS, Request
-from trio_kafka.network.turn import SLICE_S, Turn
 from trio_kafka.protocol.errors import ManyItemsError
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.requests.context import Context
@@ -47,6 +46,7 @@ from trio_kafka.requests.routes import API_VERSIONS, Routes
 from trio_kafka.requests.throttling.charging import charging
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.scheduling.chunked_work import Steps, advance
+from trio_kafka.scheduling.loop_budget import SLICE_S, LoopBudget
 
 T = TypeVar("T")
 logger = get_logger(__name__)
@@ -62,7 +62,7 @@ class HandlerGroup:
         channel: RequestChannel,
         parts: Parts,
         *,
-        turn: Turn,
+        budget: LoopBudget,
         counters: Counters,
         node: Node,
         size: int = 8,
@@ -71,11 +71,11 @@ class HandlerGroup:
         self.size = size
         self.unparked = 0
         self.parked = self.most_parked = 0
-        self.elapsed: Callable[[], float] = turn.elapsed
+        self.elapsed: Callable[[], float] = budget.elapsed
         self._channel = channel
         self._parts = parts
-        self._turn = turn
-        self._rounds = turn.rounds
+        self._budget = budget
+        self._deferred = budget.deferred
         self._counters = counters
         self._failures = Failures(counters)
         self._name = name
@@ -154,9 +154,9 @@ class HandlerGroup:
         try:
             answer = route.handler(message, Context(request, self._parts))
             if type(answer) is Delayed:
-                if answer.soon and self._rounds.calls is not None:
+                if answer.soon and self._deferred.calls is not None:
                     request.stamps.handled = self.elapsed()
-                    self._rounds.put_off(partial(self._settle, request, route, message, answer))
+                    self._deferred.defer(partial(self._settle, request, route, message, answer))
                 else:
                     self._watch(request, route, message, answer)
             elif answer is None:
@@ -173,21 +173,21 @@ class HandlerGroup:
 
     async def _serve(self) -> None:
         """One handler task."""
-        channel, turn, elapsed = self._channel, self._turn, self.elapsed
+        channel, budget, elapsed = self._channel, self._budget, self.elapsed
         ends = 0.0
         try:
             while self.unparked <= self.size:
                 item = channel.take_nowait()
                 if item is None:
                     item = await channel.take()
-                    ends = turn.begin()
+                    ends = budget.begin_share()
                 waits = self._serve_some(item, ends)
                 if waits is not None:
                     await self._perform_async(waits, waits.route)
                     waits = None  # or it would be held while there is nothing to do
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()
-                    ends = turn.begin()
+                    ends = budget.begin_share()
             channel.pass_on()
         finally:
             self.unparked -= 1
@@ -196,8 +196,8 @@ class HandlerGroup:
         """A round: `item`, and what there is besides until `ends`, or until there is a request
         whose handler waits: that one.
         """
-        elapsed, rounds = self.elapsed, self._rounds
-        outer = rounds.begin()
+        elapsed, deferred = self.elapsed, self._deferred
+        outer = deferred.begin()
         try:
             while item is not None:
                 if isinstance(item, Delayed):
@@ -210,7 +210,7 @@ class HandlerGroup:
                 item = None if over else self._channel.take_nowait()
             return None
         finally:
-            rounds.end(outer)
+            deferred.end(outer)
 
     async def _perform_async(self, request: Request, route: Route) -> None:
         request.waits_for = None
@@ -259,12 +259,12 @@ class HandlerGroup:
         """Take steps, a task those that are left. Another plane is let in between, and before: to
         read the request may have taken as long.
         """
-        elapsed, turn = self.elapsed, self._turn
+        elapsed, budget = self.elapsed, self._budget
         request.waits_for = IN_STEPS
-        turn.between()
+        budget.yield_point()
         ends = elapsed() + _AT_ONCE_S
         while advance(steps, elapsed, elapsed() + SLICE_S) is None:
-            turn.between()
+            budget.yield_point()
             if elapsed() >= ends:
                 request.connection.request = request
                 self.nursery.start_soon(self._go_on, request, steps, name=f"{self._name}-slices")
@@ -282,7 +282,7 @@ class HandlerGroup:
         """What steps give at their end; others run between slices of them."""
         while True:
             now = self.elapsed()
-            done = advance(steps, self.elapsed, max(self._turn.begin(), now + _SLICE_S))
+            done = advance(steps, self.elapsed, max(self._budget.begin_share(), now + _SLICE_S))
             if done is not None:
                 return done.value
             await trio.lowlevel.checkpoint()
@@ -355,7 +355,7 @@ class HandlerGroup:
             request.respond(None)
             return
         request.stamps.handled = self.elapsed()
-        delayed.since = self._turn.time
+        delayed.since = self._budget.time
         connection.parked = partial(delayed.purgatory.drop, delayed)
         connection.request, request.waits_for = request, delayed
         request.give_back()

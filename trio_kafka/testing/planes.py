@@ -16,12 +16,12 @@ from trio_kafka.network.connection import Connection
 from trio_kafka.network.plane import Plane
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.network.turn import Turn
 from trio_kafka.purgatory import Purgatory, Timers
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.requests.registry import Registry
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.wire.frame import SMALL
 from trio_kafka.wire.memory import MemoryPool
@@ -40,7 +40,7 @@ class RunningPlane:
     parts: Parts
     counters: Counters
     node: Node
-    turn: Turn
+    budget: LoopBudget
     timers: Timers
     purgatory: Purgatory
     nursery: trio.Nursery
@@ -86,9 +86,9 @@ async def running_plane(
     root = Node("plane data", "plane")
     channel = RequestChannel(queued, root, world.clock.elapsed)
     counters = Counters()
-    turn = Turn(world.clock.elapsed, limit_s=max(0.002, share_s), share_s=share_s)
+    budget = LoopBudget(world.clock.elapsed, limit_s=max(0.002, share_s), share_s=share_s)
     parts = Parts(apis=registry, node_id=NodeId(1), cluster_id="cluster")
-    group = HandlerGroup(channel, parts, turn=turn, counters=counters, node=root, size=threads)
+    group = HandlerGroup(channel, parts, budget=budget, counters=counters, node=root, size=threads)
     timers = Timers(root)
     limits = ConnectionLimits(world.network, counters, root, protected=protected)
     plane = Plane(
@@ -96,7 +96,7 @@ async def running_plane(
         world,
         channel,
         group,
-        turn=turn,
+        budget=budget,
         counters=counters,
         node=root,
         limits=limits,
@@ -121,7 +121,7 @@ async def running_plane(
             parts=parts,
             counters=counters,
             node=root,
-            turn=turn,
+            budget=budget,
             timers=timers,
             purgatory=Purgatory("Test", timers, root),
             nursery=nursery,

@@ -30,7 +30,7 @@ def make_groups(
         buffer=site.config.offsets_load_buffer_size,
         codec=Codec(site.config.offsets_topic_compression_codec),
         linger_ms=site.config.group_coordinator_append_linger_ms,
-        rounds=site.rounds,
+        rounds=site.deferred,
     )
     return GroupCoordinator(
         site.config, ground, site.node, lambda: creation.want([CONSUMER_OFFSETS])

@@ -4,15 +4,15 @@ from typing import Final
 
 from trio_kafka.broker.site import Site
 from trio_kafka.introspect.watchdog import Block, Watchdog
-from trio_kafka.network.turn import Turn
 from trio_kafka.plugin_host.host import PluginHost
+from trio_kafka.scheduling.loop_budget import LoopBudget
 
 # The task.
 WATCHDOG: Final = "watchdog"
 
 
-async def start_watchdog(site: Site, turn: Turn, host: PluginHost) -> None:
-    """Watch the loop that `turn` follows, unless `trio.watchdog.ms` is 0."""
+async def start_watchdog(site: Site, budget: LoopBudget, host: PluginHost) -> None:
+    """Watch the loop that `budget` follows, unless `trio.watchdog.ms` is 0."""
     limit_ms = site.config.trio_watchdog_ms
     if not limit_ms:
         return
@@ -23,6 +23,6 @@ async def start_watchdog(site: Site, turn: Turn, host: PluginHost) -> None:
             host.blocking(block.owner, block.seconds, block.module)
 
     watchdog = Watchdog(
-        site.world, turn, site.node, limit_ms / 1000, owner_of=host.owner_of, on_block=tell
+        site.world, budget, site.node, limit_ms / 1000, owner_of=host.owner_of, on_block=tell
     )
     await site.tasks.start(WATCHDOG, watchdog.run)

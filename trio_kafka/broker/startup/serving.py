@@ -22,7 +22,6 @@ from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.plane import Plane
-from trio_kafka.network.turn import Turn
 from trio_kafka.purgatory import Timers
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
@@ -32,6 +31,8 @@ from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.throttling.throttle import Throttle
+from trio_kafka.scheduling.loop_budget import LoopBudget
+from trio_kafka.scheduling.yield_point import YieldPoint
 
 # The task.
 PLANES: Final = "planes"
@@ -49,6 +50,7 @@ def make_replicas(site: Site, logs: LogManager, timers: Timers) -> ReplicaManage
         site.node,
         session_slots=site.config.max_incremental_fetch_session_cache_slots,
         session_partitions=site.config.trio_fetch_session_max_partitions,
+        yield_point=site.yield_point,
     )
 
 
@@ -116,35 +118,41 @@ def make_data_plane(
     site.node.add("counters", "part", site.counters.figures)
     size = dynamic.config.num_io_threads
     queued = site.config.queued_max_requests
-    plane, group = _make_plane(site, parts, limits, "data", queued=queued, handlers=size)
+    plane, group = _make_plane(
+        site, parts, limits, "data", queued=queued, handlers=size, yield_point=site.yield_point
+    )
     dynamic.follow(lambda config: group.resize(config.num_io_threads))
     return plane
 
 
-def make_control_plane(
-    site: Site, parts: Parts, limits: ConnectionLimits, data: Plane
-) -> Plane | None:
+def make_control_plane(site: Site, parts: Parts, limits: ConnectionLimits) -> Plane | None:
     """What `control.plane.listener.name` asks for: sizes are those that Kafka's had (KIP-291)."""
     if site.config.endpoints.control is None:
         return None
     plane, _ = _make_plane(
         site, parts, limits, "control", queued=_CONTROL_QUEUED, handlers=_CONTROL_HANDLERS
     )
-    data.give_way_to(plane)
-    parts.replicas.let_in(data.between)
+    site.yield_point.bind(plane.serve_pending)
     return plane
 
 
 def _make_plane(
-    site: Site, parts: Parts, limits: ConnectionLimits, name: str, *, queued: int, handlers: int
+    site: Site,
+    parts: Parts,
+    limits: ConnectionLimits,
+    name: str,
+    *,
+    queued: int,
+    handlers: int,
+    yield_point: YieldPoint | None = None,
 ) -> tuple[Plane, HandlerGroup]:
     node = site.node.add(f"plane {name}", "plane")
-    turn = Turn(site.world.clock.elapsed, rounds=site.rounds)
-    channel = RequestChannel(queued, node, turn.elapsed)
+    budget = LoopBudget(site.world.clock.elapsed, deferred=site.deferred, yield_point=yield_point)
+    channel = RequestChannel(queued, node, budget.elapsed)
     group = HandlerGroup(
         channel,
         parts,
-        turn=turn,
+        budget=budget,
         counters=site.counters,
         node=node,
         size=handlers,
@@ -155,13 +163,13 @@ def _make_plane(
         site.world,
         channel,
         group,
-        turn=turn,
+        budget=budget,
         counters=site.counters,
         node=node,
         node_id=site.config.node_id,
         lives=site.config.trio_request_lives,
         limits=limits,
-        memory=request_memory(site.config, turn.elapsed),
+        memory=request_memory(site.config, budget.elapsed),
     )
     parts.planes.append(plane)
     return plane, group

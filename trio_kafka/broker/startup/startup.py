@@ -88,6 +88,7 @@ class Start:
             self._directory_failed,
             open_files=self.open_files,
             threads=site.config.background_threads,
+            yield_point=site.yield_point,
         )
         with steps.step("log directories"):
             storage = self._storage = await open_storage(
@@ -127,7 +128,7 @@ class Start:
         dynamic.follow(lambda config: _resize(config.background_threads, logs, storage))
         await start_limits(site, parts.limits, dynamic)
         plane = make_data_plane(site, parts, dynamic, parts.limits)
-        control = make_control_plane(site, parts, parts.limits, plane)
+        control = make_control_plane(site, parts, parts.limits)
         await start_quotas(parts.quotas.quotas, parts.limits, metadata.loader, scheduler)
         with steps.step("network"):
             host_name = await self._host_name(dynamic.config)
@@ -150,7 +151,7 @@ class Start:
             await lifecycle.unfence()
         request_log = await start_request_log(site, parts, dynamic)
         host = make_host(site, parts, self.plugins)
-        await start_watchdog(site, plane.turn, host)
+        await start_watchdog(site, plane.budget, host)
         with steps.step("plugins"):
             await start_plugins(site, host)
         for one in parts.planes:
