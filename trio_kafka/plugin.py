@@ -1,6 +1,7 @@
-"""All that a handler or a plugin may import from the broker, besides message modules.
+"""Plugin API: everything that a handler or plugin may import, besides message modules.
 
-Requests and answers, errors, and the values and calls of the parts that a `Context` reaches.
+It has decorators, requests and responses, errors, and the values and calls of the parts that a
+`Context` gives access to.
 """
 
 from trio_kafka.config.own import check_destination

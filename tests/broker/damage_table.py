@@ -167,7 +167,7 @@ _QUORUM: Final = _refused(
 )
 _SNAPSHOT: Final = Outcome(
     words="warning; an older snapshot and the log after it are read",
-    told=("damaged metadata snapshot",),
+    told=("skipped a damaged metadata snapshot",),
 )
 _EPOCHS: Final = Outcome(
     words="warning; rebuilt from the log", told=("malformed checkpoint rebuilt from the log",)

@@ -17,8 +17,7 @@ from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Encoded, api
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane, until
-from trio_kafka.testing.requests import bare_request
+from trio_kafka.testing.planes import RunningPlane, asked_plane, bare_request, running_plane, until
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,

@@ -227,7 +227,7 @@ async def take_over(world: World, **settings: str) -> None:
                 async with connected(world, address) as client:
                     assert (await client.ask(ApiVersionsRequest("t", "1"), 3)).error_code == 0
                 await old.wait_closed()
-        figures = served.broker.listening.figures()
+        figures = served.broker.listeners.figures()
         assert (figures["bound_late"], figures["failed"], figures["bound_ahead"]) == (0, 0, 0)
         assert await listen(served, ONE) == OK
         await served.broker.plane.wait_closed()
@@ -295,7 +295,7 @@ async def overlap(world: World, port: int = 0, **settings: str) -> None:
         await until(lambda: "OUT" in served.broker.endpoints)
         async with connected(world, Endpoint("127.0.0.1", port)) as client:
             assert (await client.ask(ApiVersionsRequest("t", "1"), 3)).error_code == 0
-        figures = served.broker.listening.figures()
+        figures = served.broker.listeners.figures()
         assert (figures["bound_late"], figures["failed"]) == (1, 0)
 
 
@@ -331,7 +331,7 @@ async def test_two_changes_at_once_come_one_after_the_other(autojump_clock: Mock
             nursery.start_soon(change, other, f"{ONE},OUT://127.0.0.1:9098")
 
         assert outcomes == [OK, OK]
-        assert served.broker.listening.figures()["bound_late"] == 0
+        assert served.broker.listeners.figures()["bound_late"] == 0
         (last,) = set(served.broker.endpoints) - {"PLAINTEXT"}
         port = {"IN": 9099, "OUT": 9098}
         async with connected(world, Endpoint("127.0.0.1", port.pop(last))) as found:
@@ -371,7 +371,7 @@ async def test_a_listener_that_nobody_had_bound_before_it_was_in_force_is_bound_
     world = simulated_world()
     taken = await world.network.listen("127.0.0.1", 9099)
     async with a_broker(world) as served:
-        listening, written = served.broker.listening, served.broker.config
+        listening, written = served.broker.listeners, served.broker.config
 
         def follow(listeners: str) -> None:
             listening.follow(attrs.evolve(written, listeners=tuple(listeners.split(","))))

@@ -1,4 +1,4 @@
-"""What is done one after the other at start and stop, and how long each step takes."""
+"""Timing of the steps of start and stop."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,8 +10,10 @@ from trio_kafka.introspect.tree import Figures, Node
 _logger: Final = get_logger(__name__)
 
 
-class Steps:
-    """Durations by name (s), in their order; for the log, and in the tree (ms) as `phase`."""
+class StepTimings:
+    """Durations in seconds by step name, in order; logged, and shown in the tree (ms)
+    as `phase`.
+    """
 
     def __init__(self, phase: str, elapsed: Callable[[], float], node: Node) -> None:
         self.durations: dict[str, float] = {}
@@ -21,17 +23,19 @@ class Steps:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """One step; one that fails counts too."""
+        """Time one step, even if it fails."""
         began = self._elapsed()
         try:
             yield
         finally:
             took = self.durations[name] = self._elapsed() - began
-            _logger.debug("step", phase=self._phase, step=name, took_ms=round(took * 1000, 1))
+            _logger.debug(
+                "step finished", phase=self._phase, step=name, took_ms=round(took * 1000, 1)
+            )
 
     @property
     def total_ms(self) -> int:
-        """All steps together, rounded."""
+        """Total of all steps in ms, rounded."""
         return round(sum(self.durations.values()) * 1000)
 
     def _figures(self) -> Figures:

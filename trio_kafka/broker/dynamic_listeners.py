@@ -1,15 +1,14 @@
-"""The listeners of a broker follow its settings while it runs.
+"""Listeners that follow the settings while the broker runs.
 
-A change is refused, and changes nothing, where a new address cannot be bound: whoever asks for it
-has the sockets bound before it is decided on (`prepared`), and they are served as soon as it is
-published (`follow`), before those that are gone are closed. What is in force without having been
-prepared is bound by a task of its own, which tells the log if it cannot.
-A new listener with the address of one that goes gets its socket: who connects meanwhile waits. One
-whose address overlaps with that (the same port on every address) is bound when it is closed, which
-can only be told to the log.
-A listener that stays keeps its socket: another address is bound at the next start, as in Kafka.
-What clients are told of listeners is registered at the start alone. Source: KIP-226; Apache Kafka
-4.4.0.
+A change is rejected as a whole if a new address cannot be bound. The sockets are bound before the
+decision (`prepared`) and served as soon as the change is published (`follow`), before removed
+listeners are closed. Settings in force that were not prepared are bound by a separate task, which
+logs failures.
+A new listener with the address of a removed one takes over its socket; clients that connect
+meanwhile wait. If the addresses only overlap (same port, all addresses), the new one is bound after
+the old one is closed, and a failure can only be logged.
+A listener that stays keeps its socket: a changed address is bound at the next start, as in Kafka.
+Advertised addresses are registered only at the start. Source: KIP-226; Apache Kafka 4.4.0.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -37,11 +36,11 @@ _logger: Final = get_logger(__name__)
 _NAMES: Final = ("listener.security.protocol.map", "listeners")
 
 
-class Listening:
-    """Of the data plane, whose listeners change, and of the control plane, whose one does not."""
+class DynamicListeners:
+    """Listeners of the data plane, which may change, and of the control plane, which does not."""
 
     def __init__(self, network: Network, written: BrokerConfig, node: Node) -> None:
-        """written: the configuration of the files, which changes lie over."""
+        """Create the part. written: the configuration of the files, without dynamic changes."""
         self._network = network
         self._written = written
         self._data: Plane
@@ -50,12 +49,12 @@ class Listening:
         self._wanted: Mapping[str, ListenerSettings] = {}
         self._ready: dict[str, BoundListener] = {}
         self._changed = trio.Event()
-        self._late = self._failed = 0
+        self._bound_late = self._failed = 0
         node.add("listening", "part", self.figures)
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
-        """The addresses that are bound, by the listener's name, in the order of the settings."""
+        """Bound addresses by listener name, in the order of the settings."""
         planes = (self._data,) if self._control is None else (self._data, self._control)
         bound = {name: one.address for plane in planes for name, one in plane.listeners.items()}
         return {name: bound[name] for name in self._order if name in bound}
@@ -70,7 +69,7 @@ class Listening:
     ) -> NoReturn:
         """Serve the planes until cancelled; started when all listeners of `config` are bound.
 
-        Raises OSError if one cannot be; its `filename` names listener and address.
+        Raises OSError if one cannot be bound; its `filename` names listener and address.
         """
         self._data, self._control = data, control
         async with trio.open_nursery() as nursery:
@@ -86,10 +85,10 @@ class Listening:
                 await self._bind_late()
 
     async def servable(self, config: BrokerConfig) -> BrokerConfig:
-        """The configuration for the start: a listener that a client has moved to an address that
-        cannot be bound is where the files say. One that the files do not have is left out.
+        """Return the configuration to start with, without dynamic addresses that cannot be bound.
 
-        Without this a client could keep a broker from starting again.
+        A listener that a client moved to such an address keeps that of the files; one that the
+        files lack is left out. Otherwise a client could keep a broker from starting again.
         """
         written = {one.name: one for one in self._written.endpoints.broker}
         texts = {_name_in(text): text for text in self._written.listeners}
@@ -113,21 +112,21 @@ class Listening:
             bound = await bind_listener(self._network, settings)
         except OSError as error:
             self._failed += 1
-            _logger.exception("address of a listener not bound", at=error.filename)
+            _logger.exception("listener address could not be bound", at=error.filename)
             return False
         bound.socket.close()
         return True
 
     def follow(self, config: BrokerConfig) -> None:
-        """Serve what is in force now."""
+        """Serve the listeners of the settings in force."""
         self._order = tuple(one.name for one in config.endpoints.broker)
         self._wanted = {one.name: one for one in listener_settings(config)}
         served = self._data.listeners
         for name, settings in self._wanted.items():
-            heir_of = self._going(settings, self._wanted)
+            replaced = self._replaceable(settings, self._wanted)
             try:
-                if name not in served and heir_of is not None:
-                    self._data.rename(heir_of, settings)
+                if name not in served and replaced is not None:
+                    self._data.rename(replaced, settings)
                     _logger.info("listener renamed", listener=f"{name}://{served[name].address}")
                 elif name not in served and name in self._ready:
                     self._data.add(self._ready.pop(name))
@@ -144,22 +143,22 @@ class Listening:
 
     @asynccontextmanager
     async def prepared(self, changed: Mapping[str, str]) -> AsyncIterator[None]:
-        """While the block runs the listeners are bound that would be new with these settings.
+        """Bind the listeners that these settings would add, for the duration of the block.
 
-        changed: all that would be set for this broker while it runs. What is not served when the
-        block ends is closed. Raises KafkaError(INVALID_REQUEST) if one cannot be bound.
+        changed: all dynamic settings of this broker after the change. Listeners not served at the
+        end of the block are closed. Raises KafkaError(INVALID_REQUEST) if one cannot be bound.
         """
         names = {name: changed[name] for name in _NAMES if name in changed}
         layers = Layers(config=self._written, dynamic=names).usable()[0]
         wanted = {one.name: one for one in listener_settings(layers.effective())}
         try:
             for name, settings in wanted.items():
-                if name in self._data.listeners or self._going(settings, wanted) is not None:
+                if name in self._data.listeners or self._replaceable(settings, wanted) is not None:
                     continue
                 try:
                     self._ready[name] = await self._bind(settings)
                 except KafkaError:
-                    if not self._port_goes(settings, wanted):
+                    if not self._port_becomes_free(settings, wanted):
                         raise
             yield
         finally:
@@ -167,20 +166,20 @@ class Listening:
                 bound.socket.close()
             self._ready = {}
 
-    def _going(
+    def _replaceable(
         self, settings: ListenerSettings, wanted: Mapping[str, ListenerSettings]
     ) -> str | None:
-        """The listener that is not wanted any more, and whose socket is what another one needs."""
+        """Return the listener that is removed and whose socket the new listener needs."""
         for name, served in self._data.listeners.items():
             at = (served.settings.host, served.address.port)
             if name not in wanted and at == (settings.host, settings.port):
                 return name
         return None
 
-    def _port_goes(
+    def _port_becomes_free(
         self, settings: ListenerSettings, wanted: Mapping[str, ListenerSettings]
     ) -> bool:
-        """Whether what keeps an address from being bound may be a listener that goes."""
+        """Return True if a listener that is being removed may block the address."""
         return any(
             name not in wanted and served.address.port == settings.port
             for name, served in self._data.listeners.items()
@@ -194,7 +193,7 @@ class Listening:
             raise KafkaError(ErrorCode.INVALID_REQUEST, found) from error
 
     async def _bind_late(self) -> None:
-        """Of what is in force, that which nobody had bound before."""
+        """Bind the listeners in force that were not prepared."""
         await self._data.wait_closed()
         for settings in list(self._wanted.values()):
             if settings.name in self._data.listeners:
@@ -206,25 +205,25 @@ class Listening:
                 continue
             now = self._wanted.get(settings.name)
             if now is None or settings.name in self._data.listeners:
-                bound.socket.close()  # it changed meanwhile
+                bound.socket.close()  # changed meanwhile
             else:
                 try:
                     self._data.add(bound)
                 except OSError as error:
                     self._not_served(settings.name, error)
                     continue
-                self._late += 1
+                self._bound_late += 1
                 self._data.resize(settings.name, now.processors)
 
     def _not_served(self, name: str, error: OSError | KafkaError) -> None:
         self._failed += 1
-        _logger.error("listener not served", listener=name, reason=str(error))
+        _logger.error("listener could not be served", listener=name, reason=str(error))
 
     def figures(self) -> Figures:
         return {
             "wanted": ",".join(self._wanted),
             "bound_ahead": len(self._ready),
-            "bound_late": self._late,
+            "bound_late": self._bound_late,
             "failed": self._failed,
         }
 

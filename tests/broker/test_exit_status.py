@@ -1,7 +1,12 @@
 import pytest
 
 from trio_kafka.broker.errors import StartError
-from trio_kafka.broker.status import BROKEN_INVARIANT, LOST_STORAGE, NOT_STARTED, status_of
+from trio_kafka.broker.exit_status import (
+    BROKEN_INVARIANT,
+    LOST_STORAGE,
+    NOT_STARTED,
+    exit_status_of,
+)
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 
 START = StartError("no directory")
@@ -17,7 +22,7 @@ def raising(error: BaseException):
 
 
 def test_the_status_of_what_ends_is_its_own() -> None:
-    assert status_of(lambda: 5) == 5
+    assert exit_status_of(lambda: 5) == 5
 
 
 @pytest.mark.parametrize(
@@ -37,13 +42,13 @@ def test_the_status_of_what_ends_is_its_own() -> None:
     ],
 )
 def test_the_gravest_error_decides_and_is_told(error, status: int, told: str, caplog) -> None:
-    assert status_of(raising(error)) == status
+    assert exit_status_of(raising(error)) == status
     assert [record.getMessage() for record in caplog.records] == [told]
 
 
 def test_what_is_refused_is_told_in_the_words_of_what_was_asked(caplog) -> None:
-    assert status_of(raising(START), refused="nothing was formatted") == NOT_STARTED
-    assert status_of(raising(LOST), refused="nothing was formatted") == LOST_STORAGE
+    assert exit_status_of(raising(START), refused="nothing was formatted") == NOT_STARTED
+    assert exit_status_of(raising(LOST), refused="nothing was formatted") == LOST_STORAGE
 
     told = [record.getMessage() for record in caplog.records]
     assert told == ["nothing was formatted", "storage is lost"]
@@ -51,4 +56,4 @@ def test_what_is_refused_is_told_in_the_words_of_what_was_asked(caplog) -> None:
 
 def test_a_bug_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
-        status_of(raising(ZeroDivisionError()))
+        exit_status_of(raising(ZeroDivisionError()))

@@ -1,13 +1,13 @@
 import pytest
 
-from trio_kafka.broker.steps import Steps
+from trio_kafka.broker.step_timings import StepTimings
 from trio_kafka.introspect.tree import Node
 
 
 def test_each_step_has_its_duration_in_order_and_in_the_tree() -> None:
     times = iter([1.0, 1.5, 2.0, 2.25])
     root = Node("broker", "broker")
-    steps = Steps("start", lambda: next(times), root)
+    steps = StepTimings("start", lambda: next(times), root)
 
     with steps.step("second"):
         pass
@@ -22,7 +22,7 @@ def test_each_step_has_its_duration_in_order_and_in_the_tree() -> None:
 
 def test_a_step_that_fails_counts_too() -> None:
     times = iter([1.0, 3.0])
-    steps = Steps("stop", lambda: next(times), Node("broker", "broker"))
+    steps = StepTimings("stop", lambda: next(times), Node("broker", "broker"))
 
     with pytest.raises(ValueError, match="no"), steps.step("logs"):
         raise ValueError("no")

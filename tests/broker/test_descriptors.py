@@ -3,7 +3,7 @@ import pytest
 from tests.broker.kit import APIS, config_of, live_once
 from trio_kafka.broker import running_broker
 from trio_kafka.broker.errors import StartError
-from trio_kafka.broker.startup.descriptors import check_descriptors
+from trio_kafka.broker.run import check_descriptors
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.world.descriptors import SMALLEST, Descriptors
 

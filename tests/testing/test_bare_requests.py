@@ -1,6 +1,6 @@
 """Requests without a network."""
 
-from trio_kafka.testing.requests import bare_request, numbers
+from trio_kafka.testing.planes import bare_request, numbers
 
 
 def test_a_bare_request_has_its_number() -> None:

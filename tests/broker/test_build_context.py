@@ -1,7 +1,7 @@
 import trio
 
 from tests.broker.kit import config_of
-from trio_kafka.broker.site import Site
+from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.broker.tasks import Tasks
 from trio_kafka.introspect.tree import Node
 
@@ -9,6 +9,8 @@ from trio_kafka.introspect.tree import Node
 async def test_the_node_of_a_site_is_that_of_its_settings(world) -> None:
     async with trio.open_nursery() as nursery:
         root = Node("broker-5", "broker")
-        site = Site(world=world, config=config_of(node_id="5"), node=root, tasks=Tasks(nursery))
+        context = BuildContext(
+            world=world, config=config_of(node_id="5"), node=root, tasks=Tasks(nursery)
+        )
 
-    assert site.node_id == 5
+    assert context.node_id == 5

@@ -1,4 +1,4 @@
-"""With which status a broker's process ends, and what is said of why."""
+"""Exit status of a broker process, and the final log message."""
 
 from collections.abc import Callable
 from typing import Final
@@ -11,14 +11,13 @@ from trio_kafka.plugin_host.guard import PluginError
 _logger: Final = get_logger(__name__)
 STOPPED: Final = 0
 NOT_STARTED: Final = 1
-# 2 says that settings were refused; it is the command's.
+# Status 2 means rejected settings; it belongs to the command line.
 BROKEN_INVARIANT: Final = 3
 LOST_STORAGE: Final = 4
 ENDED_AT_ONCE: Final = 5  # by a second signal: the next start recovers
-FAILED_PLUGIN: Final = 6  # whose policy is `fatal`
+FAILED_PLUGIN: Final = 6  # a plugin with the policy `fatal`
 NO_START: Final = "the broker did not start"
-# What ends a broker, the gravest first: the kinds of errors, the exit status, the words; None: the
-# words for what was refused.
+# Errors that end a broker, most severe first: class, exit status, message. None: `refused`.
 _ENDS: Final = (
     (InvariantError, BROKEN_INVARIANT, "a broken invariant stopped the broker"),
     (LogDirError, LOST_STORAGE, "storage is lost"),
@@ -27,20 +26,20 @@ _ENDS: Final = (
 )
 
 
-def status_of(run: Callable[[], int], *, refused: str = NO_START) -> int:
-    """The exit status of what `run` does; where a failure stops, it is told here.
+def exit_status_of(run: Callable[[], int], *, refused: str = NO_START) -> int:
+    """Return the exit status of `run`, and log its failure.
 
-    refused: what did not happen, if `run` is refused.
-    What is no known end of a broker is a bug, and is raised.
+    refused: message if the start or action was rejected. An unknown exception is a bug and is
+    raised.
     """
     try:
         return run()
     except (Exception, BaseExceptionGroup) as error:
         found = leaves(error)
-        for kinds, status, told in _ENDS:
+        for kinds, status, message in _ENDS:
             reasons = [leaf for leaf in found if isinstance(leaf, kinds)]
             for reason in reasons:
-                _logger.error(told or refused, reason=str(reason))  # noqa: TRY400 - no traceback: it is told
+                _logger.error(message or refused, reason=str(reason))  # noqa: TRY400 - no traceback
             if reasons:
                 return status
         raise
