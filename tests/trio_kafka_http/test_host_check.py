@@ -2,7 +2,7 @@
 
 import pytest
 
-from trio_kafka_http.authority import Names, host_of, is_loopback, same_origin
+from trio_kafka_http.host_check import Names, host_of, is_loopback, same_origin
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ class Addresses:
         return (self._peer.host, self._peer.port)
 
 
-class Stream:
+class SocketStream:
     """The stream of one connection; takes ownership of `socket`. One task receives, one sends.
 
     stall_s: time without progress after which a send fails. idle_s: idle timeout between requests.

@@ -15,20 +15,20 @@ import trio
 
 from trio_kafka.introspect.log import Logger
 from trio_kafka.plugin_host.mounts import Mount, Mounts
-from trio_kafka_http.authority import Names, same_origin
 from trio_kafka_http.credentials import CHALLENGES, token_of
-from trio_kafka_http.exchange import (
+from trio_kafka_http.host_check import Names, same_origin
+from trio_kafka_http.plane_statistics import PlaneStatistics
+from trio_kafka_http.request_cycle import (
     LINGER_S,
     ClientGoneError,
-    Exchange,
     Headers,
     Message,
     Peer,
     Receive,
+    RequestCycle,
     Send,
 )
 from trio_kafka_http.settings import HttpSettings, endpoints_of
-from trio_kafka_http.tally import Tally
 
 EXTENSION: Final = "trio_kafka"
 _LONGEST_PATH: Final = 2048
@@ -48,9 +48,10 @@ class RefusedError(Exception):
         self.headers = headers
 
 
-class Front:
-    """The front of a plane. unready: returns why the broker is not ready, or an empty text.
+class Dispatcher:
+    """Dispatcher of the requests of a plane.
 
+    unready: returns why the broker is not ready, or an empty text.
     deadline_s: limit of a request, from its head to the end of its response.
     """
 
@@ -62,7 +63,7 @@ class Front:
         mounts: Mounts,
         unready: Callable[[], Sequence[str]],
         random_bytes: Callable[[int], bytes],
-        tally: Tally,
+        statistics: PlaneStatistics,
         logger: Logger,
     ) -> None:
         bound = {endpoint.host for endpoint in endpoints_of(settings.listeners)}
@@ -73,7 +74,7 @@ class Front:
         self._mounts = mounts
         self._unready = unready
         self._random_bytes = random_bytes
-        self._tally = tally
+        self._statistics = statistics
         self._logger = logger
 
     async def serve(self, scope: Message, receive: Receive, send: Send, peer: Peer) -> None:
@@ -83,27 +84,27 @@ class Front:
         if scope["type"] != "http":
             await _refuse_websocket(send)
             return
-        exchange = Exchange(
+        cycle = RequestCycle(
             self._random_bytes(8).hex(), receive, send, peer, self._settings.max_body_bytes
         )
-        with self._tally.request(scope, exchange, peer.node):
+        with self._statistics.request(scope, cycle, peer.node):
             deadline = trio.current_time() + self._deadline_s
             peer.answer_by(deadline + LINGER_S)
             with trio.CancelScope(deadline=deadline) as limit:
-                await self._answer(scope, exchange, peer, limit)
-            if not exchange.ended and not exchange.gone:
-                await self._give_up(scope, exchange, late=limit.cancelled_caught)
-            if not exchange.ended:
+                await self._answer(scope, cycle, peer, limit)
+            if not cycle.ended and not cycle.gone:
+                await self._answer_timeout(scope, cycle, late=limit.cancelled_caught)
+            if not cycle.ended:
                 peer.abort()
 
     async def _answer(
-        self, scope: Message, exchange: Exchange, peer: Peer, limit: trio.CancelScope
+        self, scope: Message, cycle: RequestCycle, peer: Peer, limit: trio.CancelScope
     ) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         try:
             self._admit(scope, headers, peer)
             if scope["path"] in _OWN:
-                await self._say(scope["path"], scope["method"], exchange)
+                await self._answer_health(scope["path"], scope["method"], cycle)
                 return
             if peer.probes_only:
                 peer.refuse()
@@ -114,11 +115,11 @@ class Front:
                 self._authorize(headers)
             mount = self._check(path, headers, mount)
         except RefusedError as refused:
-            await exchange.refuse(refused.status, refused.message, refused.headers)
+            await cycle.refuse(refused.status, refused.message, refused.headers)
         except ClientGoneError:
             pass
         else:
-            await self._run(mount, self._scope_of(scope, mount, exchange, peer, limit), exchange)
+            await self._run(mount, self._scope_of(scope, mount, cycle, peer, limit), cycle)
 
     def _admit(self, scope: Message, headers: Mapping[bytes, bytes], peer: Peer) -> None:
         """Check that the request may be served. Raises RefusedError."""
@@ -152,22 +153,22 @@ class Front:
             raise RefusedError(413, f"the body is larger than {self._settings.max_body_bytes}")
         return mount
 
-    async def _say(self, path: str, method: str, exchange: Exchange) -> None:
+    async def _answer_health(self, path: str, method: str, cycle: RequestCycle) -> None:
         """Answer health checks: `/healthz`: the process is alive; `/readyz`: it serves clients."""
         if method not in _READ:
             raise RefusedError(405, "only GET and HEAD", _ALLOW)
         if path == "/healthz":
-            await exchange.answer(200, {"status": "alive"})
+            await cycle.answer(200, {"status": "alive"})
         elif reasons := list(self._unready()):
-            await exchange.answer(503, {"status": "not ready", "reasons": reasons})
+            await cycle.answer(503, {"status": "not ready", "reasons": reasons})
         else:
-            await exchange.answer(200, {"status": "ready"})
+            await cycle.answer(200, {"status": "ready"})
 
     def _scope_of(
         self,
         scope: Message,
         mount: Mount,
-        exchange: Exchange,
+        cycle: RequestCycle,
         peer: Peer,
         limit: trio.CancelScope,
     ) -> Message:
@@ -180,7 +181,7 @@ class Front:
 
         def left() -> None:
             # Nothing else would end an app that waits for events.
-            exchange.leave()
+            cycle.leave()
             limit.cancel()
 
         headers = scope["headers"]
@@ -188,7 +189,7 @@ class Front:
         if has_token:
             headers = [one for one in headers if one[0] != b"authorization"]
         extension = {
-            "request_id": exchange.request_id,
+            "request_id": cycle.request_id,
             "unlimited": unlimited,
             "authorized": has_token,
         }
@@ -199,31 +200,31 @@ class Front:
             "extensions": {EXTENSION: extension},
         }
 
-    async def _run(self, mount: Mount, scope: Message, exchange: Exchange) -> None:
+    async def _run(self, mount: Mount, scope: Message, cycle: RequestCycle) -> None:
         """Call the app, and handle its failure."""
-        exchange.mount = mount.path
-        tell = partial(self._failed, mount, scope, exchange)
+        cycle.mount = mount.path
+        report = partial(self._fail, mount, scope, cycle)
         try:
-            await mount.app(scope, exchange.receive, exchange.send)
+            await mount.app(scope, cycle.receive, cycle.send)
         except BaseExceptionGroup as errors:
             stopped, rest = errors.split(trio.Cancelled)
             if rest is not None:
-                tell(rest)
+                report(rest)
             if stopped is not None:
                 raise stopped from None
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - an app's failure
-            tell(error)
+            report(error)
         else:
-            if not exchange.ended and not exchange.gone:
-                tell(None)
+            if not cycle.ended and not cycle.gone:
+                report(None)
 
-    def _failed(
-        self, mount: Mount, scope: Message, exchange: Exchange, error: BaseException | None
+    def _fail(
+        self, mount: Mount, scope: Message, cycle: RequestCycle, error: BaseException | None
     ) -> None:
         """Log and answer a failure. error: None: the app returned too early."""
-        if exchange.too_large:
+        if cycle.too_large:
             return
-        level = logging.DEBUG if exchange.gone else logging.ERROR
+        level = logging.DEBUG if cycle.gone else logging.ERROR
         self._logger.log(
             level,
             "an app failed" if error is not None else "app sent an incomplete response",
@@ -231,31 +232,31 @@ class Front:
             mount=mount.path,
             method=scope["method"],
             path=scope["path"],
-            request=exchange.request_id,
+            request=cycle.request_id,
             exc_info=error,
         )
 
-    async def _give_up(self, scope: Message, exchange: Exchange, *, late: bool) -> None:
+    async def _answer_timeout(self, scope: Message, cycle: RequestCycle, *, late: bool) -> None:
         """Answer a request that ran out of time, unless a response has begun."""
         if late:
             self._logger.warning(
                 "request deadline expired",
-                mount=exchange.mount,
+                mount=cycle.mount,
                 method=scope["method"],
                 path=scope["path"],
-                request=exchange.request_id,
+                request=cycle.request_id,
             )
         with trio.move_on_after(LINGER_S):
             try:
-                if exchange.too_large:
+                if cycle.too_large:
                     most = self._settings.max_body_bytes
-                    await exchange.refuse(413, f"the body is larger than {most}")
-                elif late and exchange.starved:
-                    await exchange.refuse(408, "the body did not arrive in time")
+                    await cycle.refuse(413, f"the body is larger than {most}")
+                elif late and cycle.starved:
+                    await cycle.refuse(408, "the body did not arrive in time")
                 elif late:
-                    await exchange.refuse(503, "no response within plugin.http.deadline.ms")
+                    await cycle.refuse(503, "no response within plugin.http.deadline.ms")
                 else:
-                    await exchange.refuse(500, "the app failed; see the broker's log")
+                    await cycle.refuse(500, "the app failed; see the broker's log")
             except ClientGoneError:
                 pass
 

@@ -9,13 +9,13 @@ from attrs import define, field
 
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka_http.exchange import Exchange, Message
+from trio_kafka_http.request_cycle import Message, RequestCycle
 
 _SHOWN: Final = 80  # most characters of a path
 
 
 @define(eq=False)
-class Tally:
+class PlaneStatistics:
     """Statistics. counter: creates one by name and labels, which are statuses and mounts."""
 
     _counter: Callable[..., Counter]
@@ -24,15 +24,15 @@ class Tally:
     _statuses: dict[int | None, int] = field(factory=dict, init=False)
 
     @contextmanager
-    def request(self, scope: Message, exchange: Exchange, node: Node) -> Iterator[None]:
+    def request(self, scope: Message, cycle: RequestCycle, node: Node) -> Iterator[None]:
         """Show a request below its connection's node while the block runs."""
         began = trio.current_time()
 
         def figures() -> Figures:
             return {
-                "request": exchange.request_id,
-                "mount": exchange.mount,
-                "status": exchange.status,
+                "request": cycle.request_id,
+                "mount": cycle.mount,
+                "status": cycle.status,
                 "age_s": trio.current_time() - began,
             }
 
@@ -43,14 +43,14 @@ class Tally:
                 yield
         finally:
             self.in_flight -= 1
-            self._count(exchange)
+            self._count(cycle)
 
-    def _count(self, exchange: Exchange) -> None:
-        status = exchange.status
+    def _count(self, cycle: RequestCycle) -> None:
+        status = cycle.status
         self._statuses[status] = self._statuses.get(status, 0) + 1
         # No response was begun: the client left, or the plane stopped.
         shown = "none" if status is None else str(status)
-        self._counter("http_requests", mount=exchange.mount or "-", status=shown).value += 1
+        self._counter("http_requests", mount=cycle.mount or "-", status=shown).value += 1
 
     def figures(self) -> Figures:
         """Return figures for the tree."""

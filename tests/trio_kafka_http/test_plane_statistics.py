@@ -4,21 +4,21 @@ from typing import Any
 
 import pytest
 
-from tests.trio_kafka_http.kit import Caller, front_of, hello
+from tests.trio_kafka_http.kit import Caller, dispatcher_of, hello
 from trio_kafka.testing.asgi import ask
 
 
 async def test_requests_are_counted_by_mount_and_status() -> None:
-    front = front_of({"/hello": hello})
+    dispatcher = dispatcher_of({"/hello": hello})
 
-    await ask(front, "GET", "/hello/1")
-    await ask(front, "GET", "/hello/2")
-    await ask(front, "GET", "/secret-of-a-stranger")
+    await ask(dispatcher, "GET", "/hello/1")
+    await ask(dispatcher, "GET", "/hello/2")
+    await ask(dispatcher, "GET", "/secret-of-a-stranger")
 
-    value = front.counters.value
+    value = dispatcher.counters.value
     assert value("http_requests", mount="/hello", status="200") == 2
     assert value("http_requests", mount="-", status="404") == 1
-    assert front.tally.figures() == {
+    assert dispatcher.statistics.figures() == {
         "in_flight": 0,
         "requests": 3,
         "status_200": 2,
@@ -34,7 +34,9 @@ async def test_a_request_is_a_node_under_its_connection_without_its_query() -> N
         seen.append((node.name, dict(node.figures())))
         await hello(scope, receive, send)
 
-    await ask(front_of({"/app": app}, caller=caller), "GET", "/app/%0a" + "x" * 200 + "?token=t")
+    await ask(
+        dispatcher_of({"/app": app}, caller=caller), "GET", "/app/%0a" + "x" * 200 + "?token=t"
+    )
 
     [(name, figures)] = seen
     assert name == "GET /app/?" + "x" * 74
@@ -47,9 +49,9 @@ async def test_what_was_not_answered_is_counted_too() -> None:
         caller.gone = True
 
     caller = Caller()
-    front = front_of({"/app": app}, caller=caller)
+    dispatcher = dispatcher_of({"/app": app}, caller=caller)
 
     with pytest.raises(Exception, match="GET /app"):
-        await ask(front, "GET", "/app")
+        await ask(dispatcher, "GET", "/app")
 
-    assert front.tally.figures()["unanswered"] == 1
+    assert dispatcher.statistics.figures()["unanswered"] == 1

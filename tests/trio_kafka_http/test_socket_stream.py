@@ -9,12 +9,12 @@ from trio.testing import MockClock
 
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.protocols import Socket
-from trio_kafka_http.stream import Stream
+from trio_kafka_http.socket_stream import SocketStream
 
 
 @define
 class Pair:
-    stream: Stream
+    stream: SocketStream
     far: Socket
     overs: list[float]
 
@@ -25,7 +25,9 @@ async def pair(autojump_clock: MockClock) -> AsyncIterator[Pair]:
     listener = await world.network.listen("127.0.0.1", 0)
     far = await world.network.connect("127.0.0.1", listener.address.port)
     near = await listener.accept()
-    stream = Stream(near, stall_s=5.0, idle_s=3.0, over=lambda: overs.append(trio.current_time()))
+    stream = SocketStream(
+        near, stall_s=5.0, idle_s=3.0, over=lambda: overs.append(trio.current_time())
+    )
     yield Pair(stream, far, overs)
     stream.close()
     far.close()

@@ -7,12 +7,12 @@ import trio
 from trio.testing import MockClock
 
 from tests.trio_kafka_http.kit import Caller, start
-from trio_kafka_http.exchange import ClientGoneError, Exchange
+from trio_kafka_http.request_cycle import ClientGoneError, RequestCycle
 
 
 def exchange_of(
     coming: list[dict[str, Any]], *, most_body: int = 100, caller: Caller | None = None
-) -> tuple[Exchange, list[Any]]:
+) -> tuple[RequestCycle, list[Any]]:
     sent: list[Any] = []
 
     async def receive() -> Any:
@@ -23,7 +23,7 @@ def exchange_of(
         await trio.lowlevel.checkpoint()
         sent.append(message)
 
-    return Exchange("id-1", receive, send, caller or Caller(), most_body), sent
+    return RequestCycle("id-1", receive, send, caller or Caller(), most_body), sent
 
 
 def piece(body: bytes, *, more: bool = False) -> dict[str, Any]:
@@ -31,68 +31,68 @@ def piece(body: bytes, *, more: bool = False) -> dict[str, Any]:
 
 
 async def test_the_head_waits_for_the_first_bytes() -> None:
-    exchange, sent = exchange_of([piece(b"")])
+    cycle, sent = exchange_of([piece(b"")])
 
-    await exchange.receive()
-    await start(exchange.send, 201)
-    assert (sent, exchange.begun) == ([], False)
-    await exchange.send({"type": "http.response.body", "body": b"a", "more_body": True})
+    await cycle.receive()
+    await start(cycle.send, 201)
+    assert (sent, cycle.begun) == ([], False)
+    await cycle.send({"type": "http.response.body", "body": b"a", "more_body": True})
 
     assert [one["type"] for one in sent] == ["http.response.start", "http.response.body"]
-    assert (exchange.status, exchange.ended) == (201, False)
+    assert (cycle.status, cycle.ended) == (201, False)
 
 
 async def test_an_answer_is_whole_before_the_rest_of_the_body_is_taken() -> None:
-    exchange, sent = exchange_of([piece(b"1", more=True), piece(b"2", more=True), piece(b"3")])
+    cycle, sent = exchange_of([piece(b"1", more=True), piece(b"2", more=True), piece(b"3")])
 
-    await exchange.refuse(404, "nothing is here")
+    await cycle.refuse(404, "nothing is here")
 
     head, body, end = sent
     length = dict(head["headers"])[b"content-length"]
     assert (len(body["body"]), body["more_body"]) == (int(length), True)
     assert end == {"type": "http.response.body", "body": b"", "more_body": False}
-    assert exchange.ended
+    assert cycle.ended
 
 
 async def test_a_client_that_does_not_end_its_body_is_cut_off(autojump_clock: MockClock) -> None:
     caller = Caller()
-    exchange, _ = exchange_of([piece(b"1", more=True)], caller=caller)
+    cycle, _ = exchange_of([piece(b"1", more=True)], caller=caller)
 
-    await exchange.refuse(404, "nothing is here")
+    await cycle.refuse(404, "nothing is here")
 
-    assert (trio.current_time(), caller.aborted, exchange.ended) == (2.0, 1, True)
+    assert (trio.current_time(), caller.aborted, cycle.ended) == (2.0, 1, True)
 
 
 async def test_a_client_that_sends_on_and_on_is_cut_off_at_twice_the_limit() -> None:
     caller = Caller()
     coming = [piece(bytes(50), more=True) for _ in range(50)]
-    exchange, _ = exchange_of(coming, caller=caller, most_body=100)
+    cycle, _ = exchange_of(coming, caller=caller, most_body=100)
 
-    await exchange.refuse(404, "nothing is here")
+    await cycle.refuse(404, "nothing is here")
 
     assert (len(coming), caller.aborted) == (45, 1)
 
 
 async def test_once_begun_there_is_no_second_answer() -> None:
-    exchange, sent = exchange_of([piece(b"")])
-    await exchange.receive()
-    await exchange.answer(200, {})
+    cycle, sent = exchange_of([piece(b"")])
+    await cycle.receive()
+    await cycle.answer(200, {})
     before = list(sent)
 
-    await exchange.refuse(500, "late")
+    await cycle.refuse(500, "late")
 
     assert sent == before
 
 
 async def test_a_client_that_has_left_is_sent_nothing() -> None:
-    exchange, sent = exchange_of([{"type": "http.disconnect"}])
-    await exchange.receive()
+    cycle, sent = exchange_of([{"type": "http.disconnect"}])
+    await cycle.receive()
 
-    await start(exchange.send)
+    await start(cycle.send)
     with pytest.raises(ClientGoneError):
-        await exchange.send({"type": "http.response.body", "body": b"a"})
+        await cycle.send({"type": "http.response.body", "body": b"a"})
 
-    assert (sent, exchange.gone) == ([], True)
+    assert (sent, cycle.gone) == ([], True)
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ async def test_a_client_that_has_left_is_sent_nothing() -> None:
 async def test_who_waits_for_the_client_is_told_from_who_waits_for_nothing(
     autojump_clock: MockClock, coming: list[dict[str, Any]], starved: bool
 ) -> None:
-    exchange, _ = exchange_of(coming)
+    cycle, _ = exchange_of(coming)
 
     with trio.move_on_after(1):
         while True:
-            await exchange.receive()
+            await cycle.receive()
 
-    assert exchange.starved is starved
+    assert cycle.starved is starved

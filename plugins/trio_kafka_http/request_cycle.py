@@ -59,7 +59,7 @@ class ClientGoneError(OSError):
     """The client has left."""
 
 
-class Exchange:
+class RequestCycle:
     """One request. status: of the response, once begun. mount: mount path of the app.
 
     starved: cancelled while a part of the body was still missing.
