@@ -1,7 +1,7 @@
 """Declared metrics, and their values at one time.
 
 A `Metric` is declared beside the code that reads it, by Kafka's bean or as our own; name, kind and
-labels follow from that. `Readings` holds one collection, within a bound of series: metrics that
+labels follow from that. `MetricValues` holds one collection, within a bound of series: metrics that
 grow with topics, partitions and texts of clients reserve room first.
 """
 
@@ -32,25 +32,25 @@ class Metric:
         return Family(name=self.name, kind=self.kind, help=self.help)
 
 
-def of_bean(bean: str, told: str, attribute: str = "Value") -> Metric:
+def of_bean(bean: str, help_text: str, attribute: str = "Value") -> Metric:
     """Declare the metric of a bean's attribute. Raises UnnamedError."""
     made = exposed(bean, attribute)
     return Metric(
         name=made.name,
         kind=made.kind,
-        help=told,
+        help=help_text,
         labels=made.labels,
         bean=bean,
         attribute=attribute,
     )
 
 
-def own(name: str, kind: Kind, told: str, *labels: str) -> Metric:
+def native(name: str, kind: Kind, help_text: str, *labels: str) -> Metric:
     """Declare a metric that Kafka does not have."""
-    return Metric(name=f"trio_kafka_{name}", kind=kind, help=told, labels=labels)
+    return Metric(name=f"trio_kafka_{name}", kind=kind, help=help_text, labels=labels)
 
 
-class Readings:
+class MetricValues:
     """Values of one collection. most: series that can be reserved; dropped: series without room."""
 
     def __init__(self, most: int) -> None:

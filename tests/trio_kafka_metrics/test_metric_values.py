@@ -1,8 +1,8 @@
 from trio_kafka.plugin import Kind
-from trio_kafka_metrics.readings import Readings, of_bean, own
+from trio_kafka_metrics.metric_values import MetricValues, native, of_bean
 
-GAUGE = own("depth", Kind.GAUGE, "How deep.", "place")
-TIMES = own("time", Kind.SUMMARY, "How long.", "place")
+GAUGE = native("depth", Kind.GAUGE, "How deep.", "place")
+TIMES = native("time", Kind.SUMMARY, "How long.", "place")
 
 
 def test_a_metric_of_a_bean_has_its_name_kind_and_labels() -> None:
@@ -13,13 +13,13 @@ def test_a_metric_of_a_bean_has_its_name_kind_and_labels() -> None:
 
 
 def test_samples_are_gathered_by_metric() -> None:
-    readings = Readings(0)
-    readings.set(GAUGE, 1, "a")
-    readings.set(GAUGE, 2, "b")
+    collected = MetricValues(0)
+    collected.set(GAUGE, 1, "a")
+    collected.set(GAUGE, 2, "b")
     quantiles = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
-    readings.summary(TIMES, (("place", "a"),), 7, total=1.5, quantiles=quantiles)
+    collected.summary(TIMES, (("place", "a"),), 7, total=1.5, quantiles=quantiles)
 
-    depth, times = readings.families.values()
+    depth, times = collected.families.values()
     assert [value for _, _, value in depth.samples()] == [1, 2]
     found = [(name, dict(labels).get("quantile"), value) for name, labels, value in times.samples()]
     assert found[0] == ("trio_kafka_time", "0.50", 0.1)
@@ -30,18 +30,18 @@ def test_samples_are_gathered_by_metric() -> None:
 
 
 def test_room_is_given_until_there_is_none() -> None:
-    readings = Readings(10)
+    collected = MetricValues(10)
 
-    assert [readings.take(4) for _ in range(4)] == [True, True, False, False]
-    assert readings.take(2)
-    assert readings.dropped == 8
+    assert [collected.take(4) for _ in range(4)] == [True, True, False, False]
+    assert collected.take(2)
+    assert collected.dropped == 8
 
 
 def test_columns_share_their_labels() -> None:
-    readings, labels = Readings(10), []
-    values = readings.column(GAUGE, labels)
+    collected, labels = MetricValues(10), []
+    values = collected.column(GAUGE, labels)
     labels.append((("place", "a"),))
     values.append(3)
 
-    (family,) = readings.families.values()
+    (family,) = collected.families.values()
     assert list(family.samples()) == [("trio_kafka_depth", (("place", "a"),), 3)]

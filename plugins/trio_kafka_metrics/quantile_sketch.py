@@ -15,7 +15,7 @@ _LOWEST: Final = -20 * _PARTS  # about 1e-6, the smallest value counted
 _HIGHEST: Final = 44 * _PARTS
 
 
-class Sketch:
+class QuantileSketch:
     """Histogram of values >= 0. count: all values so far."""
 
     __slots__ = ("_before", "_now", "count")

@@ -1,12 +1,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka_metrics.sketch import Sketch
+from trio_kafka_metrics.quantile_sketch import QuantileSketch
 
 
 @given(st.lists(st.floats(1e-5, 1e9), min_size=1, max_size=200))
 def test_quantiles_are_at_most_a_sixteenth_off(values: list[float]) -> None:
-    sketch = Sketch()
+    sketch = QuantileSketch()
     for value in values:
         sketch.add(value)
 
@@ -18,7 +18,7 @@ def test_quantiles_are_at_most_a_sixteenth_off(values: list[float]) -> None:
 
 
 def test_what_was_two_turns_ago_is_forgotten_but_counted() -> None:
-    sketch = Sketch()
+    sketch = QuantileSketch()
     sketch.add(100.0)
     sketch.turn()
     sketch.add(1.0)
@@ -30,7 +30,7 @@ def test_what_was_two_turns_ago_is_forgotten_but_counted() -> None:
 
 
 def test_nothing_and_zero_and_what_no_clock_should_say() -> None:
-    sketch = Sketch()
+    sketch = QuantileSketch()
     assert sketch.quantiles((0.5, 0.99)) == (0.0, 0.0)
 
     for value in (0.0, -1.0, 1e-300, 1e300):
@@ -41,7 +41,7 @@ def test_nothing_and_zero_and_what_no_clock_should_say() -> None:
 
 
 def test_it_is_bounded() -> None:
-    sketch = Sketch()
+    sketch = QuantileSketch()
     for exponent in range(-300, 300):
         for mantissa in range(1, 30):
             sketch.add(mantissa * 2.0**exponent)
