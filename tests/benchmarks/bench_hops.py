@@ -21,7 +21,7 @@ from trio_kafka.introspect.recent_requests import Lives
 from trio_kafka.introspect.stamps import LIVES, NOWHERE, Stamps, Sums
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network import receiving, sending
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.scripted_client import connected, frame
 from trio_kafka.world.clock import SkippingClock
@@ -71,7 +71,7 @@ def channels() -> tuple[Loop, Loop]:
 
 
 def turns() -> tuple[Loop, Loop]:
-    turn = Turn(time.perf_counter)
+    budget = LoopBudget(time.perf_counter)
     elapsed, ends, share = time.perf_counter, float("inf"), 0.002
 
     def begin() -> float:
@@ -79,7 +79,7 @@ def turns() -> tuple[Loop, Loop]:
 
     def counted(times: int) -> None:
         for _ in range(times):
-            turn.begin()
+            budget.begin_share()
 
     def bare(times: int) -> None:
         for _ in range(times):

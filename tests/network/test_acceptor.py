@@ -13,8 +13,8 @@ from trio_kafka.model import Endpoint
 from trio_kafka.network.acceptor import EXHAUSTED_S, Acceptor
 from trio_kafka.network.admission.gate import TOO_MANY
 from trio_kafka.network.admission.limits import ConnectionLimits
-from trio_kafka.network.turn import Turn
 from trio_kafka.quotas.connection import ConnectionBounds
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.simulation import simulated_world
 
 
@@ -81,12 +81,12 @@ def handles(*names: Any) -> list[Any]:
 
 
 def acceptor(listener: ListOfSockets, *desks: Desk, **bounds: int) -> Acceptor:
-    turn = Turn(trio.current_time)
-    turn.after_io_wait(0)
+    budget = LoopBudget(trio.current_time)
+    budget.after_io_wait(0)
     limits = ConnectionLimits(simulated_world().network, Counters(), Node("plane", "plane"))
     limits.obey(ConnectionBounds(**bounds))
     gate = limits.gate("PLAINTEXT")
-    return Acceptor(listener, desks, turn, gate)  # type: ignore[arg-type]
+    return Acceptor(listener, desks, budget, gate)  # type: ignore[arg-type]
 
 
 async def test_connections_go_round_and_pass_over_a_full_processor(nursery: trio.Nursery) -> None:

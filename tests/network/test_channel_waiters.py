@@ -9,7 +9,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.network import connection_events as events
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.channel_waiters import WaitingRoom
-from trio_kafka.testing.requests import bare_request, numbers
+from trio_kafka.testing.planes import bare_request, numbers
 
 
 class Guest:

@@ -7,8 +7,8 @@ from attrs import define
 from tests.network.echoing import waiting
 from trio_kafka.network.idle_metrics import EVERY_S, Idleness
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.network.turn import Turn
 from trio_kafka.plugin import Context, api
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.planes import asked_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import request_frame
@@ -25,18 +25,18 @@ class Loop:
 
     def __init__(self) -> None:
         self.now = 100.0
-        self.turn = Turn(lambda: self.now)
-        self.turn.handlers = self.waiting = Waiting()
+        self.budget = LoopBudget(lambda: self.now)
+        self.budget.handlers = self.waiting = Waiting()
         self.size = 4
-        self.turn.before_io_wait(0)
-        self.idleness = Idleness(self.turn, list, lambda: self.size)
+        self.budget.before_io_wait(0)
+        self.idleness = Idleness(self.budget, list, lambda: self.size)
 
     def run(self, busy_s: float, idle_s: float, seconds: float) -> None:
         for _ in range(round(seconds / (busy_s + idle_s))):
             self.now += idle_s
-            self.turn.after_io_wait(0)
+            self.budget.after_io_wait(0)
             self.now += busy_s
-            self.turn.before_io_wait(0)
+            self.budget.before_io_wait(0)
 
 
 async def test_who_has_nothing_to_do_is_idle() -> None:
@@ -106,18 +106,18 @@ async def test_what_a_plane_sums_is_the_time_its_tasks_wait() -> None:
     settings = ListenerSettings(processors=2)
     async with asked_plane(world, [echo, wait], listener=settings, threads=2) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
-        turn, began = plane.turn, plane.turn.elapsed()
-        idle_s, of_handlers_s = turn.idle_s, turn.handlers_idle_s
+        budget, began = plane.budget, plane.budget.elapsed()
+        idle_s, of_handlers_s = budget.idle_s, budget.handlers_idle_s
         parked_s = [one.parked.sum_s for one in plane.plane.processors]
         await client.send(request_frame(WaitRequest(1), 0))
         with trio.move_on_after(0.3):
             await client.receive_frame()
         sums_s = [one.parked.sum_s for one in plane.plane.processors]
-        took_s = turn.elapsed() - began
+        took_s = budget.elapsed() - began
 
-        assert 0.5 * took_s < turn.idle_s - idle_s <= took_s
+        assert 0.5 * took_s < budget.idle_s - idle_s <= took_s
         # One of the two is in hand.
-        assert turn.handlers_idle_s - of_handlers_s < 1.2 * (turn.idle_s - idle_s)
+        assert budget.handlers_idle_s - of_handlers_s < 1.2 * (budget.idle_s - idle_s)
         for sum_s, before_s in zip(sums_s, parked_s, strict=True):
             assert 0.5 * took_s < sum_s - before_s <= took_s
         names = {name for _, node in plane.node.walk() for name in node.figures()}

@@ -17,8 +17,7 @@ from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Encoded, api
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane, until
-from trio_kafka.testing.requests import bare_request
+from trio_kafka.testing.planes import RunningPlane, asked_plane, bare_request, running_plane, until
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,
@@ -35,10 +34,9 @@ from trio_kafka.testing.scripted_client import (
     request_frame,
 )
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.protocols import PEER_DONE, WRITE, Lease
+from trio_kafka.world.protocols import PEER_DONE, WRITE
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import Universe
-from trio_kafka.world.simulated.socket import MemorySocket
 from trio_kafka.world.world import World
 
 # An answer of a file is more than the socket takes at once.
@@ -167,10 +165,10 @@ async def test_nothing_ticks_while_nothing_is_connected(autojump_clock: MockCloc
         async with connected(world, plane.endpoint) as client:
             await client.ask(EchoRequest("x", 1), 0)
         await trio.sleep(2000)
-        passes = plane.turn.passes
+        passes = plane.budget.passes
         await trio.sleep(100_000)
 
-        assert plane.turn.passes - passes < 5
+        assert plane.budget.passes - passes < 5
 
 
 class Files:
@@ -536,13 +534,12 @@ async def test_another_plane_is_let_in_between_the_pieces_of_a_large_answer(
         await client.ask(ReadRequest(0, 256), 0)
         seen: list[int] = []
 
-        def let_in() -> bool:
+        def serve() -> None:
             (connection,) = plane.connections
             if connection.out is not None:
                 seen.append(connection.out.taken)
-            return False
 
-        plane.turn.let_in = let_in
+        plane.budget.yield_point.bind(serve)
         before = plane.processor._responding.items
         await client.send(request_frame(ReadRequest(0, 1 << 20), 0))
         data = await client.receive_frame()
@@ -560,12 +557,11 @@ async def test_who_is_let_in_between_pieces_may_close_their_connection(
         await client.ask(ReadRequest(0, 256), 0)
         (connection,) = plane.connections
 
-        def let_in() -> bool:
+        def serve() -> None:
             if connection.out is not None and connection.out.taken > 1 << 18:
                 plane.processor._close(connection, events.STOPPED, reset=True)
-            return False
 
-        plane.turn.let_in = let_in
+        plane.budget.yield_point.bind(serve)
         async with connected(plane.world, plane.endpoint) as other:
             await client.send(request_frame(ReadRequest(0, 1 << 20), 0))
             with pytest.raises(ConnectionError):
@@ -575,23 +571,6 @@ async def test_who_is_let_in_between_pieces_may_close_their_connection(
         assert plane.closed(events.STOPPED) == 1
         assert files.leases == plane.buffers_out == 0
         assert connection.muted & events.SENDING  # it was not sent, and nobody counts it as such
-
-
-async def test_a_socket_that_takes_less_than_it_could_is_asked_again_before_the_reader_parks(
-    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole, calls = MemorySocket.send_file_range, list[int]()
-
-    def interrupted(socket: MemorySocket, lease: Lease, start: int, limit: int) -> int:
-        """Takes a little although there is room: so a signal ends a call."""
-        calls.append(start)
-        return whole(socket, lease, start, min(limit, 1000))
-
-    monkeypatch.setattr(MemorySocket, "send_file_range", interrupted)
-    async with roomy_plane(5120) as (_, client, _):
-        await client.send(request_frame(ReadRequest(0, 5120), 0))
-        assert len(await client.receive_frame()) == 5128
-        assert calls == [0, 1000, 2000, 3000, 4000, 5000]
 
 
 async def test_what_the_reader_does_itself_does_not_overtake_what_is_queued(

@@ -500,7 +500,7 @@ async def test_others_run_when_the_turn_of_who_completes_is_over(
     passes: list[int] = []
 
     def outcome(timed_out: bool) -> WaitResponse:
-        passes.append(planes[0].turn.passes)
+        passes.append(planes[0].budget.passes)
         autojump_clock.jump(1.0)
         return WaitResponse(outcome="done")
 

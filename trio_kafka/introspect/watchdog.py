@@ -34,8 +34,8 @@ class Loop(Protocol):
     passes: int
     began: float
     waiting: bool
-    rouse: Callable[[], None] | None
-    over: Callable[[float], None] | None
+    on_begin: Callable[[], None] | None
+    on_end: Callable[[float], None] | None
 
 
 class Verdict(Enum):
@@ -157,7 +157,7 @@ class Watchdog:
             else:
                 verdict = judge.runs(passes, loop.began, loop.elapsed(), sentry.starved_s())
             if verdict is Verdict.SLEEP:
-                loop.rouse = sentry.ring
+                loop.on_begin = sentry.ring
                 # A pass that began before it was set would not be told of.
                 going = sentry.rest(None if loop.passes == passes else _SHORTEST_S)
             elif verdict is Verdict.BLOCKED:
@@ -176,7 +176,7 @@ class Watchdog:
             self._end(seconds)
             sentry.ring()
 
-        loop.over = over
+        loop.on_end = over
         _logger.error(
             "the loop is blocked",
             task=block.task,
@@ -185,7 +185,7 @@ class Watchdog:
             since_ms=round(block.seconds * 1e3),
         )
         if loop.passes != passes or loop.waiting:  # it ended before it could be told to tell
-            loop.over = None
+            loop.on_end = None
             self._end(0.0)
 
     def _look(self, frame: FrameType | None, seconds: float) -> Block:

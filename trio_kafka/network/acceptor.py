@@ -20,7 +20,7 @@ from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.admission.gate import Gate
 from trio_kafka.network.admission.slot import Slot
 from trio_kafka.network.processor import Processor
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.world.protocols import Listener, Socket
 
 logger = get_logger(__name__)
@@ -35,7 +35,7 @@ class Acceptor:
 
     _listener: Listener
     _processors: Sequence[Processor]
-    _turn: Turn
+    _budget: LoopBudget
     _gate: Gate
     accepted: int = field(default=0, init=False)
     aborted: int = field(default=0, init=False)
@@ -49,13 +49,13 @@ class Acceptor:
         """
         while True:
             socket = await self._accept()
-            ends = self._turn.begin()
+            ends = self._budget.begin_share()
             while socket is not None:
                 self.accepted += 1
                 slot = await self._admit(socket)
                 if slot is not None:
                     await self._deal(slot)
-                if self._turn.elapsed() >= ends:
+                if self._budget.elapsed() >= ends:
                     break
                 socket = self._accept_nowait()
 

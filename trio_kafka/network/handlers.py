@@ -11,7 +11,7 @@ from trio_kafka.introspect.stamps import Times
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import Request
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import Buffers
 from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.world import World
@@ -47,7 +47,7 @@ class Shared:
     world: World
     channel: RequestChannel
     handlers: Handlers
-    turn: Turn
+    budget: LoopBudget
     buffers: Buffers
     counters: Counters
     times: Times

@@ -15,7 +15,7 @@ from typing import Final
 from trio_kafka.introspect.share import Share
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.processor import Processor
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 
 EVERY_S: Final = 5.0
 
@@ -25,29 +25,29 @@ class Idleness:
 
     def __init__(
         self,
-        turn: Turn,
+        budget: LoopBudget,
         processors: Callable[[], Sequence[Processor]],
         handlers: Callable[[], int],
     ) -> None:
-        self._turn = turn
+        self._budget = budget
         self._processors = processors
         self._handlers = handlers
-        now = turn.elapsed()
-        self._loop = Share(now, turn.idle_s)
-        self._of_handlers = Share(now, turn.handlers_idle_s)
+        now = budget.elapsed()
+        self._loop = Share(now, budget.idle_s)
+        self._of_handlers = Share(now, budget.handlers_idle_s)
         self._size = handlers()
-        turn.sample_every(EVERY_S, self.sample)
+        budget.sample_every(EVERY_S, self.sample)
 
     def sample(self) -> None:
         """Take in what came since the last time."""
-        turn = self._turn
-        now = turn.elapsed()
-        self._loop.sample(now, turn.idle_s)
+        budget = self._budget
+        now = budget.elapsed()
+        self._loop.sample(now, budget.idle_s)
         if self._size != self._handlers():  # sums of another number of handlers
             self._size = self._handlers()
-            total_s = turn.handlers_idle_s / self._size
+            total_s = budget.handlers_idle_s / self._size
             self._of_handlers = Share(now, total_s, self._of_handlers.value)
-        self._of_handlers.sample(now, turn.handlers_idle_s / self._size)
+        self._of_handlers.sample(now, budget.handlers_idle_s / self._size)
         for processor in self._processors():
             processor.parked.lately()
 

@@ -119,7 +119,7 @@ class ServedListener:
         opened: nothing is accepted before it is set; peers wait in the kernel's queue.
         """
         gate = self._shared.limits.gate(self.settings.name)
-        acceptor = Acceptor(self._socket, self.processors, self._shared.turn, gate)
+        acceptor = Acceptor(self._socket, self.processors, self._shared.budget, gate)
         try:
             with self._closing:
                 async with trio.open_nursery() as nursery:

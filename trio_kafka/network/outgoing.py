@@ -45,11 +45,9 @@ class Outgoing:
         self.requests.extend(requests)
         self._segments.extend(segments)
 
-    def flush(self, socket: Socket, share: int = FILE_SHARE, *, hasty: bool = False) -> Progress:
-        """Offer the rest to the socket.
+    def flush(self, socket: Socket, share: int = FILE_SHARE) -> Progress:
+        """Offer the rest to the socket, at most `share` bytes of files.
 
-        hasty: what takes less than it was offered counts as BLOCKED without being asked again. That
-            is so nearly always; whoever waits for an edge then must ask again before.
         Raises ConnectionError, and RangeCutError when a file was cut under its promised length.
         """
         segments = self._segments
@@ -66,8 +64,6 @@ class Outgoing:
                         segment.left -= n
                         self.taken += n
                         share -= n
-                        if hasty and n < limit:
-                            return Progress.BLOCKED
                     if not segment.left:
                         segments.popleft()
                         segment.release()

@@ -24,7 +24,7 @@ from trio_kafka.network.idle_metrics import Idleness
 from trio_kafka.network.listener import BoundListener, ServedListener, bind_listener
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import Buffers
 from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.world import World
@@ -40,7 +40,7 @@ class Plane:
         channel: RequestChannel,
         handlers: Handlers,
         *,
-        turn: Turn,
+        budget: LoopBudget,
         counters: Counters,
         node: Node,
         node_id: int = 0,
@@ -48,7 +48,7 @@ class Plane:
         limits: ConnectionLimits | None = None,
         memory: MemoryPool | None = None,
     ) -> None:
-        """`node` is the plane's own; `turn` and `channel` are those of its handlers; `lives`: how
+        """`node` is the plane's own; `budget` and `channel` are those of its handlers; `lives`: how
         many requests are kept of each API; `limits`: those of the broker, else there are none;
         `memory`: of requests that are received or in hand, None: as much as they take.
         """
@@ -59,11 +59,11 @@ class Plane:
             world=world,
             channel=channel,
             handlers=handlers,
-            turn=turn,
+            budget=budget,
             buffers=Buffers(world.buffer),
             counters=counters,
             times=Times(
-                node.add("requests", "part"), lambda: handlers.names, lives, elapsed=turn.elapsed
+                node.add("requests", "part"), lambda: handlers.names, lives, elapsed=budget.elapsed
             ),
             limits=limits or ConnectionLimits(world.network, counters, node),
             memory=memory,
@@ -71,10 +71,10 @@ class Plane:
         if memory is not None:
             node.add("memory-pool", "part", memory.figures)
         self.times = self._shared.times
-        turn.handlers = channel.counts
-        self.idleness = Idleness(turn, lambda: self.processors, lambda: handlers.size)
+        budget.handlers = channel.counts
+        self.idleness = Idleness(budget, lambda: self.processors, lambda: handlers.size)
         node.add("idle", "part", self.idleness.figures)
-        self.turn = turn
+        self.budget = budget
         self._opened = trio.Event()
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[str, ServedListener] = {}
@@ -106,10 +106,10 @@ class Plane:
 
         Raises OSError if an address cannot be bound; its `filename` names listener and address.
         """
-        turn = self._shared.turn
+        budget = self._shared.budget
         with ExitStack() as stack:
-            stack.enter_context(self._node.child("turn", "part", turn.figures))
-            stack.enter_context(turn.installed())
+            stack.enter_context(self._node.child("turn", "part", budget.figures))
+            stack.enter_context(budget.installed())
             async with trio.open_nursery() as nursery:
                 await nursery.start(self._shared.handlers.run)
                 self._nursery = nursery
@@ -124,21 +124,13 @@ class Plane:
         """Let the acceptors go."""
         self._opened.set()
 
-    def give_way_to(self, other: "Plane") -> None:
-        """Let another plane in between the items of this one, whatever is left of its turn."""
-        self._shared.turn.let_in = other.let_in
-
-    def between(self) -> None:
-        """Let the other plane in, if there is one: one item has come to a place for that."""
-        self._shared.turn.between()
-
-    def let_in(self) -> bool:
-        """Serve what has come, in the time of another plane; whether anything had."""
-        came = False
+    def serve_pending(self) -> bool:
+        """Serve what has arrived, at a yield point of another plane; whether anything had."""
+        served = False
         for listener in self.listeners.values():
             for processor in listener.processors:
-                came |= processor.let_in()
-        return came
+                served |= processor.serve_pending()
+        return served
 
     # --- while it runs
 

@@ -24,7 +24,6 @@ from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import Roster
 from trio_kafka.network.handlers import Shared
 from trio_kafka.network.idle_timeout import close_idle, close_slow_readers
-from trio_kafka.network.lingering import Lingering
 from trio_kafka.network.new_connections import Arrivals
 from trio_kafka.network.outgoing import release
 from trio_kafka.network.receiving import Receiving
@@ -37,7 +36,7 @@ from trio_kafka.wire.server import Segments
 from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
 
 _EDGES_A_TURN: Final = 64
-_LET_IN_S: Final = 0.0005  # of another plane's time
+_SERVE_PENDING_S: Final = 0.0005  # of another plane's time
 
 
 class Processor:
@@ -49,9 +48,9 @@ class Processor:
         self._shared = shared
         self._requests, self._completions = shared.channel.counts, shared.channel.completions
         self._handlers = shared.handlers
-        self._turn = shared.turn
-        self._rounds = shared.turn.rounds
-        self._elapsed = shared.turn.elapsed
+        self._budget = shared.budget
+        self._deferred = shared.budget.deferred
+        self._elapsed = shared.budget.elapsed
         self._selector = shared.world.network.selector()
         self._node = node.add(name, "selector", self.figures)
         self.roster = Roster(self._selector, shared.counters, listener.name, self._node)
@@ -71,7 +70,7 @@ class Processor:
         self.responding = self._responding = self._responses.counts
         self._ready: deque[Connection] = deque()
         receiving = Receiving(
-            shared.turn,
+            shared.budget,
             self._ready,
             self._is_over,
             self._look,
@@ -82,9 +81,8 @@ class Processor:
         self._received = receiving.received
         self._waiting = WaitingRoom(shared.channel, self._ring)
         self._sending = Sending(
-            shared.turn, shared.times, self._responses, self._close, self._unmute
+            shared.budget, shared.times, self._responses, self._close, self._unmute
         )
-        self._lingering = Lingering(shared.turn, self._selector.poll)
         self._asleep = self._inline = False
         self._ends = 0.0  # of the part of the turn that whichever task runs has
         self._served = 0
@@ -126,11 +124,11 @@ class Processor:
 
     def _put_off(self, stamps: Stamps, segments: Segments | None) -> bool:
         """Have an answer of another one's round sent at its end, where it is a small one."""
-        rounds, sending = self._rounds, self._sending
-        if rounds.calls is None or segments is None or stamps.response_bytes > SMALL:
+        deferred, sending = self._deferred, self._sending
+        if deferred.calls is None or segments is None or stamps.response_bytes > SMALL:
             return False
         if not sending.waiting:
-            rounds.put_off(sending.flush)
+            deferred.defer(sending.flush)
         return True
 
     def refuse(self, request: Request, reason: str, detail: str) -> None:
@@ -171,7 +169,7 @@ class Processor:
     # --- the reader
 
     async def _read(self) -> NoReturn:
-        selector, ready, turn, parked = self._selector, self._ready, self._turn, self.parked
+        selector, ready, budget, parked = self._selector, self._ready, self._budget, self.parked
         arrived, waiting, received = self.arrivals.counts, self._waiting, self._received
         while True:
             if ready or received or waiting.room or arrived.queued:
@@ -182,7 +180,7 @@ class Processor:
                 await selector.wait()
                 parked.end()
                 self._asleep = False
-            self._ends = turn.begin()
+            self._ends = budget.begin_share()
             self._take_turn()
 
     def _take_turn(self) -> bool:
@@ -190,12 +188,10 @@ class Processor:
         ready, received, elapsed = self._ready, self._received, self._elapsed
         sending = self._sending
         poll, arrived, waiting = self._selector.poll, self.arrivals.counts, self._waiting
-        linger = self._lingering.edges
-        outer = self._rounds.begin()
-        came = over = sending.bulky = False
-        sending.hasty = True
+        outer = self._deferred.begin()
+        came = over = False
         while not over:  # to look again costs a thirtieth of what a pass of the loop does
-            edges = linger(_EDGES_A_TURN) if sending.bulky else poll(0, _EDGES_A_TURN)
+            edges = poll(0, _EDGES_A_TURN)
             for key, mask in edges:
                 self._note(key, mask)
             if arrived.queued:
@@ -208,18 +204,18 @@ class Processor:
                 over = elapsed() >= self._ends
             else:
                 break
-        self._rounds.end(outer)
-        sending.make_sure()
+        self._deferred.end(outer)
         return came
 
-    def let_in(self) -> bool:
-        """Serve what has come in the stead of the reader, while that is parked: another plane lets
-        this one in between two of its items. Whether anything had come.
+    def serve_pending(self) -> bool:
+        """Serve what has arrived, at a yield point of another plane, if the reader is parked.
+
+        Returns whether anything had arrived.
         """
         if not self._asleep or not (self.connections or self.arrivals.counts.queued):
             return False
         self._asleep = False
-        self._ends = self._elapsed() + _LET_IN_S
+        self._ends = self._elapsed() + _SERVE_PENDING_S
         came = self._take_turn()
         self._asleep = True
         if self._ready or self._received or self._waiting.room or self.arrivals.counts.queued:
@@ -229,7 +225,7 @@ class Processor:
     def _serve_ready(self) -> bool:
         """Serve those that are ready, in turn; whether the turn is over before all are served."""
         ready, received, sending = self._ready, self._received, self._sending
-        elapsed, rounds = self._elapsed, self._rounds
+        elapsed, deferred = self._elapsed, self._deferred
         now = elapsed()
         while ready or received:
             if not received:
@@ -241,14 +237,16 @@ class Processor:
                 self._pass_on(request.connection, request)
                 now = elapsed()
             over = now >= self._ends
-            if over and self._turn.let_in is not None:
-                self._ends = self._turn.go_on()
+            if over and self._budget.yield_point.bound:
+                self._ends = self._budget.next_slice()
                 now = elapsed()
                 over = now >= self._ends
             if over or not (ready or received):
-                if rounds.calls:
+                if deferred.calls:
                     self._settle()
-                rounds.number += 1  # whoever is answered now and asks again does so in the next one
+                deferred.number += (
+                    1  # whoever is answered now and asks again does so in the next one
+                )
                 if sending.waiting:
                     sending.flush()
             if over:
@@ -261,7 +259,7 @@ class Processor:
         """Answer what was put off, before anything is sent."""
         self._inline = True
         try:
-            self._rounds.settle()
+            self._deferred.flush()
         finally:
             self._inline = False
 
@@ -322,17 +320,17 @@ class Processor:
 
     async def _write(self) -> NoReturn:
         take_nowait, take = self._take.receive_nowait, self._take.receive
-        turn, elapsed, responding = self._turn, self._elapsed, self._responding
+        budget, elapsed, responding = self._budget, self._elapsed, self._responding
         while True:
             if responding.queued:
                 item = take_nowait()
             else:
                 item = await take()
-                self._ends = turn.begin()
+                self._ends = budget.begin_share()
             self._apply(item)
             if elapsed() >= self._ends:
                 await trio.lowlevel.checkpoint()
-                self._ends = turn.begin()
+                self._ends = budget.begin_share()
 
     def _apply(self, item: events.Item) -> None:
         connection, kind = item.connection, type(item)
@@ -437,6 +435,5 @@ class Processor:
             "received": len(self._received),
             "waiting_for_room": len(self._waiting),
             "most_waiting_for_room": self._waiting.most,
-            **self._lingering.figures(),
             "buffers_kept": self._shared.buffers.kept,
         }

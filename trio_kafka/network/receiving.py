@@ -14,7 +14,7 @@ from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.network import connection_events as events
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.request import Request
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import SMALL
 from trio_kafka.wire.metered import MemoryFullError
 from trio_kafka.wire.server import HEAD
@@ -30,7 +30,7 @@ class Receiving:
 
     def __init__(
         self,
-        turn: Turn,
+        budget: LoopBudget,
         ready: deque[Connection],
         is_over: Callable[[], bool],
         look: Callable[[], None],
@@ -38,8 +38,8 @@ class Receiving:
         close: Callable[..., None],
         end: Callable[[Connection, str, str], None],
     ) -> None:
-        self._turn = turn
-        self._elapsed = turn.elapsed
+        self._budget = budget
+        self._elapsed = budget.elapsed
         self._ready = ready
         self._is_over = is_over
         self._look = look
@@ -83,7 +83,7 @@ class Receiving:
                     )
                     return None
                 frame = framer.received(n)
-                connection.progress = self._turn.time
+                connection.progress = self._budget.time
                 # After PEER_DONE no edge comes: read until 0.
                 connection.readable = n == len(room) or connection.left
                 if n >= SMALL and frame is None and not self._goes_on(connection):

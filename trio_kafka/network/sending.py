@@ -16,7 +16,7 @@ from trio_kafka.network import connection_events as events
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.outgoing import FILE_SHARE, Outgoing, Progress, release
 from trio_kafka.network.request import Request
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.server import Segments
 from trio_kafka.world.protocols import RangeCutError
 
@@ -29,23 +29,20 @@ class Sending:
 
     def __init__(
         self,
-        turn: Turn,
+        budget: LoopBudget,
         times: Times,
         responses: Sender[events.Item],
         close: Callable[..., None],
         unmute: Callable[[Connection, int], None],
     ) -> None:
-        self._turn = turn
-        self._elapsed = turn.elapsed
+        self._budget = budget
+        self._elapsed = budget.elapsed
         self._times = times
         self._known_times = times.known
         self._responses = responses
         self._close = close
         self._unmute = unmute
-        self.bulky = False  # since it was set so: an answer was more than a socket takes at once
         self.waiting: list[Connection] = []  # have answers that wait for the end of the round
-        self.hasty = False  # a socket that takes less than it could is full, until `make_sure`
-        self.unsure: dict[Connection, None] = {}
 
     def later(self, request: Request, segments: Segments) -> None:
         """Send an answer at the end of the round. Its frame is free now."""
@@ -116,8 +113,7 @@ class Sending:
                     self._unmute(connection, events.SENDING)
                 return
         connection.out = Outgoing(requests, segments, taken)
-        self.bulky = True
-        connection.progress = self._turn.time
+        connection.progress = self._budget.time
         connection.muted |= events.SENDING
         if not taken:
             self.go_on(connection)
@@ -128,7 +124,6 @@ class Sending:
         if out is None:
             return
         before = out.taken
-        self.bulky = True
         try:
             if not before:
                 connection.make_room_to_send(out.left_of_files)
@@ -140,39 +135,27 @@ class Sending:
             self._close(connection, events.GONE, str(error))
             return
         if out.taken > before:
-            connection.progress = self._turn.time
+            connection.progress = self._budget.time
         if progress is Progress.DONE:
             connection.out = None
             self._sent(out.requests)
             self._unmute(connection, events.SENDING)
-        elif progress is Progress.BLOCKED:
-            if self.hasty:
-                self.unsure[connection] = None
-        elif not connection.flushing:
+        elif progress is Progress.SHARE_USED and not connection.flushing:
             connection.flushing = True  # an edge may come in between: one item at a time
             self._responses.send_nowait(events.Flush(connection))
 
     def _offer(self, connection: Connection, out: Outgoing) -> Progress:
         """A turn's share of the answer; where another plane is to be let in, in pieces."""
-        if self._turn.let_in is None:
-            return out.flush(connection.socket, hasty=self.hasty)
+        if not self._budget.yield_point.bound:
+            return out.flush(connection.socket)
         for _ in range(FILE_SHARE // _PIECE):
-            progress = out.flush(connection.socket, _PIECE, hasty=self.hasty)
+            progress = out.flush(connection.socket, _PIECE)
             if progress is not Progress.SHARE_USED:
                 break
-            self._turn.between()
+            self._budget.yield_point()
             if connection.closed:
                 return Progress.BLOCKED
         return progress
-
-    def make_sure(self) -> None:
-        """Ask those again that took less than they could: a full socket says so, and its edge comes
-        then. Before the reader parks.
-        """
-        self.hasty = False
-        unsure, self.unsure = self.unsure, {}
-        for connection in unsure:
-            self.go_on(connection)
 
     def done(self, request: Request) -> None:
         """Count a request that ends without an answer."""

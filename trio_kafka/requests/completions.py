@@ -18,12 +18,12 @@ from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.network import connection_events as events
 from trio_kafka.network.request import IN_STEPS, Request
-from trio_kafka.network.turn import SLICE_S, Turn
 from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.failures import Failures
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.scheduling.chunked_work import Steps, advance
+from trio_kafka.scheduling.loop_budget import SLICE_S, LoopBudget
 
 T = TypeVar("T")
 logger: Final = get_logger(__name__)
@@ -42,14 +42,14 @@ class Completions:
         self,
         failures: Failures,
         *,
-        turn: Turn,
+        budget: LoopBudget,
         limiter: Tokens,
         lane: Callable[[Delayed], None],
         start: Callable[..., None],
     ) -> None:
         self._failures = failures
-        self._turn = turn
-        self._rounds = turn.rounds
+        self._budget = budget
+        self._deferred = budget.deferred
         self._limiter = limiter
         self._lane = lane
         self._start = start
@@ -98,9 +98,9 @@ class Completions:
     # --- delayed operations
 
     def _delay(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
-        if delayed.soon and self._rounds.calls is not None:
-            request.stamps.handled = self._turn.elapsed()
-            self._rounds.put_off(partial(self._settle, request, route, message, delayed))
+        if delayed.soon and self._deferred.calls is not None:
+            request.stamps.handled = self._budget.elapsed()
+            self._deferred.defer(partial(self._settle, request, route, message, delayed))
             return
         self._watch(request, route, message, delayed)
 
@@ -118,8 +118,8 @@ class Completions:
             delayed.purgatory.drop(delayed)
             request.respond(None)
             return
-        request.stamps.handled = self._turn.elapsed()
-        delayed.since = self._turn.time
+        request.stamps.handled = self._budget.elapsed()
+        delayed.since = self._budget.time
         connection.parked = partial(delayed.purgatory.drop, delayed)
         connection.request, request.waits_for = request, delayed
         request.give_back()
@@ -177,12 +177,12 @@ class Completions:
 
         Another plane is let in between, and before, as reading the request may have taken as long.
         """
-        elapsed, turn = self._turn.elapsed, self._turn
+        elapsed, budget = self._budget.elapsed, self._budget
         request.waits_for = IN_STEPS
-        turn.between()
+        budget.yield_point()
         ends = elapsed() + _AT_ONCE_S
         while advance(steps, elapsed, elapsed() + SLICE_S) is None:
-            turn.between()
+            budget.yield_point()
             if elapsed() >= ends:
                 request.connection.request = request
                 self._start(self._go_on, request, steps, suffix="slices")
@@ -199,8 +199,8 @@ class Completions:
     async def run_steps(self, steps: Steps[T]) -> T:
         """Run steps and return their result; other tasks run between slices of them."""
         while True:
-            now = self._turn.elapsed()
-            done = advance(steps, self._turn.elapsed, max(self._turn.begin(), now + _SLICE_S))
+            ends = max(self._budget.begin_share(), self._budget.elapsed() + _SLICE_S)
+            done = advance(steps, self._budget.elapsed, ends)
             if done is not None:
                 return done.value
             await trio.lowlevel.checkpoint()

@@ -112,17 +112,17 @@ class _Call:
         """
         one = self._around.one
         await self._enter()
-        in_hand = one.owner.in_hand
-        if in_hand is not None:
-            in_hand.enter()
-            in_hand.hold(self)
+        in_flight = one.owner.in_flight
+        if in_flight is not None:
+            in_flight.enter()
+            in_flight.hold(self)
         try:
             return await self._answer()
         finally:
             self._release()
-            if in_hand is not None:
-                in_hand.drop(self)
-                in_hand.leave()
+            if in_flight is not None:
+                in_flight.drop(self)
+                in_flight.leave()
 
     async def _answer(self) -> Any:
         answer: Any = None
