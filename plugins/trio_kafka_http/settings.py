@@ -7,7 +7,7 @@ from attrs import frozen
 from trio_kafka.config.endpoints import parse_endpoint
 from trio_kafka.config.setting import ConfigError, Outside, int32, int64, password, texts
 from trio_kafka.model import Endpoint
-from trio_kafka_http.authority import is_loopback
+from trio_kafka_http.host_check import is_loopback
 
 DEFAULT_LISTENERS: Final = ("http://127.0.0.1:0",)
 _MEBIBYTE: Final = 1 << 20

@@ -110,7 +110,7 @@ def test_a_new_generation_that_blocks_in_its_start_fails_and_the_old_one_goes_on
         status = main(["plugin", "reload", "harm", *at])
 
         assert status == 1
-        assert "it held the loop for" in capsys.readouterr().err
+        assert "it blocked the loop for" in capsys.readouterr().err
         (line,) = lines_with(broker, "the loop is blocked")
         assert "plugin=harm" in line
         main(["plugin", "list", "--bootstrap", broker.bootstrap])

@@ -9,7 +9,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.channel_waiters import ChannelWaiters
 from trio_kafka.network.reasons import MuteReason
-from trio_kafka.testing.requests import bare_request, numbers
+from trio_kafka.testing.planes import bare_request, numbers
 
 
 class Guest:

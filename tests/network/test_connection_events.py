@@ -4,7 +4,7 @@ from typing import Any
 
 from trio_kafka.network.connection_events import CloseConnection, Mute, SendAnswer, answered_at
 from trio_kafka.network.reasons import CloseReason, MuteReason
-from trio_kafka.testing.requests import bare_request
+from trio_kafka.testing.planes import bare_request
 
 NO_CONNECTION: Any = None
 

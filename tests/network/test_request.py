@@ -3,7 +3,7 @@
 from typing import Any
 
 from trio_kafka.model import code_of
-from trio_kafka.testing.requests import bare_request
+from trio_kafka.testing.planes import bare_request
 
 
 class Post:

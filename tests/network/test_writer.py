@@ -12,8 +12,7 @@ from trio_kafka.network import connection_events as events
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.testing.planes import asked_plane, running_plane
-from trio_kafka.testing.requests import bare_request
+from trio_kafka.testing.planes import asked_plane, bare_request, running_plane
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     ReadRequest,

@@ -8,7 +8,7 @@ import pytest
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
-from trio_kafka.testing.requests import bare_request
+from trio_kafka.testing.planes import bare_request
 
 
 class Peer:

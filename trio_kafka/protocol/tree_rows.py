@@ -1,4 +1,4 @@
-"""What the rows of a DescribeTree answer say: figures as values, nodes by their paths."""
+"""Conversion of DescribeTree rows: figures to values, nodes to paths."""
 
 from trio_kafka.introspect.snapshots import Look, NodeLook, Path
 from trio_kafka.introspect.tree import Figure
@@ -13,7 +13,7 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
 
 
 def value_of(figure: TreeFigure) -> Figure:
-    """A figure as JSON has it; what JSON has no number for is a text."""
+    """Return a figure as a JSON value; a number that JSON lacks (inf, nan) stays a string."""
     if figure.kind == NULL:
         return None
     if figure.kind == BOOLEAN:
@@ -26,7 +26,7 @@ def value_of(figure: TreeFigure) -> Figure:
 
 
 def look_of(answer: DescribeTreeResponse, at: float) -> Look:
-    """The nodes of an answer that was read at `at`. Of two nodes with one path the last counts."""
+    """Return the nodes of a response read at time `at`. The last node of a repeated path wins."""
     nodes: dict[Path, NodeLook] = {}
     path: list[str] = []
     for row in answer.rows:

@@ -14,7 +14,7 @@ from trio_kafka.requests.parts import Parts
 from trio_kafka.security.operations import Operation
 
 if TYPE_CHECKING:
-    from trio_kafka.requests.parking import Place
+    from trio_kafka.requests.parking import Parking
 
     # For the type checker a context has every part as an attribute; at run time see below.
     from trio_kafka.requests.parts import Parts as _Parts
@@ -30,7 +30,7 @@ class Context(_Parts):
 
     __slots__ = ("parking", "parts", "request", "version")
 
-    def __init__(self, request: Request, parts: Parts, parking: "Place | None" = None) -> None:
+    def __init__(self, request: Request, parts: Parts, parking: "Parking | None" = None) -> None:
         self.request = request
         self.parts = parts
         self.version = request.code & 0xFFFF  # of the API; no negative one is ever served

@@ -1,20 +1,22 @@
-"""A plane with a few handlers, on any World: all of a broker that tests of the planes need."""
+"""A plane with a few handlers on any World: the part of a broker that plane tests need."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import trio
 
 from trio_kafka.attributes import define
 from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Node
-from trio_kafka.model import Endpoint, NodeId
+from trio_kafka.model import Endpoint, NodeId, code_of
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.plane import Plane
 from trio_kafka.network.processor import Processor
+from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.purgatory import Purgatory, Timers
 from trio_kafka.requests.api import api_of
@@ -33,7 +35,7 @@ class RunningPlane:
     world: World
     plane: Plane
     endpoint: Endpoint
-    others: Sequence[Endpoint]  # of `more`
+    others: Sequence[Endpoint]  # endpoints of `more`
     limits: ConnectionLimits
     group: HandlerGroup
     channel: RequestChannel
@@ -55,7 +57,7 @@ class RunningPlane:
 
     @property
     def buffers_out(self) -> int:
-        """Bytes of the pooled buffers that somebody holds, if all are of the small size."""
+        """Bytes of pooled buffers in use, if all have the small size."""
         buffers = self.processor.resources.buffers
         return buffers.fresh * SMALL - buffers.kept
 
@@ -77,7 +79,9 @@ async def running_plane(
     protected: Sequence[str] = (),
     more: Sequence[ListenerSettings] = (),
 ) -> AsyncIterator[RunningPlane]:
-    """memory: of requests, in bytes; more: listeners beside the first one."""
+    """Run a plane with these handlers. memory: request memory in bytes. more:
+    additional listeners.
+    """
     registry = Registry()
     for handler in handlers:
         made = api_of(handler)
@@ -130,7 +134,7 @@ async def running_plane(
 
 
 async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
-    """Wait for what no event tells."""
+    """Poll for a condition that no event announces."""
     with trio.fail_after(limit_s):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await trio.sleep(0.001)
@@ -140,9 +144,20 @@ async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
 async def asked_plane(
     world: World, handlers: Iterable[Callable[..., Any]], **how: Any
 ) -> AsyncIterator[tuple[RunningPlane, ScriptedClient]]:
-    """A plane as `running_plane` makes it, and a connection to it."""
+    """Run a plane as `running_plane` does, with a client connection."""
     async with (
         running_plane(world, handlers, **how) as plane,
         connected(world, plane.endpoint) as client,
     ):
         yield plane, client
+
+
+def bare_request(number: int = 0, connection: object = None) -> Request:
+    """Return a request with correlation id `number`, without a connection to answer on."""
+    no_connection = cast("Connection", connection)
+    return Request(memoryview(b""), code_of(18, 0), number, -1, no_connection, Stamps(0.0, 0.0))
+
+
+def numbers(requests: list[Any]) -> list[int]:
+    """Return the correlation ids of requests."""
+    return [request.correlation for request in requests]

@@ -1,4 +1,4 @@
-"""Listening, accepting and connecting; names are resolved in a thread."""
+"""DynamicListeners, accepting and connecting; names are resolved in a thread."""
 
 import os
 import socket
