@@ -1,4 +1,4 @@
-"""The page docs/metrics.md, from what is declared: `python -m trio_kafka_metrics.document`.
+"""The page docs/reference/metrics.md, printed by `python -m trio_kafka_metrics.document`.
 
 Also what Kafka has and this broker does not, each with its reason: a test holds both lists to
 Kafka's beans.
@@ -93,13 +93,16 @@ ABSENT: Final = {
 _HEAD: Final = """\
 # Metrics
 
-What `/metrics` shows; [how to use it](how-to/metrics.md). This page is written by
-`python -m trio_kafka_metrics.document`.
+Look up a metric of `/metrics`. [Watch a broker with Prometheus](../how-to/metrics.md) says how to
+scrape them.
 
-Names of Kafka's beans are those that Strimzi's rules for the JMX exporter make of them, so that its
-dashboards work. A summary has `_count`, and `_sum` or samples with the label `quantile` where they
-are measured; Kafka's `Count` of what is neither a rate nor a histogram is one with a `_count`
-alone. What the rules have no name for begins with `trio_kafka_`.
+Kafka's metrics have the names that the JMX exporter gives them with Strimzi's rules, so dashboards
+made for Kafka work. A summary has `_count`, and `_sum` or samples with the label `quantile` if they
+are measured. A plain `Count` of Kafka is a summary with `_count` only. Other metrics begin with
+`trio_kafka_`.
+
+This page is generated: change the declarations, then run
+`python -m trio_kafka_metrics.document > docs/reference/metrics.md`.
 """
 
 
@@ -120,7 +123,7 @@ def page() -> str:
         "",
         "## Not here",
         "",
-        "Kafka's, by the beginning of the name, and why. Beans that the rules drop are not listed.",
+        "Metrics of Kafka by the start of their name, with the reason for each:",
         "",
         "| name | why |",
         "| --- | --- |",

@@ -1,4 +1,4 @@
-"""docs/clients.md, written from the catalogue and the locks.
+"""docs/reference/clients.md, written from the catalogue and the locks.
 
 python -m tests.clients.page            write it
 python -m tests.clients.page --check    end with status 1 if it is not as it would be written
@@ -14,7 +14,7 @@ from tests.clients.build import APACHE_KAFKA, SOURCES
 from tests.clients.catalogue import CLIENTS, Client
 
 ROOT: Final = Path(__file__).parents[2]
-PAGE: Final = ROOT / "docs" / "clients.md"
+PAGE: Final = ROOT / "docs" / "reference" / "clients.md"
 # What the columns of the table say, by a step of each.
 COLUMNS: Final = {
     "produce": "writes",
