@@ -23,7 +23,7 @@ ARGS ?=
 # Without kept bytecode every start compiles all it imports: 0.6 s of CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run pipeline test test-long bench jars lint format types layers news docs wheel lock clean
+.PHONY: help run pipeline test test-long bench jars lint format types layers news docs screenshot wheel lock clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -80,6 +80,11 @@ news: .venv/dev.stamp
 docs: .venv/docs.stamp
 	$(BIN)/sphinx-build --quiet --fail-on-warning --fresh-env --conf-dir docs . build/docs
 	echo '<meta http-equiv="refresh" content="0; url=docs/README.html">' > build/docs/index.html
+
+# The picture of the README, as a test sees the admin UI in Chromium.
+screenshot: .venv/test.stamp
+	mkdir -p docs/images
+	TRIO_KAFKA_SCREENSHOT=$(CURDIR)/docs/images/admin-ui.png $(BIN)/pytest -q tests/e2e/test_admin_ui.py -k screenshot
 
 wheel: .venv/test.stamp
 	$(BIN)/python -m hatchling build -t wheel -d dist

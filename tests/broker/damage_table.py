@@ -369,11 +369,7 @@ ROWS: Final = (
         file=f"{META}/{_BASE}-{0:010}.checkpoint",
         path=f"{META}/{_BASE}-{0:010}.checkpoint",
         clean=False,
-        outcomes=_all(
-            Outcome(
-                words="no effect if a newer snapshot is intact, otherwise no start: it has the voters"
-            )
-        ),
+        outcomes=_all(Outcome(words="no effect if a newer snapshot is intact, otherwise no start")),
     ),
     Row(
         file=f"{META}/quorum-state",
