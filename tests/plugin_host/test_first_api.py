@@ -42,7 +42,7 @@ class Reader:
         (self.place / name.removeprefix("# ")).write_text(rest)
 
     def run(self, command: str) -> None:
-        if command.startswith(("python3.11 -m venv", ". rolls/", "pip install \"./trio-kafka")):
+        if command.startswith(("python3.11 -m venv", ". rolls/", 'pip install "./trio-kafka')):
             return  # the environment of these tests stands for it
         if command.startswith("pip install"):
             self._install()
