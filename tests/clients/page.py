@@ -85,7 +85,8 @@ def page() -> str:
     _, _, tail = rest.partition(END)
     said = ((client.title, "; ".join(notes(client))) for client in CLIENTS.values())
     told = "".join(f"- **{title}**: {note}.\n" for title, note in said if note)
-    return f"{head}{BEGIN}\n{table()}\nLeft out, because the client cannot do it:\n\n{told}\n{END}{tail}"
+    left_out = f"Left out, because the client cannot do it:\n\n{told}"
+    return f"{head}{BEGIN}\n{table()}\n{left_out}\n{END}{tail}"
 
 
 def main(arguments: list[str]) -> int:
