@@ -30,4 +30,4 @@ def test_a_design_page_is_short_and_answers_a_question(name: str) -> None:
 
 
 def test_every_exception_still_exists() -> None:
-    assert EXCEPTIONS - PAGES == set()
+    assert set() == EXCEPTIONS - PAGES
