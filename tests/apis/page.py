@@ -25,7 +25,7 @@ Versions are the stable ones. Unstable versions are named, and are served with
 `unstable.api.versions.enable=true`. An API that is *not served* is missing in the answer to
 ApiVersions, and a request for it closes the connection. So does a request in a version that is not
 served, except for ApiVersions itself. Produce is listed from version 0, as Kafka does for
-librdkafka.
+librdkafka. [Authorization](authorization.md) lists the permissions that each API needs.
 
 This page is generated from the declared messages and the installed handlers: run
 `python -m tests.apis.page`.
