@@ -19,7 +19,7 @@ from trio_kafka.coordinators.partition_log import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
 from trio_kafka.records.batch import iterate_headers, read_records

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from trio_kafka.introspect.tree import Node
+from trio_kafka.log.append import append_as_leader
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.log import Log
 from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.log.recovery.partition import Known, create_log, open_log
 from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.model import TopicPartition
@@ -92,7 +93,7 @@ def headers(content: bytes | bytearray) -> list[BatchHeader]:
 
 def append(log: Log, content: bytearray, epoch: int = 0):
     """Append as leader, and let all be committed."""
-    appended = log.append_as_leader(memoryview(content), headers(content), epoch)
+    appended = append_as_leader(log, memoryview(content), headers(content), epoch)
     log.high_watermark = log.end_offset
     return appended
 

@@ -9,11 +9,11 @@ from attrs import evolve
 
 from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
-from trio_kafka.log.append_in_pieces import append_in_pieces
-from trio_kafka.log.append_slow import append_slow
+from trio_kafka.log.append import append_as_leader, append_in_thread
 from trio_kafka.log.durability.sync import close, sync
+from trio_kafka.log.file_operations import run_now
 from trio_kafka.log.open_files import SMALLEST, OpenFiles, budget_of
-from trio_kafka.log.queries import locate, read, read_bytes
+from trio_kafka.log.read import find_slice, perform_in_threads, read, read_bytes
 from trio_kafka.log.recovery.partition import Known, open_log
 from trio_kafka.log.retention import delete_before
 from trio_kafka.log.truncate import truncate_to
@@ -39,6 +39,10 @@ def directory_of(world, count=8):
 
 def get(files, root, *numbers):
     return [files.get(number, root, str(number)) for number in numbers]
+
+
+async def slice_of(log, offset, size=SIZE, end=SEGMENTS):
+    return await perform_in_threads(log, lambda: find_slice(log, offset, size, end))
 
 
 def is_open(file) -> bool:
@@ -156,7 +160,10 @@ async def test_without_a_descriptor_files_are_closed_and_the_call_is_made_again(
     held = get(files, root, 0, 1, 2)
     asked = refuse(world, "/3", "/new", times=1, number=number)
 
-    getattr(files, call)(root, "3" if call == "open" else "new").close()
+    if call == "open":
+        files.open(root, "3").close()
+    else:
+        run_now(files.create(root, "new")).close()
 
     assert len(asked) == 2
     assert not any(is_open(file) for file in held)
@@ -198,8 +205,8 @@ async def test_random_reads_of_many_segments_keep_within_the_budget(autojump_clo
         offset = chance.randrange(SEGMENTS)
         if chance.random() < 0.5:
             found = read(log, offset, 1 << 20, log.end_offset)
-            assert found.first_offset == offset
-            found.range.release()
+            assert len(found) == SIZE
+            found.release()
         else:
             content = await read_bytes(log, offset, SIZE)
             assert int.from_bytes(content[:8], "big") == offset
@@ -238,7 +245,7 @@ async def test_reading_at_the_end_and_appending_open_and_touch_nothing(autojump_
     log.config = evolve(log.config, segment_bytes=1 << 20)
 
     append(log, batch())
-    read(log, log.end_offset - 1, 1 << 20, log.end_offset).range.release()
+    read(log, log.end_offset - 1, 1 << 20, log.end_offset).release()
 
     assert list(files._files) == before
     assert asked == []
@@ -271,7 +278,7 @@ async def test_a_lease_outlives_the_closing_of_all_other_files(autojump_clock, w
 
     assert is_open(file)
     assert log.segments.at(3).file is file
-    held.range.release()
+    held.release()
 
 
 async def test_a_truncation_cuts_the_lease_of_a_segment_used_long_ago(autojump_clock, world):
@@ -281,13 +288,13 @@ async def test_a_truncation_cuts_the_lease_of_a_segment_used_long_ago(autojump_c
         append(log, batch())
     await sync(log)
     held = read(log, 2, 2 * SIZE, log.end_offset)
-    assert held.range.lease.end == 2 * SIZE
+    assert held.lease.end == 2 * SIZE
     await read_all(log)
 
     await truncate_to(log, 3)
 
-    assert held.range.lease.cut
-    held.range.release()
+    assert held.lease.cut
+    held.release()
 
 
 async def test_a_log_is_cut_in_a_segment_that_is_closed_and_goes_on(autojump_clock, world):
@@ -359,7 +366,7 @@ async def test_a_read_without_a_descriptor_harms_neither_log_nor_reader(autojump
     log = await sealed_log(world, files, segments=40)
     refuse(world, ".log", ".index")
 
-    for ask in (read, locate):
+    for ask in (read, slice_of):
         with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
             found = ask(log, 5, SIZE, log.end_offset)
             await found
@@ -444,7 +451,7 @@ async def test_descriptors_of_the_process_are_as_many_as_the_budget_says():
             assert int.from_bytes(content[:8], "big") == offset
             assert descriptors_in(path) <= BUDGET + 1
 
-        leases = [(await locate(log, offset, SIZE, SEGMENTS)).range for offset in range(30)]
+        leases = [(await slice_of(log, offset)).lease() for offset in range(30)]
         assert descriptors_in(path) == 30 + 1
         for lease in leases:
             lease.release()
@@ -539,7 +546,7 @@ async def test_a_segment_that_is_read_keeps_its_file(autojump_clock, world):
     held = read(log, 0, SIZE, 1)
 
     assert files.close_idle(1) == 0
-    held.range.release()
+    held.release()
 
     assert files.close_idle(1) == 1
 
@@ -580,7 +587,8 @@ async def test_a_file_is_not_closed_between_the_pieces_of_an_append(autojump_clo
     closed = []
 
     header = [header for _, header in iterate_headers(large)]
-    append_in_pieces(log, memoryview(large), header, 0, lambda: closed.append(files.close_idle(1)))
+    log.pace.yield_point.bind(lambda: closed.append(files.close_idle(1)))
+    append_as_leader(log, memoryview(large), header, 0, in_pieces=True)
 
     assert closed
     assert set(closed) == {0}
@@ -594,7 +602,7 @@ async def test_an_append_by_a_thread_keeps_its_file(autojump_clock, world):
     closed = []
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(append_slow, log, memoryview(content), headers, 0)
+        nursery.start_soon(append_in_thread, log, memoryview(content), headers, 0)
         await trio.testing.wait_all_tasks_blocked()
         closed.append(files.close_idle(1))
 

@@ -10,7 +10,9 @@ from tests.log.kit import (
     sample,
     sample_log,
 )
+from trio_kafka.log.append import roll
 from trio_kafka.log.durability.sync import close, sync
+from trio_kafka.log.file_operations import run_now
 from trio_kafka.log.producer_snapshot import encode
 from trio_kafka.log.producers import (
     drop_snapshots,
@@ -20,6 +22,12 @@ from trio_kafka.log.producers import (
     write_snapshot,
 )
 from trio_kafka.log.recovery.partition import Known, open_log
+
+
+def snapshot_of(log, offset):
+    """A file that is not durable yet."""
+    files = log.segments.active.files
+    return run_now(write_snapshot(log.directory, files, offset, log.producers))
 
 
 def filled(world):
@@ -64,7 +72,9 @@ async def test_a_snapshot_of_what_the_log_does_not_reach_is_dropped(autojump_clo
 async def test_kafkas_last_snapshot_is_what_its_batches_say(autojump_clock, world):
     log = await sample_log(world, "epochs", "epochs-0", drop=".snapshot")
     log.unsynced.wrote(
-        write_snapshot(log.directory, log.segments.active.files, log.end_offset, log.producers)
+        run_now(
+            write_snapshot(log.directory, log.segments.active.files, log.end_offset, log.producers)
+        )
     )
 
     name = f"{15:020}.snapshot"
@@ -99,7 +109,9 @@ async def test_of_the_snapshots_between_segments_the_one_at_the_end_stays(
 ):
     log = new_log(world)
     for offset in there:
-        write_snapshot(log.directory, log.segments.active.files, offset, log.producers).close()
+        run_now(
+            write_snapshot(log.directory, log.segments.active.files, offset, log.producers)
+        ).close()
 
     await drop_strays(log.directory, bases)
 
@@ -124,7 +136,7 @@ async def test_a_producer_that_was_silent_is_taken_from_batches_and_not_from_a_s
     old = {"producer_epoch": 0, "base_sequence": 0}
     append(log, batch(timestamp=100, producer_id=1, **old))
     append(log, batch(timestamp=101, producer_id=2, **old))
-    log.roll()
+    roll(log)
     append(log, batch(timestamp=100, producer_id=3, **old))
     append(log, batch(timestamp=100, producer_id=1, producer_epoch=0, base_sequence=1))
 
@@ -174,7 +186,7 @@ async def test_a_log_that_is_idle_is_not_written_to_at_its_end(autojump_clock, w
 async def test_after_a_crash_an_end_in_order_writes_the_snapshot_again(autojump_clock, world):
     log = new_log(world)
     append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
-    log.roll()
+    roll(log)
     await sync(log)
     log.abandon()
 
@@ -191,7 +203,7 @@ async def test_after_a_crash_an_end_in_order_writes_the_snapshot_again(autojump_
 async def test_a_roll_before_the_end_leaves_one_snapshot(autojump_clock, world):
     log = new_log(world)
     append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
-    log.roll()
+    roll(log)
     log.directory.open(f"{1:020}.snapshot").truncate(0)
     await close(log)
     assert (await content_of(log.directory, f"{1:020}.snapshot")) == b""  # not written twice

@@ -6,8 +6,9 @@ from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.log import Log
-from trio_kafka.log.queries import largest_timestamp, read
+from trio_kafka.log.read import read
 from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.log.timestamp_search import largest_timestamp
 from trio_kafka.log.truncate import BYTES_A_TURN, restart_at, truncate_to
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
 
@@ -102,10 +103,10 @@ async def test_leases_on_what_is_cut_say_so(autojump_clock, world):
 
     await truncate_to(log, 7)
 
-    assert not low.range.lease.cut
-    assert high.range.lease.cut
-    low.range.release()
-    high.range.release()
+    assert not low.lease.cut
+    assert high.lease.cut
+    low.release()
+    high.release()
 
 
 async def test_nothing_is_appended_while_a_log_is_being_cut(autojump_clock, filled_log):

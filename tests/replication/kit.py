@@ -8,6 +8,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.topic import TopicConfig, topic_config
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.log.append import roll
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.manager.identity import new_directory_id
 from trio_kafka.log.manager.loading import load_logs
@@ -87,7 +88,7 @@ def batch(count: int = 1, *, size: int = 10, **fields) -> memoryview:
 
 def make_cold(partition: Partition) -> None:
     """What was appended so far is in a sealed segment, and not in the page cache."""
-    partition.log.roll()
+    roll(partition.log)
     for segment in partition.log.segments:
         segment.file.chill()
 

@@ -8,7 +8,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.append import append
 from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
-from trio_kafka.replication.read import Isolation, read_cold
+from trio_kafka.replication.read import Isolation, read_in_threads
 from trio_kafka.replication.sessions import Session
 from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.testing.simulation import simulated_world
@@ -269,7 +269,7 @@ async def test_cold_bytes_are_named_and_taken_when_they_are_ready(world) -> None
     partition = fetch.cold[asked]
     fetch.taken = trio.Event()
 
-    fetch.ready[asked] = await read_cold(
+    fetch.ready[asked] = await read_in_threads(
         partition, asked.wanted, 1 << 20, Isolation.READ_UNCOMMITTED
     )
 

@@ -7,7 +7,7 @@ from tests.log.kit import unpacking
 from tests.replication.kit import new_partition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.log.unpacking import SMALL
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
 from trio_kafka.records.compression import Codec, compress

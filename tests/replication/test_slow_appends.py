@@ -7,7 +7,7 @@ from tests.replication.kit import batch, make_slow, open_cluster, park, serve, s
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.disk_latency import SLOW_FOR_S
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch
@@ -162,7 +162,7 @@ async def test_what_is_large_is_copied_whole_and_another_plane_let_in_between_pi
 ) -> None:
     slow, asked = Slow(world), []
     await nursery.start(slow.appends.run)
-    slow.log.pace.between = lambda: asked.append(0)
+    slow.appends.yield_point.bind(lambda: asked.append(0))
     sent = bytearray(encode_batch([Record(value=bytes(range(1, 256)) * 1200)]))
     wanted = bytes(sent)
 

@@ -9,6 +9,7 @@ from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import NodeId
 from trio_kafka.scheduling.deferred_batch import Rounds
+from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
 
 
@@ -22,6 +23,7 @@ class Site:
     tasks: Tasks
     counters: Counters = field(factory=Counters)
     rounds: Rounds = field(factory=Rounds)
+    yield_point: YieldPoint = field(factory=YieldPoint)
 
     @property
     def node_id(self) -> NodeId:

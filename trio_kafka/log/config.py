@@ -5,8 +5,6 @@ Source: topic settings of Apache Kafka 4.4.0.
 
 from typing import Final, Literal
 
-from attrs import field
-
 from trio_kafka.attributes import frozen
 
 MAX_LONG: Final = (1 << 63) - 1
@@ -36,13 +34,6 @@ class LogConfig:
     segment_index_bytes: int = 10_485_760
     segment_jitter_ms: int = 0
     segment_ms: int = 604_800_000
-    plain_bytes: int = field(init=False)
-
-    @plain_bytes.default
-    def _largest_plain(self) -> int:
-        if self.message_timestamp_type == "LogAppendTime":
-            return -1
-        return min(self.max_message_bytes, self.segment_bytes)
 
     @property
     def reserve(self) -> int:

@@ -8,10 +8,14 @@ the interpreter (5 ms where the loop is busy), so that it takes more of it to sa
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 import trio
 
+from trio_kafka.log.file_operations import FileWork, run_in_threads, run_now
+from trio_kafka.scheduling.yield_point import YieldPoint
+
+T = TypeVar("T")
 LONG_APPEND_S: Final = 0.005
 LONG_IN_THREAD_S: Final = 0.025
 SLOW_FOR_S: Final = 1.0
@@ -26,9 +30,8 @@ class Pace:
         None: whatever takes long has waited.
     suspect: call `watch` before the next append.
     calm: not slow, and no append waits for a thread: nobody need look further. queues: how many
-    partitions have appends that wait. between: called between the pieces of a large append; None:
-    such an append is one piece. appending: held by whoever appends in a thread: one at a time, as a
-    second one would copy on the core that the loop needs, and wait for the same disk.
+    partitions have appends that wait. appending: held by whoever appends in a thread: one at a
+    time, as a second one would copy on the core that the loop needs, and wait for the same disk.
     """
 
     __slots__ = (
@@ -36,8 +39,8 @@ class Pace:
         "_waited",
         "_waits",
         "_watched",
+        "_yielded_s",
         "appending",
-        "between",
         "calm",
         "elapsed",
         "long_appends",
@@ -45,10 +48,14 @@ class Pace:
         "queues",
         "slow_until",
         "suspect",
+        "yield_point",
     )
 
     def __init__(
-        self, elapsed: Callable[[], float], waits: Callable[[], int] | None = None
+        self,
+        elapsed: Callable[[], float],
+        waits: Callable[[], int] | None = None,
+        yield_point: YieldPoint | None = None,
     ) -> None:
         self.elapsed = elapsed
         self.suspect = False
@@ -56,7 +63,8 @@ class Pace:
         self._waited: int | None = None  # how often, before the append that is watched
         self._watched = float("-inf")
         self._suspect_until = float("-inf")
-        self.between: Callable[[], None] | None = None
+        self.yield_point = yield_point or YieldPoint()
+        self._yielded_s = 0.0  # how long others ran in the yield point, all in all
         self.appending = trio.Lock()
         self.calm = True
         self.queues = 0
@@ -68,6 +76,36 @@ class Pace:
     def slow(self) -> bool:
         """A long append was less than a second ago."""
         return self.elapsed() < self.slow_until
+
+    def run_now(self, append: FileWork[T]) -> T:
+        """Perform an append in the loop, and learn from the time that it takes."""
+        if self.suspect:
+            self.watch()
+        elapsed, yielded_s = self.elapsed, self._yielded_s
+        began = elapsed()
+        result = run_now(append)
+        ended = elapsed()
+        if ended - began > LONG_APPEND_S:
+            ended -= self._yielded_s - yielded_s
+            if ended - began > LONG_APPEND_S:
+                self.held_up(began, ended)
+        return result
+
+    async def run_in_threads(self, append: FileWork[T]) -> T:
+        """Perform an append in threads, and learn from the time that it takes. Shielded."""
+        began = self.elapsed()
+        with trio.CancelScope(shield=True):
+            result = await run_in_threads(append)
+        ended = self.elapsed()
+        if ended - began > LONG_IN_THREAD_S:
+            self.took_long(began, ended)
+        return result
+
+    def give_way(self) -> None:
+        """Let another plane in during an append. Its time is not counted as the append's."""
+        left = self.elapsed()
+        self.yield_point()
+        self._yielded_s += self.elapsed() - left
 
     def watch(self) -> None:
         """An append of this thread begins, to a directory that is suspect. Between appends that

@@ -6,29 +6,23 @@ cancellation. Made by `recovery.open_log`. Appends and truncations have one call
 (`queries`) and syncs (`sync`) any number. An I/O error fails the log for good, as LogDirError.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, NoReturn
+from collections.abc import Awaitable, Callable
+from typing import NoReturn
 
 import trio
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.log.append import Appended, check_producers, check_sizes, new_appended
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.disk_latency import LONG_APPEND_S, Pace
+from trio_kafka.log.disk_latency import Pace
 from trio_kafka.log.epochs import LeaderEpochs
-from trio_kafka.log.markers import note_batch
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.rolling import Rolling
-from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.unsynced import Unsynced
 from trio_kafka.model import TopicId, TopicPartition
-from trio_kafka.records.header import STAMP, BatchHeader, stamp_append_time
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
-
-_NO_TIME: Final = -1
 
 
 class Log:
@@ -85,7 +79,6 @@ class Log:
         self.deleting = False
         self.cuts = 0
         self.writing = trio.Lock()
-        self._elapsed = world.clock.elapsed
         self.wall = world.clock.wall
         self.last_sync_ms = self.now_ms()
         self._high_watermark = start_offset
@@ -155,188 +148,6 @@ class Log:
 
     def now_ms(self) -> int:
         return int(self.wall() * 1000)
-
-    # Appending
-
-    def append_as_leader(
-        self,
-        records: memoryview,
-        headers: Sequence[BatchHeader],
-        leader_epoch: int,
-        now_ms: int | None = None,
-    ) -> Appended:
-        """Give batches their offsets and the epoch, in place, and write them.
-
-        records: whole batches, validated, writable; headers: theirs, brought up to date. now_ms:
-        the wall clock, by a caller that has just read it.
-        Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, and those
-        of ProducerState.check; LogDirError.
-        """
-        header, first = headers[0], self.end_offset
-        next_offset = first + header.last_offset_delta + 1
-        if (
-            header.producer_id < 0
-            and len(headers) == 1
-            and leader_epoch == self.epochs.latest
-            and len(records) <= self.config.plain_bytes
-            and next_offset - self.recovery_point < self.config.flush_messages
-            and not (self.pace.suspect or self.failed or self.closed or self.busy)
-        ):
-            # Nearly always: nothing follows from it, unless the segment says otherwise.
-            STAMP.pack_into(records, 0, first, header.length, leader_epoch)
-            header.base_offset, header.leader_epoch = first, leader_epoch
-            elapsed = self._elapsed
-            began = elapsed()
-            try:
-                written = self.segments.active.append_plain(
-                    records, header, self.config, self.rolling.jitter_ms
-                )
-            except OSError as error:
-                self.fail(error)
-            if written:
-                ended = elapsed()
-                if ended - began > LONG_APPEND_S:
-                    self.pace.held_up(began, ended)
-                self.end_offset = next_offset
-                return new_appended((first, next_offset - 1, _NO_TIME, self.start_offset, False))
-        if now_ms is None:
-            now_ms = self.now_ms()
-        appended = self.place(records, headers, leader_epoch, now_ms)
-        if not appended.duplicate:
-            self._write(records, headers, now_ms)
-        return appended
-
-    def place(
-        self,
-        records: memoryview,
-        headers: Sequence[BatchHeader],
-        leader_epoch: int,
-        now_ms: int,
-    ) -> Appended:
-        """The part of an append that comes before the write: rules, offsets, times."""
-        config = self.config
-        size = len(records)
-        if size > config.max_message_bytes or size > config.segment_bytes:
-            check_sizes(size, headers, config)
-        append_time = config.message_timestamp_type == "LogAppendTime"
-        repeated = None
-        if headers[0].producer_id >= 0 or len(headers) > 1:
-            repeated = check_producers(headers, self.producers)
-        if repeated is not None:
-            return Appended(
-                repeated.first_offset,
-                repeated.last_offset,
-                repeated.timestamp,
-                self.start_offset,
-                duplicate=True,
-            )
-        first = offset = self.end_offset
-        position = 0
-        for header in headers:
-            STAMP.pack_into(records, position, offset, header.length, leader_epoch)
-            header.base_offset = offset
-            header.leader_epoch = leader_epoch
-            if append_time:
-                stamp_append_time(records, position, header, now_ms)
-            offset += header.last_offset_delta + 1
-            position += header.length + 12
-        stamped_ms = now_ms if append_time else _NO_TIME
-        return new_appended((first, offset - 1, stamped_ms, self.start_offset, False))
-
-    def append_as_follower(self, records: memoryview, headers: Sequence[BatchHeader]) -> None:
-        """Write batches as they are: offsets and epochs are the leader's.
-
-        Raises KafkaError(OFFSET_OUT_OF_RANGE) for offsets that are here already or not ascending,
-        RECORD_LIST_TOO_LARGE; LogDirError.
-        """
-        expected = self.end_offset
-        for header in headers:
-            if header.base_offset < expected:
-                found = f"{self.partition}: batch at {header.base_offset}, want {expected} or more"
-                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
-            expected = header.base_offset + header.last_offset_delta + 1
-        self._write(records, headers, self.now_ms())
-
-    def _write(self, records: memoryview, headers: Sequence[BatchHeader], now_ms: int) -> None:
-        elapsed, pace = self._elapsed, self.pace
-        if pace.suspect:
-            pace.watch()
-        began = elapsed()
-        if self.failed or self.closed or self.busy:
-            self.refuse()
-        try:
-            segment = self.segment_for(records, headers, now_ms)
-            segment.append(records, headers, self.config.index_interval_bytes)
-        except OSError as error:
-            self.fail(error)
-        ended = elapsed()
-        if ended - began > LONG_APPEND_S:
-            pace.held_up(began, ended)
-        self.wrote(segment, records, headers)
-
-    def segment_for(
-        self, records: memoryview, headers: Sequence[BatchHeader], now_ms: int
-    ) -> Segment:
-        """Where these batches go: a new segment, if one is to begin. OSError."""
-        active = self.segments.active
-        if active.should_roll(self.config, self.rolling.jitter_ms, now_ms, records, headers):
-            return self._begin_segment(headers[0].base_offset, now_ms)
-        return active
-
-    def take_over(
-        self, segment: Segment, records: memoryview, headers: Sequence[BatchHeader], start: int
-    ) -> None:
-        """What was written at `start` by other means is appended now, unless the log was closed or
-        has failed meanwhile. KafkaError, LogDirError.
-        """
-        if self.failed or self.closed:
-            self.refuse()
-        try:
-            segment.append(records, headers, self.config.index_interval_bytes, start)
-        except OSError as error:
-            self.fail(error)
-        size = len(records)
-        if segment.size - start != size:
-            raise InvariantError(f"{self.partition}: {size} bytes grew the file otherwise")
-        self.wrote(segment, records, headers)
-
-    def wrote(self, segment: Segment, records: memoryview, headers: Sequence[BatchHeader]) -> None:
-        """The part of an append that comes after the write: now the batches are there."""
-        position = 0
-        for header in headers:
-            if header.leader_epoch != self.epochs.latest:
-                self.epochs.assign(header.leader_epoch, header.base_offset)
-            if header.producer_id >= 0:
-                aborted = note_batch(self.producers, header, records, position)
-                if aborted is not None:
-                    segment.transactions.append(aborted)
-            position += header.length + 12
-        last = headers[-1]
-        next_offset = last.base_offset + last.last_offset_delta + 1
-        self.end_offset = next_offset
-        unsynced = next_offset - self.recovery_point
-        most = self.config.flush_messages
-        if unsynced >= most and next_offset - self.flush_end >= most:
-            self.flush_end = next_offset
-            self.wants_sync(self)
-
-    def roll(self) -> None:
-        """Begin a new segment now, unless the active one is empty. LogDirError."""
-        if self.failed or self.closed or self.busy:
-            self.refuse()
-        if self.segments.active.size:
-            try:
-                self._begin_segment(self.end_offset, self.now_ms())
-            except OSError as error:
-                self.fail(error)
-
-    def _begin_segment(self, base_offset: int, now_ms: int) -> Segment:
-        """A new active segment, unless there is an empty one that begins there. OSError."""
-        before = self.segments.active
-        segment = self.rolling.begin(base_offset, now_ms, self.config, self.producers)
-        if segment is not before:
-            self.wants_sync(self)
-        return segment
 
     # Ends
 

@@ -18,7 +18,6 @@ KAFKA_STORAGE_ERROR would tell them, and followers, that the directory is gone.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Final, NoReturn, Protocol
 
 import trio
@@ -26,6 +25,7 @@ import trio
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.log.file_operations import CreateFile, FileWork, OpenFile, run_now
 from trio_kafka.world.descriptors import Descriptors, is_exhausted
 from trio_kafka.world.protocols import Buffer, Directory, File
 
@@ -193,15 +193,9 @@ class OpenFiles:
 
         OSError; KafkaError(REPLICA_NOT_AVAILABLE) where no descriptor is left.
         """
-        return self._obtain(directory.open, name)
+        return run_now(self._obtain(OpenFile(directory, name)))
 
-    def create(self, directory: Directory, name: str, *, reserve: int = 0) -> File:
-        """As `open`, a new file. Where no descriptor is left there is none. reserve: see
-        `File.reserve`.
-        """
-        return _reserved(self._obtain(directory.create, name), reserve)
-
-    async def create_slow(
+    def create(
         self,
         directory: Directory,
         name: str,
@@ -209,41 +203,39 @@ class OpenFiles:
         *,
         replace: bool = False,
         reserve: int = 0,
-    ) -> File:
-        """As `create` with this content, in a thread; see `Directory.create_slow`."""
-        return _reserved(await self._create_slow(directory, name, content, replace), reserve)
+    ) -> FileWork[File]:
+        """Create a file with this content. Errors as `open`: then there is no new file.
 
-    async def _create_slow(
-        self, directory: Directory, name: str, content: Buffer, replace: bool
-    ) -> File:
+        replace: also where the name exists. reserve: see `File.reserve`.
+        """
+        file: File = yield from self._obtain(CreateFile(directory, name, content, replace))
+        if reserve:
+            try:
+                file.reserve(reserve)
+            except OSError:
+                file.close()
+                raise
+        return file
+
+    def _obtain(self, operation: OpenFile | CreateFile) -> FileWork[File]:
+        name = operation.name
         self._make_room(name)
+        file: File
         try:
-            return await directory.create_slow(name, content, replace=replace)
+            file = yield operation
         except OSError as error:
             if not is_exhausted(error):
                 raise
-        self.close_idle(_LOOKS)
+        else:
+            return file
+        self.close_idle(_LOOKS)  # more than one: other tasks wait for descriptors too
         try:
-            return await directory.create_slow(name, content, replace=replace)
+            file = yield operation
         except OSError as error:
             if not is_exhausted(error):
                 raise
             raise self._exhausted(name, str(error.strerror)) from error
-
-    def _obtain(self, call: Callable[[str], File], name: str) -> File:
-        self._make_room(name)
-        try:
-            return call(name)
-        except OSError as error:
-            if not is_exhausted(error):
-                raise
-        self.close_idle(_LOOKS)  # more than the one that is wanted: others wait for descriptors too
-        try:
-            return call(name)
-        except OSError as error:
-            if not is_exhausted(error):
-                raise
-            raise self._exhausted(name, str(error.strerror)) from error
+        return file
 
     def _make_room(self, name: str) -> None:
         """Close idle files where one more would use the reserve. KafkaError as `open`."""
@@ -285,14 +277,3 @@ async def _sync(segment: Growing) -> None:
         await segment.sync_file()
     except (OSError, KafkaError) as error:
         _logger.warning("segment not synced", reason=str(error))
-
-
-def _reserved(file: File, size: int) -> File:
-    """A new file, of that length at once. OSError: it is closed."""
-    if size:
-        try:
-            file.reserve(size)
-        except OSError:
-            file.close()
-            raise
-    return file

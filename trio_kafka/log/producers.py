@@ -11,12 +11,12 @@ import trio
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.checkpoint import read_file
 from trio_kafka.log.descriptors import names_in
+from trio_kafka.log.file_operations import FileWork, ReadBytes, run_in_threads
 from trio_kafka.log.markers import note_batch
 from trio_kafka.log.names import SNAPSHOT, offset_file, parse_offset_file
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.producer_snapshot import CorruptSnapshotError, decode, encode
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.reading import Steps, Want, run_cold
 from trio_kafka.log.scan import BULK, walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
@@ -42,27 +42,13 @@ def snapshots_among(names: Iterable[str]) -> list[int]:
 
 def write_snapshot(
     directory: Directory, files: OpenFiles, offset: int, producers: ProducerState
-) -> File:
-    """Write the producers as they are at `offset`; the file, which is not durable yet. OSError.
+) -> FileWork[File]:
+    """Write the producers as they are at `offset`; return the file, which is not durable yet.
 
-    KafkaError(REPLICA_NOT_AVAILABLE): no descriptor is left.
+    OSError; KafkaError(REPLICA_NOT_AVAILABLE): no descriptor is left.
     """
     name = offset_file(offset, SNAPSHOT)
-    there = directory.exists(name)
-    file = (files.open if there else files.create)(directory, name)
-    if file.size:
-        file.truncate(0)
-    file.append([encode(producers)])
-    producers.loads_at = offset
-    return file
-
-
-async def write_snapshot_slow(
-    directory: Directory, files: OpenFiles, offset: int, producers: ProducerState
-) -> File:
-    """As `write_snapshot`, in a thread."""
-    name = offset_file(offset, SNAPSHOT)
-    file = await files.create_slow(directory, name, encode(producers), replace=True)
+    file = yield from files.create(directory, name, encode(producers), replace=True)
     producers.loads_at = offset
     return file
 
@@ -124,7 +110,7 @@ async def load_producers(
     number = segments.floor(begin)
     while (segment := segments.at(number)) is not None:
         into = segment if segment in rebuilt else None
-        await run_cold(_replay(segment, begin, producers, into))
+        await run_in_threads(_replay(segment, begin, producers, into))
         number += 1
     return producers
 
@@ -139,7 +125,7 @@ async def _decoded(content: bytes) -> ProducerState:
 
 def _replay(
     segment: Segment, begin: int, producers: ProducerState, into: Segment | None
-) -> Steps[None]:
+) -> FileWork[None]:
     """Note the batches of one segment from offset `begin` on, a window at a time."""
     spot = yield from segment.find(begin)
     if spot is None:
@@ -157,7 +143,7 @@ def _replay(
         for at, header in seen:
             whole: bytes | memoryview = b""
             if header.is_control:
-                whole = yield Want(file, at, header.size, header.size)
+                whole = yield ReadBytes(file, at, header.size, header.size)
             aborted = note_batch(producers, header, whole, 0)
             if aborted is not None and into is not None:
                 into.transactions.append(aborted)

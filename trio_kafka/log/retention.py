@@ -8,12 +8,12 @@ Source: retention.ms, retention.bytes, DeleteRecords (KIP-107).
 
 from collections.abc import Awaitable, Callable
 
-from trio_kafka.log.append_slow import roll_slow
+from trio_kafka.log.append import roll, roll_in_thread
 from trio_kafka.log.descriptors import names_in, sync_names
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import SEGMENT_FILES, SNAPSHOT, offset_file
 from trio_kafka.log.producers import snapshots_among
-from trio_kafka.log.queries import waiting
+from trio_kafka.log.read import perform_in_threads
 
 Checkpoint = Callable[[], Awaitable[None]]
 
@@ -39,7 +39,7 @@ async def _by_time(log: Log, now_ms: int) -> int:
     if keep_ms < 0:
         return offset
     for number, segment in enumerate(log.segments):
-        await waiting(log, segment.load_timestamps)
+        await perform_in_threads(log, segment.load_timestamps)
         time = segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms
         if not segment.size or now_ms - time <= keep_ms:
             break
@@ -68,9 +68,9 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
         async with log.writing:  # a thread may append
             if offset >= log.end_offset:
                 if log.pace.slow:
-                    await roll_slow(log)
+                    await roll_in_thread(log)
                 else:
-                    log.roll()
+                    roll(log)
     gone = [
         segment
         for number, segment in enumerate(log.segments)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.file_operations import FileWork, ReadBytes
 from trio_kafka.log.index.entries import CorruptIndexError
-from trio_kafka.log.reading import Steps, Want
 from trio_kafka.records.header import (
     HEADER,
     HEADER_SIZE,
@@ -41,7 +41,7 @@ class CutBatchError(Exception):
         self.size = size
 
 
-def find_batch(file: File, position: int, offset: int) -> Steps[Spot | None]:
+def find_batch(file: File, position: int, offset: int) -> FileWork[Spot | None]:
     """The first batch from `position` on that ends with `offset` or later; None: there is none.
 
     position: 0, or of a batch that does not begin behind `offset`: else CorruptIndexError. Raises
@@ -51,7 +51,7 @@ def find_batch(file: File, position: int, offset: int) -> Steps[Spot | None]:
     end = file.size
     unsure = position > 0
     while position + HEADER_SIZE <= end:
-        view = yield Want(file, position, HEADER_SIZE, min(_CHUNK, end - position))
+        view = yield ReadBytes(file, position, HEADER_SIZE, min(_CHUNK, end - position))
         start, here = position, 0
         while here + HEADER_SIZE <= len(view):
             base, length, _, magic, _, _, delta, *_ = unpack(view, here)
@@ -78,7 +78,7 @@ def walk(
     see: Callable[[int, BatchHeader], None],
     end: int | None = None,
     chunk: int = _CHUNK,
-) -> Steps[int]:
+) -> FileWork[int]:
     """Show each whole batch from `position` on to `see(position, header)`; where the chain ends.
 
     end: no batch that begins there or later. chunk: bytes a read; BULK where much is read.
@@ -86,7 +86,7 @@ def walk(
     size = file.size
     end = size if end is None else end
     while position + HEADER_SIZE <= size and position < end:
-        view = yield Want(file, position, HEADER_SIZE, min(chunk, size - position))
+        view = yield ReadBytes(file, position, HEADER_SIZE, min(chunk, size - position))
         start, here = position, 0
         while here + HEADER_SIZE <= len(view) and position < end:
             try:

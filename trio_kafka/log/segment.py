@@ -8,19 +8,19 @@ memory: whoever reads at the end of the log looks nothing up.
 
 import errno
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.file_operations import AppendBytes, FileWork, GiveWay, ReadBytes
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.index.offset import OffsetIndex
 from trio_kafka.log.index.time import NO_TIMESTAMP, TimeIndex
 from trio_kafka.log.index.transaction import TransactionIndex
 from trio_kafka.log.names import LOG, offset_file
 from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps, Want
 from trio_kafka.log.scan import BULK, CutBatchError, Spot, find_batch, walk
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory, File
@@ -115,27 +115,14 @@ class Segment:
         files: OpenFiles | None = None,
         *,
         reserve: int = 0,
-    ) -> "Segment":
-        """An empty active segment. reserve: see `File.reserve`. OSError, KafkaError as
-        `OpenFiles.create`.
+    ) -> "FileWork[Segment]":
+        """Create an empty active segment. Errors as `OpenFiles.create`.
+
+        reserve: see `File.reserve`.
         """
         files = files or OpenFiles()
-        file = files.create(directory, offset_file(base_offset, LOG), reserve=reserve)
-        return cls(directory, base_offset, file=file, created_ms=now_ms, files=files)
-
-    @classmethod
-    async def create_slow(
-        cls,
-        directory: Directory,
-        base_offset: int,
-        now_ms: int,
-        files: OpenFiles,
-        *,
-        reserve: int = 0,
-    ) -> "Segment":
-        """As `create`, in a thread."""
         name = offset_file(base_offset, LOG)
-        file = await files.create_slow(directory, name, reserve=reserve)
+        file = yield from files.create(directory, name, reserve=reserve)
         return cls(directory, base_offset, file=file, created_ms=now_ms, files=files)
 
     @classmethod
@@ -212,15 +199,15 @@ class Segment:
         self._doubt()
         self.file.truncate(size)
 
-    async def append_slow(self, records: Buffer) -> int:
-        """As `File.append_slow`: `append` is told where."""
-        return await self.file.append_slow((records,))
+    def writing(self, records: Buffer, give_way: GiveWay | None) -> AppendBytes:
+        """Return the operation that writes batches; `wrote` comes next. OSError.
 
-    def append_in_pieces(self, records: Buffer, between: Callable[[], None]) -> int:
-        """As `File.append_in_pieces`: `append` is told where."""
-        file = self.file
-        self._doubt()  # others open files in between: this one is not closed for them
-        return file.append_in_pieces(records, between)
+        give_way: see `AppendBytes`.
+        """
+        file = self._file or self.file
+        if give_way is not None:
+            self._doubt()  # files are closed for others meanwhile: not this one
+        return AppendBytes(file, records, give_way)
 
     def hold(self) -> None:
         """Keep the file out of the budget until it is durable: it will be written. Leases stay."""
@@ -237,20 +224,10 @@ class Segment:
     def size(self) -> int:
         return self._file.size if self._file is not None else self._size
 
-    def append(
-        self,
-        records: Buffer,
-        headers: Sequence[BatchHeader],
-        index_interval_bytes: int,
-        written_at: int | None = None,
-    ) -> int:
-        """Write whole batches, whose headers say what stands in them.
-
-        written_at: a thread has written them, there. The position of the first. OSError.
-        """
-        if written_at is None:
-            written_at = (self._file or self.file).append((records,))
-        start = position = written_at
+    def wrote(
+        self, position: int, headers: Sequence[BatchHeader], index_interval_bytes: int
+    ) -> None:
+        """Take over the batches that were written at `position`: timestamps and indexes."""
         recent = self._recent
         for header in headers:
             last = header.base_offset + header.last_offset_delta
@@ -267,36 +244,6 @@ class Segment:
             self.rolling_timestamp = self.max_timestamp
         if len(recent) >= 2 * _RECENT:
             del recent[:-_RECENT]
-        return start
-
-    def append_plain(
-        self, batch: Buffer, header: BatchHeader, config: LogConfig, jitter_ms: int
-    ) -> bool:
-        """As `append`, of one whole batch, in one go with what `should_roll` and the indexes ask.
-        False: something is due, or may be, and nothing was written. OSError.
-        """
-        file, first, since = self._file, self.rolling_timestamp, self._since_index
-        timestamp, size = header.max_timestamp, len(batch)
-        last = header.base_offset + header.last_offset_delta
-        if (
-            file is None
-            or first is None
-            or first < 0
-            or timestamp - first > config.segment_ms - jitter_ms
-            or since > config.index_interval_bytes
-            or file.size > config.segment_bytes - size
-            or last - self.base_offset > _LAST_RELATIVE
-        ):
-            return False
-        position = file.append((batch,))
-        if timestamp > self.max_timestamp:
-            self.max_timestamp, self.max_timestamp_offset = timestamp, last
-        self._since_index = since + size
-        recent = self._recent
-        recent.append((last, header.base_offset, position))
-        if len(recent) >= 2 * _RECENT:
-            del recent[:-_RECENT]
-        return True
 
     def note(self, position: int, header: BatchHeader, index_interval_bytes: int) -> None:
         """A batch found in the file: index it as if it had just been appended."""
@@ -380,7 +327,7 @@ class Segment:
             path = f"{self.directory.path}/{self._name}"
             _logger.error(event, path=path, reason=reason)
 
-    def find(self, offset: int) -> Steps[Spot | None]:
+    def find(self, offset: int) -> FileWork[Spot | None]:
         """The first batch that ends with `offset` or later; None: it is in no batch here.
 
         KafkaError(CORRUPT_MESSAGE): bytes before it that are no batch.
@@ -405,7 +352,7 @@ class Segment:
                 self.report("damaged batch in a segment file", str(error))
             raise
 
-    def _find_indexed(self, offset: int) -> Steps[Spot | None]:
+    def _find_indexed(self, offset: int) -> FileWork[Spot | None]:
         position = self.offsets.position_now(offset)
         if position is None:
             position = yield from self.offsets.position(offset)
@@ -414,7 +361,7 @@ class Segment:
             raise CorruptIndexError(f"no entry for {self.size} bytes")
         return (yield from find_batch(self.file, position, offset))
 
-    def _rebuild_offsets(self, error: Exception) -> Steps[None]:
+    def _rebuild_offsets(self, error: Exception) -> FileWork[None]:
         """Build the offset index of a sealed segment again, in memory.
 
         Once only: where the batches themselves are damaged, the old index stays, as it may lead
@@ -424,7 +371,9 @@ class Segment:
             raise error
         file = self.file
         if file.size > BULK:
-            yield Want(file, 0, BULK, BULK)  # too large for a warm read: the scan goes to a thread
+            yield ReadBytes(
+                file, 0, BULK, BULK
+            )  # too large for a warm read: the scan goes to a thread
         found: list[tuple[int, int]] = []
         indexed = 0
 
@@ -454,7 +403,7 @@ class Segment:
         after = recent[found + 1][2] if found + 1 < len(recent) else self.size
         return Spot(position, after - position, base, last)
 
-    def load_timestamps(self) -> Steps[None]:
+    def load_timestamps(self) -> FileWork[None]:
         """Learn the largest timestamp of a sealed segment, from its time index or else from its
         batches.
         """
@@ -474,7 +423,7 @@ class Segment:
             yield from walk(self.file, 0, self._note_timestamp)
         self.timestamps_known = True
 
-    def _check_timestamp(self) -> Steps[None]:
+    def _check_timestamp(self) -> FileWork[None]:
         """Compare the last entry of the time index with its batch: retention goes by it.
 
         Raises CorruptIndexError.
@@ -496,7 +445,7 @@ class Segment:
             self.max_timestamp = header.max_timestamp
             self.max_timestamp_offset = header.last_offset
 
-    def offset_before(self, timestamp: int) -> Steps[int]:
+    def offset_before(self, timestamp: int) -> FileWork[int]:
         """An offset below which no timestamp reaches `timestamp`."""
         try:
             return (yield from self.times.offset_before(timestamp))
@@ -514,7 +463,7 @@ class Segment:
         self._since_index = 0
         self._recent.clear()
 
-    def grow_again(self) -> Steps[None]:
+    def grow_again(self) -> FileWork[None]:
         """Make a sealed segment the active one.
 
         Indexes into memory, largest timestamp after the last entry.
@@ -530,7 +479,7 @@ class Segment:
         self.sealed = False
         yield from self._measure()
 
-    def _measure(self) -> Steps[None]:
+    def _measure(self) -> FileWork[None]:
         """The largest timestamp of a growing segment, and the first one."""
         self.max_timestamp, self.max_timestamp_offset = self.times.last
         self.timestamps_known = True
@@ -544,7 +493,7 @@ class Segment:
         del position
         self.rolling_timestamp = header.max_timestamp
 
-    def cut(self, offset: int) -> Steps[None]:
+    def cut(self, offset: int) -> FileWork[None]:
         """After the file was cut: forget what begins with `offset`. Only of a growing segment."""
         self.offsets.cut(offset)
         self.times.cut(offset)
@@ -552,19 +501,15 @@ class Segment:
         self._recent.clear()
         yield from self._measure()
 
-    def write_indexes(self) -> None:
-        """Put the indexes into their files, the largest timestamp last; OSError."""
-        self.times.append_larger(self.max_timestamp, self.max_timestamp_offset)
-        self.offsets.entries.write()
-        self.times.entries.write()
-        self.transactions.write()
+    def write_indexes(self) -> FileWork[None]:
+        """Write the indexes to their files, the largest timestamp last. OSError.
 
-    async def write_indexes_slow(self) -> None:
-        """As `write_indexes`, in threads; nothing is appended meanwhile, lookups go on."""
+        Nothing may be appended before the work ends; lookups go on.
+        """
         self.times.append_larger(self.max_timestamp, self.max_timestamp_offset)
-        await self.offsets.entries.write_slow()
-        await self.times.entries.write_slow()
-        await self.transactions.write_slow()
+        yield from self.offsets.entries.write()
+        yield from self.times.entries.write()
+        yield from self.transactions.write()
 
     def trim(self) -> None:
         """Give back what the file has reserved. OSError."""

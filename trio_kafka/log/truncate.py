@@ -15,10 +15,10 @@ import trio
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.descriptors import sync_names
 from trio_kafka.log.durability.sync import write_epochs
+from trio_kafka.log.file_operations import run_in_threads, run_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import SEGMENT_FILES, offset_file
 from trio_kafka.log.producers import drop_snapshots, load_producers
-from trio_kafka.log.reading import run_cold
 from trio_kafka.log.segment import Segment
 
 BYTES_A_TURN: Final = 16 << 20
@@ -49,14 +49,14 @@ async def truncate_to(log: Log, offset: int) -> None:
 
 async def _truncate(log: Log, offset: int) -> None:
     last = log.segments.at(log.segments.floor(offset - 1))
-    if last is not None and (inside := await run_cold(last.find(offset))) is not None:
+    if last is not None and (inside := await run_in_threads(last.find(offset))) is not None:
         offset = min(offset, inside.base_offset)  # the batch goes as a whole: claim nothing of it
         # With the first batch of a segment the segment goes, and the one before it grows again.
         last = log.segments.at(log.segments.floor(offset - 1))
     last = last or log.segments.first
     if last.sealed:
         # Its files are opened first: where no descriptor is left, nothing has changed.
-        await run_cold(last.grow_again())
+        await run_in_threads(last.grow_again())
     # The file stays open, so that nothing is cut half for want of a descriptor.
     lease = last.file.lease(0)
     try:
@@ -76,13 +76,13 @@ async def _cut(log: Log, offset: int) -> None:
         await _remove(log, segment)
     active = log.segments.active
     log.unsynced.forget(active)
-    spot = await run_cold(active.find(offset))
+    spot = await run_in_threads(active.find(offset))
     end = min(offset, spot.base_offset) if spot else offset
     position = spot.position if spot else active.size
     while active.size > position:
         active.truncate(max(position, active.size - BYTES_A_TURN))
         await trio.lowlevel.checkpoint()
-    await run_cold(active.cut(end))
+    await run_in_threads(active.cut(end))
     log.end_offset = end
     log.start_offset = min(log.start_offset, end)
     log.high_watermark = log.high_watermark
@@ -134,7 +134,7 @@ def _shield(log: Log) -> Iterator[None]:
 
 def _new(log: Log, offset: int) -> Segment:
     files, reserve = log.segments.active.files, log.config.reserve
-    return Segment.create(log.directory, offset, log.now_ms(), files, reserve=reserve)
+    return run_now(Segment.create(log.directory, offset, log.now_ms(), files, reserve=reserve))
 
 
 async def _remove(log: Log, segment: Segment) -> None:

@@ -7,14 +7,12 @@ answers for it asks `delayed.acknowledged` next: followers, or this broker's dis
 it first.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
-from trio_kafka.log.append import Appended
-from trio_kafka.log.append_in_pieces import append_in_pieces
+from trio_kafka.log.append import Appended, append_as_leader
 from trio_kafka.log.log import Log
 from trio_kafka.log.unpacking import SMALL
 from trio_kafka.metadata.names import is_internal
@@ -30,7 +28,6 @@ from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import NO_EPOCH, Partition
 from trio_kafka.replication.refine import Refinement, refinement
-from trio_kafka.world.protocols import PIECE
 
 ACKS_ALL: Final = -1
 
@@ -48,7 +45,7 @@ def append(
 
     records: writable, changed in place, free when this returns: what is queued is copied. zstd: the
     request's version may carry it. Raises KafkaError: as `Partition.local_log`, `check_produce`,
-    `Refinement.whole` and `Log.append_as_leader`, NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT where the
+    `Refinement.whole` and `append_as_leader`, NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT where the
     queue is full, INVALID_TOPIC_EXCEPTION for a topic that the broker alone writes to, and
     INVALID_TXN_STATE for a transaction's batch: nobody would end it. Nothing was appended then.
     """
@@ -71,9 +68,7 @@ def append(
         work = refinement(settings, header, now_ms)
         if work is not None:
             return _append_refined(partition, log, batch, header, work, acks=acks)
-    return _append(
-        partition, log, batch, headers, now_ms=now_ms, acks=acks, between=log.pace.between
-    )
+    return _append(partition, log, batch, headers, now_ms=now_ms, acks=acks, in_pieces=True)
 
 
 def _append_refined(
@@ -91,16 +86,12 @@ def _append_refined(
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
     refined = work.at_once(batch, header)
     if refined is None:
-        queued = _join_queue(
-            partition, batch, [header], acks=acks, work=work, between=log.pace.between
-        )
+        queued = _join_queue(partition, batch, [header], acks=acks, work=work, in_pieces=True)
         if queued is not None:
             return queued
         refined = _refined_without_queue(batch, header, work)
     batch, header = refined
-    return _append(
-        partition, log, batch, [header], now_ms=work.now_ms, acks=acks, between=log.pace.between
-    )
+    return _append(partition, log, batch, [header], now_ms=work.now_ms, acks=acks, in_pieces=True)
 
 
 def _refined_without_queue(
@@ -157,18 +148,15 @@ def _append(
     *,
     now_ms: int,
     acks: int,
-    between: Callable[[], None] | None = None,
+    in_pieces: bool = False,
 ) -> Appended | Queued:
     if log.busy or not log.pace.calm:
-        queued = _join_queue(partition, records, headers, acks=acks, between=between)
+        queued = _join_queue(partition, records, headers, acks=acks, in_pieces=in_pieces)
         if queued is not None:
             return queued
     epoch = partition.leader_epoch
     try:
-        if between is None or len(records) <= PIECE:
-            appended = log.append_as_leader(records, headers, epoch, now_ms)
-        else:
-            appended = append_in_pieces(log, records, headers, epoch, between)
+        appended = append_as_leader(log, records, headers, epoch, now_ms, in_pieces=in_pieces)
     except LogDirError as error:
         raise partition.storage_error(error) from error
     traffic = partition.traffic
@@ -189,7 +177,7 @@ def _join_queue(
     *,
     acks: int,
     work: Refinement | None = None,
-    between: Callable[[], None] | None,
+    in_pieces: bool,
 ) -> Queued | None:
     """See `SlowAppends.join`."""
     item = Queued(
@@ -200,4 +188,4 @@ def _join_queue(
         since=trio.current_time(),
         work=work,
     )
-    return partition.join_queue(partition, item, between)
+    return partition.join_queue(partition, item, in_pieces)

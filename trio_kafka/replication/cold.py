@@ -17,7 +17,7 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.fetch import Fetch
 from trio_kafka.replication.partition import Partition
-from trio_kafka.replication.read import PartitionRead, read_cold
+from trio_kafka.replication.read import PartitionRead, read_in_threads
 from trio_kafka.replication.sessions import SessionPartition
 
 _logger: Final = get_logger(__name__)
@@ -98,7 +98,7 @@ class ColdReads:
         limits, wanted = fetch.limits, asked.wanted
         most = min(limits.max_bytes, wanted.max_bytes)
         try:
-            return await read_cold(partition, wanted, most, limits.isolation)
+            return await read_in_threads(partition, wanted, most, limits.isolation)
         except KafkaError as error:
             return PartitionRead(error=error)
         except Exception:

@@ -10,7 +10,7 @@ from typing import Final
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.log import Log
-from trio_kafka.log.queries import largest_timestamp, offset_for_timestamp
+from trio_kafka.log.timestamp_search import largest_timestamp, offset_for_timestamp
 from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.replication.epochs import end_of_epoch, first_epoch
 from trio_kafka.replication.partition import NO_EPOCH, Partition

@@ -1,23 +1,20 @@
 """A fetch from one partition: where its bytes are and what stands around them, for consumers and
 followers.
 
-Bytes are promised (a FileRange), not read, and never reach beyond what the reader may see. `read`
-never waits: where an index or headers are cold it raises BlockingIOError, and `read_cold` answers.
+Bytes are promised (a FileRange), not read, and never reach beyond what the reader may see. A read
+is performed in the loop (`read`), or in threads where it would wait for the disk.
 Source: KIP-320 (leader epochs), KIP-595 (diverging epochs), KIP-98 (read committed).
 """
 
 from enum import IntEnum
 from typing import Final
 
-import trio
-
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.file_operations import FileWork
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.log import Log
-from trio_kafka.log.queries import locate
-from trio_kafka.log.queries import read as read_log
-from trio_kafka.log.reading import Steps, run_cold, run_warm
+from trio_kafka.log.read import find_aborted, find_slice, perform_in_threads, perform_now
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.replication.epochs import end_of_epoch
 from trio_kafka.replication.partition import NO_EPOCH, Partition
@@ -121,71 +118,55 @@ def read(
     isolation: Isolation,
     at_least_one: bool,
 ) -> PartitionRead:
-    """Up to `max_bytes` of what may be seen; one batch whatever its size with `at_least_one`.
+    """Read up to `max_bytes` of what may be seen; with `at_least_one` one batch whatever its size.
 
-    Raises KafkaError as `Partition.local_log`, OFFSET_OUT_OF_RANGE; BlockingIOError: use
-    `read_cold`.
+    Raises KafkaError as `Partition.local_log`, OFFSET_OUT_OF_RANGE. BlockingIOError: the bytes or
+    an index are not in memory, use `read_in_threads`.
     """
     epoch = wanted.leader_epoch
     log = (partition.leading if epoch == NO_EPOCH else None) or partition.local_log(epoch)
-    answer = around(log)
-    if wanted.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, wanted, answer):
-        return answer
-    end = answer.high_watermark if isolation is _UNCOMMITTED else visible_end(log, isolation)
-    answer.more = wanted.offset < end
+    work = _reading(partition, log, wanted, max_bytes, isolation, at_least_one=at_least_one)
     try:
-        found = read_log(log, wanted.offset, max_bytes, end, at_least_one)
+        return perform_now(log, work)
     except LogDirError as error:
         raise partition.storage_error(error) from error
-    answer.range = found.range
-    if isolation is _COMMITTED and found.range is not None:
-        try:
-            answer.aborted = run_warm(_aborted(log, wanted.offset, end))
-        except BlockingIOError:
-            answer.release()
-            raise
-    return answer
 
 
-async def read_cold(
+async def read_in_threads(
     partition: Partition, wanted: Wanted, max_bytes: int, isolation: Isolation
 ) -> PartitionRead:
-    """As `read` with `at_least_one`, waiting for the disk where it must.
-
-    What is around is as of now.
-    """
+    """Read as `read` with `at_least_one` does; wait for the disk where it must."""
     log = partition.local_log(wanted.leader_epoch)
-    answer = around(log)
-    end = visible_end(log, isolation)
-    answer.more = wanted.offset < end
-    if wanted.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, wanted, answer):
-        await trio.lowlevel.checkpoint()
-        return answer
     try:
-        if isolation is _COMMITTED:
-            # First, so that nothing is held while it waits.
-            answer.aborted = await run_cold(_aborted(log, wanted.offset, end))
-        answer.range = (await locate(log, wanted.offset, max_bytes, end)).range
+        return await perform_in_threads(
+            log, lambda: _reading(partition, log, wanted, max_bytes, isolation)
+        )
     except LogDirError as error:
         raise partition.storage_error(error) from error
+
+
+def _reading(
+    partition: Partition,
+    log: Log,
+    wanted: Wanted,
+    max_bytes: int,
+    isolation: Isolation,
+    *,
+    at_least_one: bool = True,
+) -> FileWork[PartitionRead]:
+    """One read. Offsets are those of its beginning; nothing is leased before its last operation."""
+    answer = around(log)
+    if wanted.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, wanted, answer):
+        return answer
+    offset = wanted.offset
+    end = answer.high_watermark if isolation is _UNCOMMITTED else visible_end(log, isolation)
+    answer.more = offset < end
+    if isolation is _COMMITTED and answer.more:
+        answer.aborted = tuple((yield from find_aborted(log.segments, offset, end, end)))
+    found = yield from find_slice(log, offset, max_bytes, end, at_least_one)
+    if found is not None:
+        answer.range = found.lease()
     return answer
-
-
-def _aborted(log: Log, first: int, end: int) -> Steps[tuple[AbortedTransaction, ...]]:
-    """The aborted transactions that a reader of the segment of `first` must know, below `end`."""
-    segments = log.segments
-    number = segments.floor(first)
-    end = min(end, segments.end_of(number, end))
-    found = []
-    while (segment := segments.at(number)) is not None:
-        entries = yield from segment.transactions.all()
-        for aborted in entries:
-            if aborted.last_offset >= first and aborted.first_offset < end:
-                found.append(aborted)
-            if aborted.last_stable_offset >= end:
-                return tuple(found)
-        number += 1
-    return tuple(found)
 
 
 def around(log: Log) -> PartitionRead:

@@ -16,8 +16,7 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.log.append import Appended
-from trio_kafka.log.append_slow import append_slow
+from trio_kafka.log.append import Appended, append_in_thread
 from trio_kafka.log.disk_latency import Pace
 from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.replication.append_queue import AppendQueue, Queued
@@ -25,12 +24,13 @@ from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.refine import Refinement
 from trio_kafka.replication.traffic import Traffic
+from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.protocols import PIECE
 from trio_kafka.world.world import World
 
 MOST_BYTES: Final = 256 << 20
 REFINED_WITHIN_S: Final = 30.0  # from its arrival: the default of producers' request.timeout.ms
-JoinQueue = Callable[[Partition, Queued, Callable[[], None] | None], Queued | None]
+JoinQueue = Callable[[Partition, Queued, bool], Queued | None]
 _logger: Final = get_logger(__name__)
 
 
@@ -47,10 +47,17 @@ class _Writing:
 class SlowAppends:
     """`run` writes what `join` takes, until it is cancelled. Without it nothing is queued."""
 
-    def __init__(self, world: World, node: Node, unpacking: Unpacking) -> None:
+    def __init__(
+        self,
+        world: World,
+        node: Node,
+        unpacking: Unpacking,
+        yield_point: YieldPoint | None = None,
+    ) -> None:
         self._world = world
         self._node = node.add("slow-appends", "part", self._figures)
         self._unpacking = unpacking
+        self.yield_point = yield_point or YieldPoint()
         self._queues: dict[Partition, _Writing] = {}
         self._nursery: trio.Nursery | None = None
         self._bytes = 0
@@ -58,15 +65,13 @@ class SlowAppends:
         self._written = 0
         self._refused = 0
 
-    def join(
-        self, partition: Partition, item: Queued, between: Callable[[], None] | None = None
-    ) -> Queued | None:
+    def join(self, partition: Partition, item: Queued, in_pieces: bool = False) -> Queued | None:
         """Queue a checked append; None: nothing waits, the log is not busy and the directory is
         fast, append at once.
 
-        Its records are copied, large ones in pieces. between: called between the pieces; who is let
-        in may have its turn before. Raises KafkaError: as `Partition.local_log`, REQUEST_TIMED_OUT
-        without room.
+        Its records are copied. in_pieces: another plane may be let in between the pieces of a large
+        copy, and its appends come first. Raises KafkaError: as `Partition.local_log`,
+        REQUEST_TIMED_OUT without room.
         """
         writing = self._queues.get(partition)
         if writing is None:
@@ -77,7 +82,7 @@ class SlowAppends:
             writing = self._begin(self._nursery, partition, log.pace)
         queue = writing.queue
         self._check_room(partition, queue, item.size)
-        item.records = self._copied(item.records, between)
+        item.records = self._copied(item.records, in_pieces)
         self._check_room(partition, queue, item.size)  # others may have come
         queue.push(item)
         self._bytes += item.size
@@ -161,7 +166,7 @@ class SlowAppends:
                     raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "leaders have changed")
                 if item.needs_all:
                     check_enough(len(partition.isr), partition.minimum)
-                return await append_slow(log, item.records, item.headers, item.leader_epoch)
+                return await append_in_thread(log, item.records, item.headers, item.leader_epoch)
         except LogDirError as error:
             return partition.storage_error(error)
         except KafkaError as error:
@@ -195,7 +200,7 @@ class SlowAppends:
             "refused": self._refused,
         }
 
-    def _copied(self, records: memoryview, between: Callable[[], None] | None) -> memoryview:
+    def _copied(self, records: memoryview, in_pieces: bool) -> memoryview:
         """In pieces: memory that a host has yet to give makes 3 ms of a megabyte. Room for all is
         there from the beginning, as what grows is copied again.
         """
@@ -203,8 +208,8 @@ class SlowAppends:
             return memoryview(bytearray(records))
         copied = self._world.buffer(len(records))
         for begin in range(0, len(records), PIECE):
-            if begin and between is not None:
-                between()
+            if begin and in_pieces:
+                self.yield_point()
             copied[begin : begin + PIECE] = records[begin : begin + PIECE]
         return copied
 

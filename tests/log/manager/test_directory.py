@@ -3,7 +3,7 @@ import pytest
 from tests.log.kit import append, batch, content_of, fill, new_log
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.log.queries import read
+from trio_kafka.log.read import read
 from trio_kafka.log.recovery.partition import Known
 from trio_kafka.log.unsynced import Unsynced
 from trio_kafka.model import TopicPartition

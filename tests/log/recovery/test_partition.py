@@ -15,9 +15,10 @@ from tests.log.kit import (
     sample_log,
     scan,
 )
+from trio_kafka.log.append import append_as_follower, roll
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
-from trio_kafka.log.queries import aborted_transactions
+from trio_kafka.log.read import aborted_transactions
 from trio_kafka.log.recovery.partition import Known, open_log
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 
@@ -389,8 +390,8 @@ async def test_a_missing_index_costs_no_segment_behind_a_gap(autojump_clock, wor
     log = new_log(world)
     for base in (0, 10, 20):
         content = batch(2, base_offset=base)
-        log.append_as_follower(memoryview(content), headers(content))
-        log.roll()
+        append_as_follower(log, memoryview(content), headers(content))
+        roll(log)
     await close(log)
     await log.directory.unlink(f"{0:020}.index")
 

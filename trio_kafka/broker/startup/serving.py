@@ -49,6 +49,7 @@ def make_replicas(site: Site, logs: LogManager, timers: Timers) -> ReplicaManage
         site.node,
         session_slots=site.config.max_incremental_fetch_session_cache_slots,
         session_partitions=site.config.trio_fetch_session_max_partitions,
+        yield_point=site.yield_point,
     )
 
 
@@ -131,7 +132,7 @@ def make_control_plane(
         site, parts, limits, "control", queued=_CONTROL_QUEUED, handlers=_CONTROL_HANDLERS
     )
     data.give_way_to(plane)
-    parts.replicas.let_in(data.between)
+    site.yield_point.bind(data.between)
     return plane
 
 

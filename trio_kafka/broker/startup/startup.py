@@ -88,6 +88,7 @@ class Start:
             self._directory_failed,
             open_files=self.open_files,
             threads=site.config.background_threads,
+            yield_point=site.yield_point,
         )
         with steps.step("log directories"):
             storage = self._storage = await open_storage(

@@ -8,6 +8,7 @@ import trio
 
 from trio_kafka.log.checkpoint import LEADER_EPOCHS, checkpoint_text, replace_file
 from trio_kafka.log.descriptors import when_free_now
+from trio_kafka.log.file_operations import run_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.producers import write_snapshot
 
@@ -52,7 +53,8 @@ def _write_producers(log: Log) -> None:
     if log.producers.loads_at == log.end_offset:
         return
     files = log.segments.active.files
-    log.unsynced.wrote(write_snapshot(log.directory, files, log.end_offset, log.producers))
+    snapshot = write_snapshot(log.directory, files, log.end_offset, log.producers)
+    log.unsynced.wrote(run_now(snapshot))
 
 
 async def close(log: Log) -> None:
@@ -63,7 +65,7 @@ async def close(log: Log) -> None:
     async with log.writing:
         if not log.failed:
             try:
-                await when_free_now(log.segments.active.write_indexes)
+                await when_free_now(lambda: run_now(log.segments.active.write_indexes()))
                 await when_free_now(lambda: _write_producers(log))
             except OSError as error:
                 log.fail(error)

@@ -11,9 +11,9 @@ from bisect import bisect_right
 from struct import Struct
 from typing import Final
 
+from trio_kafka.log.file_operations import FileWork, ReadBytes
 from trio_kafka.log.index.segment_sidecar import WrittenFile
 from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps, Want
 from trio_kafka.world.protocols import Directory
 
 Entry = tuple[int, int]
@@ -69,7 +69,7 @@ class EntryFile(WrittenFile):
             raise ValueError(f"{self._name} is not in memory")
         return self._search(self._entries, self.count, key)
 
-    def lookup(self, key: int) -> Steps[Entry | None]:
+    def lookup(self, key: int) -> FileWork[Entry | None]:
         """The last entry whose key is not above `key`. O(log n) and one page."""
         if not self.loaded:
             yield from self.load()
@@ -82,7 +82,7 @@ class EntryFile(WrittenFile):
         if page < 0:
             return None
         size = min(_PAGE, self.count - page * _PAGE) * self._layout.size
-        view = yield Want(self._open(), page * _PAGE * self._layout.size, size, size)
+        view = yield ReadBytes(self._open(), page * _PAGE * self._layout.size, size, size)
         return self._search(view, len(view) // self._layout.size, key)
 
     def _search(self, entries: bytearray | memoryview, count: int, key: int) -> Entry | None:
@@ -99,7 +99,7 @@ class EntryFile(WrittenFile):
         first, second = unpack(entries, (low - 1) * size)
         return first, second
 
-    def load(self) -> Steps[None]:
+    def load(self) -> FileWork[None]:
         """Read the keys of a sealed index. Raises CorruptIndexError, FileNotFoundError."""
         file = self._open()
         size = self._layout.size
@@ -107,7 +107,7 @@ class EntryFile(WrittenFile):
             raise CorruptIndexError(f"{self._name}: {file.size} bytes, want a multiple of {size}")
         view: bytes | memoryview = b""
         if file.size:
-            view = yield Want(file, 0, file.size, file.size)
+            view = yield ReadBytes(file, 0, file.size, file.size)
         self._keep(bytes(view))
         if self._entries is not None:
             self._files.close(self)  # all of it is in memory
@@ -128,11 +128,11 @@ class EntryFile(WrittenFile):
         else:
             self._entries, self._tops = None, tops
 
-    def grow(self) -> Steps[None]:
+    def grow(self) -> FileWork[None]:
         """Bring all entries into memory, so that they can be cut and continued."""
         if self._entries is None:
             file = self._open()
-            view = yield Want(file, 0, file.size, file.size)
+            view = yield ReadBytes(file, 0, file.size, file.size)
             content = bytes(view)
             self._keep(content)
             self._entries, self._tops = bytearray(content[: self.count * self._layout.size]), None
@@ -162,21 +162,16 @@ class EntryFile(WrittenFile):
         entries, unpack, size = self._entries, self._layout.unpack_from, self._layout.size
         return bisect_right(range(self.count), key - 1, key=lambda i: unpack(entries, i * size)[0])
 
-    def write(self) -> None:
-        """Write a growing index to its file.
+    def write(self) -> FileWork[None]:
+        """Write a growing index to its file, which the owner syncs.
 
-        The owner syncs it. Large ones keep only their top keys then.
+        Nothing may be added before the work ends; lookups go on.
         """
-        if self._entries is not None:
-            self._write(self._entries)
-
-    async def write_slow(self) -> None:
-        """As `write`, in a thread. Nothing may be added meanwhile; lookups go on."""
         if self._entries is None:
             return
         content = memoryview(self._entries)
         try:
-            await self._write_slow(content)
+            yield from self._replace(content)
         finally:
             content.release()
 

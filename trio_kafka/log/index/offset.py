@@ -9,10 +9,10 @@ Source: Kafka's `.index` format.
 from struct import Struct
 from typing import Final
 
+from trio_kafka.log.file_operations import FileWork
 from trio_kafka.log.index.entries import EntryFile
 from trio_kafka.log.names import INDEX, offset_file
 from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps
 from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">II")
@@ -46,7 +46,7 @@ class OffsetIndex:
         entry = self.entries.find(offset - self._base)
         return entry[1] if entry else 0
 
-    def position(self, offset: int) -> Steps[int]:
+    def position(self, offset: int) -> FileWork[int]:
         """Where the scan for the batch that holds `offset` begins.
 
         0 where no entry is low enough.

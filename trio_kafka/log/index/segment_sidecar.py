@@ -4,6 +4,7 @@ by whoever reads it.
 A base class, and no part of its owners: there are three of them for each segment.
 """
 
+from trio_kafka.log.file_operations import FileWork
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.world.protocols import Buffer, Directory, File
 
@@ -43,21 +44,9 @@ class WrittenFile:
         """To read it. OSError, KafkaError as `OpenFiles.open`."""
         return self._file or self._files.get(self, self._directory, self._name)
 
-    def _write(self, content: Buffer) -> None:
-        """Let that be all that is in it. OSError, KafkaError as `OpenFiles.open`."""
-        file = self._file or self._files.take(self)
-        if file is None:
-            make = self._files.open if self._is_there else self._files.create
-            file = make(self._directory, self._name)
-        self._file = file
-        if file.size:
-            file.truncate(0)
-        if content:
-            file.append([content])
-
-    async def _write_slow(self, content: Buffer) -> None:
-        """As `_write`, in a thread."""
-        WrittenFile.close(self)  # no more than the descriptor, whatever an owner's does
-        self._file = await self._files.create_slow(
+    def _replace(self, content: Buffer) -> FileWork[None]:
+        """Replace the content. OSError, KafkaError as `OpenFiles.open`."""
+        WrittenFile.close(self)  # the descriptor only, whatever the close of a subclass does
+        self._file = yield from self._files.create(
             self._directory, self._name, content, replace=True
         )

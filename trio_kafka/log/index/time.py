@@ -9,10 +9,10 @@ Source: Kafka's `.timeindex` format.
 from struct import Struct
 from typing import Final
 
+from trio_kafka.log.file_operations import FileWork
 from trio_kafka.log.index.entries import EntryFile
 from trio_kafka.log.names import TIME_INDEX, offset_file
 from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps
 from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">qI")
@@ -50,7 +50,7 @@ class TimeIndex:
         entry = self.entries.last
         return (entry[0], self._base + entry[1]) if entry else (NO_TIMESTAMP, self._base)
 
-    def offset_before(self, timestamp: int) -> Steps[int]:
+    def offset_before(self, timestamp: int) -> FileWork[int]:
         """An offset below which every timestamp is smaller than `timestamp`."""
         entry = yield from self.entries.lookup(timestamp - 1)
         return self._base + entry[1] if entry else self._base

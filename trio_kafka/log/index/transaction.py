@@ -9,11 +9,11 @@ from struct import Struct
 from typing import Final
 
 from trio_kafka.attributes import frozen
+from trio_kafka.log.file_operations import FileWork, ReadBytes
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.index.segment_sidecar import WrittenFile
 from trio_kafka.log.names import TRANSACTION_INDEX, offset_file
 from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps, Want
 from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">hqqqq")
@@ -56,12 +56,12 @@ class TransactionIndex(WrittenFile):
             raise ValueError(f"{self._name} is not loaded")
         self._entries.append(aborted)
 
-    def all(self) -> Steps[tuple[AbortedTransaction, ...]]:
+    def all(self) -> FileWork[tuple[AbortedTransaction, ...]]:
         """Every aborted transaction that ends in this segment."""
         yield from self.load()
         return tuple(self._entries or ())
 
-    def load(self) -> Steps[None]:
+    def load(self) -> FileWork[None]:
         """Read the file where that has not happened. Raises CorruptIndexError.
 
         Recovery loads every file that is there, and rebuilds a corrupt one: without its entries
@@ -72,7 +72,7 @@ class TransactionIndex(WrittenFile):
         entries: list[AbortedTransaction] = []
         if self._directory.exists(self._name):
             file = self._open()
-            view = yield Want(file, 0, file.size, file.size)
+            view = yield ReadBytes(file, 0, file.size, file.size)
             if len(view) % ENTRY.size or not view:
                 raise CorruptIndexError(f"{self._name}: {len(view)} bytes, want {ENTRY.size} each")
             before = self._base_offset - 1
@@ -101,15 +101,10 @@ class TransactionIndex(WrittenFile):
         """Forget transactions whose marker is at `offset` or later; must be loaded."""
         self._entries = [entry for entry in self._entries or () if entry.last_offset < offset]
 
-    def write(self) -> None:
-        """Write the entries to the file, which exists only if there is one; the owner syncs it."""
+    def write(self) -> FileWork[None]:
+        """Write the entries to the file, which the owner syncs. Without entries there is none."""
         if self._entries or (self._entries is not None and self._is_there):
-            self._write(_packed(self._entries))
-
-    async def write_slow(self) -> None:
-        """As `write`, in a thread."""
-        if self._entries or (self._entries is not None and self._is_there):
-            await self._write_slow(_packed(self._entries))
+            yield from self._replace(_packed(self._entries))
 
 
 def _packed(entries: Iterable[AbortedTransaction]) -> bytes:

@@ -24,6 +24,7 @@ from trio_kafka.log.open_files import SMALLEST, OpenFiles
 from trio_kafka.log.partition_metadata import encode
 from trio_kafka.log.recovery.partition import create_log
 from trio_kafka.model import TopicId, TopicPartition
+from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
 
 _logger: Final = get_logger(__name__)
@@ -33,7 +34,8 @@ class LogManager:
     """on_offline: called with a directory that has just gone offline.
 
     open_files: how many files of sealed segments are open at most, see `OpenFiles`. threads: how
-    many work in each directory at once. offline_paths:
+    many work in each directory at once. yield_point: called between the pieces of clients' large
+    appends. offline_paths:
     directories that could not be opened. removal: what waits to be removed. strays: directories of
     partitions that this broker should not have; an operator may remove them, nobody else does.
     """
@@ -47,9 +49,11 @@ class LogManager:
         *,
         open_files: int = SMALLEST,
         threads: int = 4,
+        yield_point: YieldPoint | None = None,
     ) -> None:
         self.world = world
         self.threads = threads
+        self.yield_point = yield_point or YieldPoint()
         self.files = OpenFiles(open_files, world.descriptors)
         self.directories: list[LogDirectory] = []
         self.offline_paths: dict[str, LogDirError] = {}
@@ -62,11 +66,6 @@ class LogManager:
         self._node = node.add("log-manager", "part", self.figures)
         self._node.add("open-files", "file", self.files.figures)
         self._nodes: dict[TopicPartition, Node] = {}
-
-    def let_in(self, between: Callable[[], None]) -> None:
-        """Have this called between the pieces of clients' large appends, of all that is open."""
-        for directory in self.directories:
-            directory.pace.between = between
 
     def figures(self) -> Figures:
         """For the tree."""
@@ -111,7 +110,9 @@ class LogManager:
     async def _open(self, path: str) -> None:
         try:
             root = self.world.directory(path, create=True, threads=self.threads)
-            directory = LogDirectory(self.world, root, lambda: self._on_offline(directory))
+            directory = LogDirectory(
+                self.world, root, lambda: self._on_offline(directory), self.yield_point
+            )
             await self._lock(directory)
         except LogDirError as error:
             self.offline_paths[path] = error

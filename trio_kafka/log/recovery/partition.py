@@ -18,6 +18,7 @@ from trio_kafka.log.config import LogConfig
 from trio_kafka.log.descriptors import names_in, sync_names
 from trio_kafka.log.disk_latency import Pace
 from trio_kafka.log.epochs import LeaderEpochs
+from trio_kafka.log.file_operations import run_in_threads, run_now
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.log import Log
 from trio_kafka.log.names import (
@@ -32,7 +33,6 @@ from trio_kafka.log.names import (
 from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.producers import drop_snapshots, drop_strays, load_producers
-from trio_kafka.log.reading import run_cold
 from trio_kafka.log.recovery.damage import Damage, Judge, looks_lost
 from trio_kafka.log.recovery.verify import Checked, check_segment, find_whole_batch
 from trio_kafka.log.scan import BULK, walk
@@ -79,7 +79,9 @@ def create_log(
 ) -> Log:
     """An empty log in an empty directory. Nothing is durable before its first `sync`. OSError."""
     now_ms = int(world.clock.wall() * 1000)
-    segment = Segment.create(directory, start_offset, now_ms, files, reserve=config.reserve)
+    segment = run_now(
+        Segment.create(directory, start_offset, now_ms, files, reserve=config.reserve)
+    )
     producers = ProducerState()
     producers.loads_at = start_offset
     return Log(
@@ -259,7 +261,9 @@ class _Loader:
                 last[0] = header.last_offset
 
             try:
-                whole = file.size and await run_cold(walk(file, 0, see, chunk=BULK)) == file.size
+                whole = (
+                    file.size and await run_in_threads(walk(file, 0, see, chunk=BULK)) == file.size
+                )
             finally:
                 file.close()
             if not whole and self.directory.exists(name.removesuffix(".swap")):
@@ -318,7 +322,7 @@ class _Loader:
             )
             if trusted and await self._trust(segment, last=last):
                 if self.epochs_lost:
-                    await run_cold(walk(segment.file, 0, self._assign, chunk=BULK))
+                    await run_in_threads(walk(segment.file, 0, self._assign, chunk=BULK))
                 checked = None
                 continue
             if checked is None:
@@ -348,7 +352,7 @@ class _Loader:
                 return False
         if self.directory.exists(offset_file(segment.base_offset, TRANSACTION_INDEX)):
             try:
-                await run_cold(segment.transactions.load())
+                await run_in_threads(segment.transactions.load())
             except CorruptIndexError as error:
                 path = self.directory.path
                 _logger.warning("transaction index rebuilt", path=path, reason=str(error))
@@ -356,7 +360,7 @@ class _Loader:
         if not last:
             segment.close()
             return True
-        await run_cold(segment.grow_again())
+        await run_in_threads(segment.grow_again())
         self.end_offset = segment.base_offset
         sound = True
 
@@ -368,7 +372,7 @@ class _Loader:
             self.end_offset = header.next_offset
 
         begin = segment.offsets.last[1] if segment.offsets.last else 0
-        return await run_cold(walk(segment.file, begin, see)) == segment.file.size and sound
+        return await run_in_threads(walk(segment.file, begin, see)) == segment.file.size and sound
 
     async def _check(
         self, segment: Segment, checked: Checked, *, assign: bool, keep: bool, last: bool
@@ -462,12 +466,14 @@ class _Loader:
             self._found.clear()
             self.rebuilt.clear()
         if not self._found:
-            segment = Segment.create(
-                self.directory,
-                self.start_offset,
-                self.now_ms,
-                self.files,
-                reserve=self.config.reserve,
+            segment = run_now(
+                Segment.create(
+                    self.directory,
+                    self.start_offset,
+                    self.now_ms,
+                    self.files,
+                    reserve=self.config.reserve,
+                )
             )
             self._found.append(segment)
             self.rebuilt.append(segment)
@@ -481,7 +487,7 @@ class _Loader:
         active.sealed = False
         for segment in self.rebuilt:
             if segment is not active:
-                segment.write_indexes()
+                run_now(segment.write_indexes())
                 segment.seal()
             await segment.sync()
         await sync_names(self.directory)

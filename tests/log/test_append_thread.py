@@ -5,10 +5,10 @@ import trio
 
 from tests.log.kit import append, batch, headers, new_log
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.log.append_slow import append_slow
+from trio_kafka.log.append import append_in_thread, roll
 from trio_kafka.log.disk_latency import SLOW_FOR_S
 from trio_kafka.log.durability.sync import close, sync
-from trio_kafka.log.queries import read, read_bytes
+from trio_kafka.log.read import read, read_bytes
 from trio_kafka.log.retention import delete_before
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.testing.simulation import fault_on
@@ -19,7 +19,7 @@ STALL_S = 0.5
 async def slowly(log, content, epoch=0):
     """One append as a writer makes it."""
     async with log.writing:
-        return await append_slow(log, memoryview(content), headers(content), epoch)
+        return await append_in_thread(log, memoryview(content), headers(content), epoch)
 
 
 def stall(world, seconds=STALL_S):
@@ -88,7 +88,7 @@ async def test_nobody_else_appends_or_rolls_meanwhile(autojump_clock, world, nur
     nursery.start_soon(slowly, log, batch())
     await trio.sleep(STALL_S / 2)
 
-    for call in (lambda: append(log, batch()), log.roll):
+    for call in (lambda: append(log, batch()), lambda: roll(log)):
         with pytest.raises(InvariantError):
             call()
 
@@ -108,8 +108,8 @@ async def test_what_is_being_written_is_seen_by_nobody(autojump_clock, world, nu
 
     found = read(log, 0, 1000, log.end_offset)
 
-    assert (log.end_offset, found.range.left) == (1, len(first))
-    found.range.release()
+    assert (log.end_offset, found.left) == (1, len(first))
+    found.release()
 
 
 @pytest.mark.parametrize("what", ["truncate", "close", "sync", "delete"])
@@ -230,7 +230,7 @@ async def test_a_new_segment_is_made_by_threads(autojump_clock, world, nursery) 
     await trio.sleep(STALL_S)
 
     assert len(log.segments) == 1
-    read(log, 0, 100, 2).range.release()
+    read(log, 0, 100, 2).release()
     await trio.sleep(10 * STALL_S)
 
     assert [segment.base_offset for segment in log.segments] == [0, 2]

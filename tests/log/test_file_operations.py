@@ -2,14 +2,14 @@ import errno
 
 import pytest
 
-from trio_kafka.log.reading import Want, run_cold, run_warm
+from trio_kafka.log.file_operations import ReadBytes, run_in_threads, run_now
 from trio_kafka.testing.simulation import simulated_world
 
 
 def read_twice(file, need=4):
     """The bytes at 0 and at 100."""
-    first = bytes((yield Want(file, 0, need, 4)))
-    second = bytes((yield Want(file, 100, need, 4)))
+    first = bytes((yield ReadBytes(file, 0, need, 4)))
+    second = bytes((yield ReadBytes(file, 100, need, 4)))
     return first + second
 
 
@@ -22,8 +22,8 @@ def filled(world):
 async def test_warm_and_cold_reads_give_the_same(autojump_clock, world):
     file = filled(world)
 
-    assert run_warm(read_twice(file)) == await run_cold(read_twice(file))
-    assert run_warm(read_twice(file)) == bytes([0, 1, 2, 3, 100, 101, 102, 103])
+    assert run_now(read_twice(file)) == await run_in_threads(read_twice(file))
+    assert run_now(read_twice(file)) == bytes([0, 1, 2, 3, 100, 101, 102, 103])
 
 
 async def test_a_short_read_before_the_end_is_cold(autojump_clock, world):
@@ -31,18 +31,18 @@ async def test_a_short_read_before_the_end_is_cold(autojump_clock, world):
     file.chill(102)
 
     with pytest.raises(BlockingIOError):
-        run_warm(read_twice(file))
-    assert run_warm(read_twice(file, need=1))[4:] == bytes([100, 101])
-    assert await run_cold(read_twice(file)) == bytes([0, 1, 2, 3, 100, 101, 102, 103])
+        run_now(read_twice(file))
+    assert run_now(read_twice(file, need=1))[4:] == bytes([100, 101])
+    assert await run_in_threads(read_twice(file)) == bytes([0, 1, 2, 3, 100, 101, 102, 103])
 
 
 async def test_a_short_read_at_the_end_is_the_end(autojump_clock, world):
     file = filled(world)
 
     def end():
-        return bytes((yield Want(file, 198, 4, 4)))
+        return bytes((yield ReadBytes(file, 198, 4, 4)))
 
-    assert run_warm(end()) == await run_cold(end()) == bytes([198, 199])
+    assert run_now(end()) == await run_in_threads(end()) == bytes([198, 199])
 
 
 async def test_a_large_read_is_never_made_in_the_loop(autojump_clock, world):
@@ -50,11 +50,11 @@ async def test_a_large_read_is_never_made_in_the_loop(autojump_clock, world):
     file.append([bytes(1 << 20)])
 
     def all_of_it():
-        return len((yield Want(file, 0, file.size, file.size)))
+        return len((yield ReadBytes(file, 0, file.size, file.size)))
 
     with pytest.raises(BlockingIOError):
-        run_warm(all_of_it())
-    assert await run_cold(all_of_it()) == file.size
+        run_now(all_of_it())
+    assert await run_in_threads(all_of_it()) == file.size
 
 
 async def test_where_nothing_is_known_to_be_warm_all_is_cold(autojump_clock):
@@ -65,4 +65,4 @@ async def test_where_nothing_is_known_to_be_warm_all_is_cold(autojump_clock):
     )
 
     with pytest.raises(BlockingIOError):
-        run_warm(read_twice(file))
+        run_now(read_twice(file))

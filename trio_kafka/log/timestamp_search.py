@@ -5,18 +5,28 @@ caller has unpacked it.
 Source: KIP-33, KIP-734.
 """
 
+from functools import partial
 from typing import Final, NamedTuple
 
-from trio_kafka.log.reading import Steps, Want
+import trio
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.file_operations import FileWork, ReadBytes
+from trio_kafka.log.log import Log
+from trio_kafka.log.read import perform_in_threads
 from trio_kafka.log.scan import walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
+from trio_kafka.log.unpacking import Unpacking
+from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
 from trio_kafka.records.skim import skim_records
-from trio_kafka.scheduling.chunked_work import Steps as Pauses
+from trio_kafka.scheduling.chunked_work import Steps, advance
 from trio_kafka.world.protocols import Buffer
 
 _STEP: Final = 32  # records
+_SLICE_S: Final = 0.001
+_WITHIN_S: Final = 10.0  # for one batch
 
 
 class TimedOffset(NamedTuple):
@@ -39,7 +49,7 @@ class Candidate(NamedTuple):
         return memoryview(self.content)[HEADER_SIZE:]
 
 
-def find_time(segments: Segments, timestamp: int, start_offset: int) -> Steps[Candidate | None]:
+def find_time(segments: Segments, timestamp: int, start_offset: int) -> FileWork[Candidate | None]:
     """The first batch, from the one that holds `start_offset` on, whose largest timestamp is
     `timestamp` or later.
     """
@@ -58,7 +68,7 @@ def find_time(segments: Segments, timestamp: int, start_offset: int) -> Steps[Ca
     return None
 
 
-def find_largest_time(segments: Segments) -> Steps[tuple[Candidate, int] | None]:
+def find_largest_time(segments: Segments) -> FileWork[tuple[Candidate, int] | None]:
     """The batch that has the largest timestamp of all, and this timestamp."""
     best: Segment | None = None
     for segment in segments:
@@ -78,7 +88,7 @@ def find_largest_time(segments: Segments) -> Steps[tuple[Candidate, int] | None]
 
 def first_record(
     candidate: Candidate, plain: Buffer, timestamp: int, start_offset: int
-) -> Pauses[TimedOffset | None]:
+) -> Steps[TimedOffset | None]:
     """The first record from `start_offset` on with `timestamp` or a later one, in steps.
 
     plain: the candidate's records, unpacked. Raises KafkaError(CORRUPT_MESSAGE).
@@ -103,7 +113,7 @@ class _Enough(Exception):  # noqa: N818 - ends a walk, no error
 
 def _first_batch(
     segment: Segment, position: int, timestamp: int
-) -> Steps[tuple[int, BatchHeader] | None]:
+) -> FileWork[tuple[int, BatchHeader] | None]:
     def see(here: int, header: BatchHeader) -> None:
         if header.max_timestamp >= timestamp:
             raise _Enough(here, header)
@@ -115,7 +125,61 @@ def _first_batch(
     return None
 
 
-def _candidate(segment: Segment, position: int, header: BatchHeader) -> Steps[Candidate]:
-    view = yield Want(segment.file, position, header.size, header.size)
+def _candidate(segment: Segment, position: int, header: BatchHeader) -> FileWork[Candidate]:
+    view = yield ReadBytes(segment.file, position, header.size, header.size)
     content = bytes(view)
     return Candidate(read_header(content), content)
+
+
+async def offset_for_timestamp(
+    log: Log, timestamp_ms: int, unpacking: Unpacking
+) -> TimedOffset | None:
+    """The first record with this timestamp or a later one; None: there is none.
+
+    Raises KafkaError; OFFSET_NOT_AVAILABLE while the memory for large batches is in use.
+    """
+    offset = log.start_offset
+    while True:
+        start = max(offset, log.start_offset)
+        candidate = await perform_in_threads(
+            log, partial(find_time, log.segments, timestamp_ms, start)
+        )
+        if candidate is None:
+            return None
+        found = await _look_into(log, candidate, timestamp_ms, start, unpacking)
+        if found is not None:
+            return found
+        offset = candidate.header.next_offset  # the batch's own header may exaggerate
+
+
+async def largest_timestamp(log: Log, unpacking: Unpacking) -> TimedOffset | None:
+    """The first record with the largest timestamp; None: there is none."""
+    best = await perform_in_threads(log, partial(find_largest_time, log.segments))
+    if best is None:
+        return None
+    candidate, timestamp_ms = best
+    return await _look_into(log, candidate, timestamp_ms, log.start_offset, unpacking)
+
+
+async def _look_into(
+    log: Log, candidate: Candidate, timestamp_ms: int, start_offset: int, unpacking: Unpacking
+) -> TimedOffset | None:
+    """The first record of a batch that is late enough. Others run after each millisecond.
+
+    The caller is a request handler, of which there are few. So it neither waits in a line for the
+    large buffer nor looks for long: OFFSET_NOT_AVAILABLE, which clients retry.
+    """
+    elapsed = log.world.clock.elapsed
+    codec, block = candidate.header.codec, candidate.records
+    try:
+        with trio.fail_after(_WITHIN_S):
+            async with unpacking.unpacked(codec, block, DECOMPRESSED_LIMIT, wait=False) as plain:
+                steps = first_record(candidate, plain, timestamp_ms, start_offset)
+                while True:
+                    done = advance(steps, elapsed, elapsed() + _SLICE_S)
+                    if done is not None:
+                        return done.value
+                    await trio.lowlevel.checkpoint()
+    except (trio.WouldBlock, trio.TooSlowError):
+        found = f"offset {candidate.header.base_offset}: the batch is large and others are unpacked"
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, found) from None

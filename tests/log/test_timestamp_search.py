@@ -2,9 +2,13 @@ import struct
 
 from tests.log.kit import append, batch, new_log, unpacking
 from trio_kafka.log.durability.sync import sync
-from trio_kafka.log.queries import offset_for_timestamp
-from trio_kafka.log.reading import run_cold
-from trio_kafka.log.times import find_largest_time, find_time, first_record
+from trio_kafka.log.file_operations import run_in_threads
+from trio_kafka.log.timestamp_search import (
+    find_largest_time,
+    find_time,
+    first_record,
+    offset_for_timestamp,
+)
 from trio_kafka.scheduling.chunked_work import whole
 
 SETTINGS = {"message_timestamp_before_max_ms": 1 << 60, "index_interval_bytes": 100}
@@ -22,7 +26,7 @@ async def test_the_first_record_with_the_time_or_a_later_one_is_found(autojump_c
     log = await filled(world)
 
     async def find(timestamp, start=0):
-        batch = await run_cold(find_time(log.segments, timestamp, start))
+        batch = await run_in_threads(find_time(log.segments, timestamp, start))
         return batch and whole(first_record(batch, batch.records, timestamp, start))
 
     assert await find(0) == (0, 100, 0)
@@ -38,7 +42,7 @@ async def test_the_first_record_with_the_time_or_a_later_one_is_found(autojump_c
 async def test_the_first_record_with_the_largest_time_is_found(autojump_clock, world):
     log = await filled(world)
 
-    batch, largest = await run_cold(find_largest_time(log.segments))
+    batch, largest = await run_in_threads(find_largest_time(log.segments))
 
     assert largest == 902
     assert whole(first_record(batch, batch.records, largest, 0)) == (17, 902, 3)
@@ -48,7 +52,7 @@ async def test_records_without_times_have_no_largest(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
 
-    assert await run_cold(find_largest_time(log.segments)) is None
+    assert await run_in_threads(find_largest_time(log.segments)) is None
 
 
 async def test_a_segment_whose_file_is_gone_has_no_times(autojump_clock, world):
@@ -57,8 +61,8 @@ async def test_a_segment_whose_file_is_gone_has_no_times(autojump_clock, world):
     log.segments.first.close()
     await log.directory.unlink(f"{0:020}.log")
 
-    found = await run_cold(find_time(log.segments, 100, 0))
-    _, largest = await run_cold(find_largest_time(log.segments))
+    found = await run_in_threads(find_time(log.segments, 100, 0))
+    _, largest = await run_in_threads(find_largest_time(log.segments))
 
     assert whole(first_record(found, found.records, 100, 0)).timestamp == 250
     assert largest == 902

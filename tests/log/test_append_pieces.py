@@ -4,18 +4,20 @@ import pytest
 
 from tests.log.kit import append, batch, headers, new_log
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.log.append_in_pieces import append_in_pieces
+from trio_kafka.log.append import append_as_leader, roll
 from trio_kafka.log.disk_latency import LONG_APPEND_S
 from trio_kafka.log.durability.sync import sync
-from trio_kafka.log.queries import read, read_bytes
+from trio_kafka.log.read import read, read_bytes
 from trio_kafka.testing.simulation import fault_on
 from trio_kafka.world.protocols import PIECE
 
 LARGE = 2 * PIECE + 100
 
 
-def in_pieces(log, content, epoch=0, between=lambda: None):
-    return append_in_pieces(log, memoryview(content), headers(content), epoch, between)
+def in_pieces(log, content, epoch=0, between=None):
+    if between is not None:
+        log.pace.yield_point.bind(between)
+    return append_as_leader(log, memoryview(content), headers(content), epoch, in_pieces=True)
 
 
 def large(**fields):
@@ -67,9 +69,13 @@ async def test_between_the_pieces_nothing_is_seen_and_nobody_appends_or_rolls(wo
 
     def between() -> None:
         found = read(log, 0, 10 * LARGE, log.end_offset)
-        times.append((log.end_offset, log.size, found.range.left))
-        found.range.release()
-        for call in (lambda: append(log, batch()), log.roll, lambda: in_pieces(log, large())):
+        times.append((log.end_offset, log.size, found.left))
+        found.release()
+        for call in (
+            lambda: append(log, batch()),
+            lambda: roll(log),
+            lambda: in_pieces(log, large()),
+        ):
             with pytest.raises(InvariantError):
                 call()
 
