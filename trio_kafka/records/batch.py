@@ -15,16 +15,20 @@ from trio_kafka.attributes import define
 from trio_kafka.records.compression import Codec, compress, decompress
 from trio_kafka.records.header import (
     CONTROL,
+    COVERED,
     DELETE_HORIZON,
     HEADER,
     HEADER_SIZE,
     LENGTH_END,
     LOG_APPEND_TIME,
+    MAGIC,
     NO_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
     NO_TIMESTAMP,
+    SMALLEST_LENGTH,
     TRANSACTIONAL,
+    UNCOVERED,
     BatchHeader,
     check_crc,
     corrupt,
@@ -56,10 +60,9 @@ DECOMPRESSED_LIMIT: Final = 256 << 20
 _NEXT_OFFSET: Final = -1
 _SMALLEST_RECORD: Final = 7
 _NULL: Final = encode_varint(-1)
-_NO_HEADERS: Final = encode_varint(0)
-_CRC_FROM: Final = 21
 
 Headers = list[tuple[str, bytes | None]]
+_NO_LIST: Final[Headers] = []  # never filled
 
 
 @define(kw_only=True)
@@ -163,7 +166,7 @@ def _read_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
 
 @define
 class BatchBody:
-    """The records of a batch in the making, for who cannot encode all of them in one go.
+    """Records of a batch that is filled step by step; `encode_batch` closes it.
 
     Records with offsets keep them: they must ascend from `base_offset` on.
     """
@@ -176,23 +179,52 @@ class BatchBody:
     _encoded: list[bytes] = field(factory=list)
 
     def add(self, record: Record) -> None:
-        """One more. Raises ValueError for an offset that does not fit."""
-        if self.base_timestamp is None:
-            self.base_timestamp = record.timestamp
-        self.max_timestamp = max(self.max_timestamp, record.timestamp)
-        delta = self.last_delta + 1 if record.offset < 0 else record.offset - self.base_offset
-        if delta <= self.last_delta:
-            last = self.base_offset + self.last_delta
-            raise ValueError(f"offset {record.offset} after {last}")
-        self.last_delta = delta
-        body = _encode(record, record.timestamp - self.base_timestamp, delta)
+        """Add a record. Raises ValueError for an offset that does not fit."""
+        if record.offset >= 0:
+            delta = record.offset - self.base_offset
+            if delta <= self.last_delta:
+                last = self.base_offset + self.last_delta
+                raise ValueError(f"offset {record.offset}, want more than {last}")
+            self.last_delta = delta - 1
+        self.add_pair(record.key, record.value, record.timestamp, record.headers)
+
+    def add_pair(
+        self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = _NO_LIST
+    ) -> None:
+        """Add a record with the offset after the record before."""
+        base = self.base_timestamp
+        if base is None:
+            base = self.base_timestamp = timestamp
+        self.max_timestamp = max(self.max_timestamp, timestamp)
+        self.last_delta = delta = self.last_delta + 1
+        body = b"".join(
+            (
+                b"\0",
+                encode_varint(timestamp - base),
+                encode_varint(delta),
+                _NULL if key is None else encode_varint(len(key)),
+                key or b"",
+                _NULL if value is None else encode_varint(len(value)),
+                value or b"",
+                _encode_headers(headers) if headers else b"\0",
+            )
+        )
         self._encoded += (encode_varint(len(body)), body)
         self.count += 1
 
     @property
     def content(self) -> bytes:
-        """All of them, encoded."""
+        """All records, encoded."""
         return b"".join(self._encoded)
+
+
+def _encode_headers(headers: Headers) -> bytes:
+    parts = [encode_varint(len(headers))]
+    for name, content in headers:
+        encoded = name.encode()
+        parts += (encode_varint(len(encoded)), encoded)
+        parts += (_NULL,) if content is None else (encode_varint(len(content)), content)
+    return b"".join(parts)
 
 
 def encode_batch(
@@ -211,9 +243,9 @@ def encode_batch(
     delete_horizon_ms: int | None = None,
     last_offset: int | None = None,
 ) -> bytes:
-    """One batch. Records with offsets keep them: they must ascend from `base_offset` on. A body
-    that was filled already has its own idea of offsets and timestamps.
+    """Encode one batch. Records with offsets keep them: they must ascend from `base_offset` on.
 
+    records: a body that was filled already has its own offsets and timestamps.
     append_time_ms: the batch has log append time, this one.
     delete_horizon_ms, last_offset: what compaction notes, and where it removed the last records.
     Raises ValueError for offsets that do not fit. An empty batch needs `last_offset`.
@@ -241,15 +273,7 @@ def encode_batch(
     if delete_horizon_ms is not None:
         attributes |= DELETE_HORIZON
     attributes |= TRANSACTIONAL * transactional | CONTROL * control
-    batch = bytearray(HEADER_SIZE)
-    HEADER.pack_into(
-        batch,
-        0,
-        base_offset,
-        HEADER_SIZE - LENGTH_END + len(data),
-        leader_epoch,
-        2,
-        0,
+    covered = COVERED.pack(
         attributes,
         delta,
         NO_TIMESTAMP if body.base_timestamp is None else body.base_timestamp,
@@ -259,21 +283,6 @@ def encode_batch(
         base_sequence,
         body.count,
     )
-    batch += data
-    batch[17:_CRC_FROM] = crc32c(memoryview(batch)[_CRC_FROM:]).to_bytes(4, "big")
-    return bytes(batch)
-
-
-def _encode(record: Record, timestamp_delta: int, offset_delta: int) -> bytes:
-    parts = [b"\x00", encode_varint(timestamp_delta), encode_varint(offset_delta)]
-    for content in (record.key, record.value):
-        parts += (_NULL,) if content is None else (encode_varint(len(content)), content)
-    if not record.headers:
-        parts.append(_NO_HEADERS)
-        return b"".join(parts)
-    parts.append(encode_varint(len(record.headers)))
-    for name, content in record.headers:
-        encoded = name.encode()
-        parts += (encode_varint(len(encoded)), encoded)
-        parts += (_NULL,) if content is None else (encode_varint(len(content)), content)
-    return b"".join(parts)
+    crc = crc32c(data, crc32c(covered))
+    length = len(data) + SMALLEST_LENGTH
+    return UNCOVERED.pack(base_offset, length, leader_epoch, MAGIC, crc) + covered + data

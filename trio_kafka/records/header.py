@@ -18,6 +18,9 @@ from trio_kafka.world.protocols import Buffer
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE: Final = HEADER.size
+UNCOVERED: Final = struct.Struct(">qiibI")  # the fields before those that the checksum covers
+COVERED: Final = struct.Struct(">hiqqqhii")
+MAGIC: Final = 2
 LENGTH_END: Final = 12  # `length` counts the bytes from here on
 SMALLEST_LENGTH: Final = HEADER_SIZE - LENGTH_END
 
