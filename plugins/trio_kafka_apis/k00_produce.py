@@ -137,7 +137,7 @@ def _append(
         except KafkaError as error:
             result = error.as_value()
             if partition is not None:
-                partition.traffic.refuse_produce(error.code)
+                partition.topic_metrics.count_failed_produce(error.code)
         else:
             if type(result) is Appended and is_settled(partition, result, acks):  # nearly always
                 first_offset, _, append_time_ms, start_offset, _ = result

@@ -199,7 +199,7 @@ async def test_what_is_in_the_queue_of_a_slow_directory_waits_for_its_turn(
 ) -> None:
     async with a_log() as log:
         assert log.is_calm
-        pace = log.partition.local_log().pace
+        pace = log.partition.local_log().latency
         pace.took_long(0.0, pace.elapsed())
         written = log.append([record(1)], 5)
         assert not log.is_calm

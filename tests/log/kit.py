@@ -7,11 +7,11 @@ from pathlib import Path
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.append import append_as_leader
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.decompression import Decompression
+from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.log import Log
-from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.log.read import read_bytes
 from trio_kafka.log.recovery.partition import Known, create_log, open_log
-from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
 from trio_kafka.records.header import BatchHeader
@@ -133,6 +133,6 @@ def offsets(records: Iterable[Record]) -> list[int]:
     return [record.offset for record in records]
 
 
-def unpacking(world: World) -> Unpacking:
+def decompression(world: World) -> Decompression:
     """A broker's memory for unpacked batches."""
-    return Unpacking(world, Node("broker", "broker"))
+    return Decompression(world, Node("broker", "broker"))

@@ -16,7 +16,7 @@ LARGE = 2 * PIECE + 100
 
 def in_pieces(log, content, epoch=0, between=None):
     if between is not None:
-        log.pace.yield_point.bind(between)
+        log.latency.yield_point.bind(between)
     return append_as_leader(log, memoryview(content), headers(content), epoch, in_pieces=True)
 
 
@@ -139,7 +139,7 @@ async def test_the_time_of_others_is_not_the_disks(world, inside_s: float, held:
     def between() -> None:
         now[0] += 1
 
-    log.pace.elapsed = elapsed
+    log.latency.elapsed = elapsed
     in_pieces(log, large(), between=between)
 
-    assert bool(log.pace.long_appends) == held
+    assert bool(log.latency.long_appends) == held

@@ -203,14 +203,14 @@ async def test_a_thread_that_took_long_keeps_the_directory_slow(autojump_clock, 
     log = new_log(world)
     stall(world, 0.02)
     await slowly(log, batch())
-    assert not log.pace.slow
+    assert not log.latency.slow
 
     stall(world, 0.03)
     await slowly(log, batch())
 
-    assert log.pace.slow
+    assert log.latency.slow
     await trio.sleep(SLOW_FOR_S + 0.1)
-    assert not log.pace.slow
+    assert not log.latency.slow
 
 
 def stall_all(world, *calls, seconds=STALL_S):
@@ -249,8 +249,8 @@ async def test_a_new_segment_is_made_by_threads(autojump_clock, world, nursery) 
 async def test_retention_rolls_by_threads_too(autojump_clock, world) -> None:
     log = new_log(world)
     append(log, batch(3))
-    now = log.pace.elapsed()
-    log.pace.took_long(now, now)
+    now = log.latency.elapsed()
+    log.latency.took_long(now, now)
     stall_all(world, "create")
 
     assert await delete_before(log, 3, trio.lowlevel.checkpoint) == 1

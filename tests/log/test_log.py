@@ -7,11 +7,11 @@ from tests.log.kit import (
     PARTITION,
     append,
     batch,
+    decompression,
     headers,
     new_log,
     offsets,
     read_all,
-    unpacking,
 )
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.log.append import append_as_follower, append_in_thread
@@ -119,14 +119,14 @@ async def test_nothing_is_appended_where_nobody_may(autojump_clock, world, state
 async def test_whoever_suspects_a_directory_looks_at_its_next_append(autojump_clock, world):
     log = new_log(world)
     append(log, batch(timestamp=1))
-    log.pace.elapsed = iter((10.0, 10.1)).__next__
-    log.pace._waits = iter(range(10)).__next__
+    log.latency.elapsed = iter((10.0, 10.1)).__next__
+    log.latency._waits = iter(range(10)).__next__
 
     append(log, batch(timestamp=1))  # which took 100 ms
-    assert (log.pace.suspect, log.pace.calm) == (True, True)
-    log.pace.elapsed = iter((10.2, 10.2, 10.3, 10.3)).__next__
+    assert (log.latency.suspect, log.latency.calm) == (True, True)
+    log.latency.elapsed = iter((10.2, 10.2, 10.3, 10.3)).__next__
     append(log, batch(timestamp=1))  # and waited
-    assert not log.pace.calm
+    assert not log.latency.calm
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
@@ -140,7 +140,7 @@ async def test_log_append_time_is_written_into_the_header_and_its_crc(autojump_c
     check_crc(content, 0, header)
     assert appended.append_time_ms == header.max_timestamp == log.now_ms()
     assert header.is_log_append_time
-    found = await offset_for_timestamp(log, 1, unpacking(log.world))
+    found = await offset_for_timestamp(log, 1, decompression(log.world))
     assert found.timestamp == header.max_timestamp
 
 
@@ -240,10 +240,10 @@ def test_an_append_that_took_long_makes_the_directory_slow():
         world = universe.machine("broker")
         log = new_log(world)
         append(log, batch())
-        fast = log.pace.slow
+        fast = log.latency.slow
         universe.fault = lambda machine, call, target: 0.01 if call == "append" else None
         append(log, batch())
-        return fast, log.pace.slow, log.pace.long_appends
+        return fast, log.latency.slow, log.latency.long_appends
 
     assert run_simulated(main) == (False, True, 1)
 

@@ -4,11 +4,11 @@ from tests.log.kit import (
     SAMPLES,
     append,
     batch,
+    decompression,
     fill,
     new_log,
     sample_log,
     scan,
-    unpacking,
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.durability.sync import close
@@ -105,14 +105,14 @@ async def test_lookups_by_time_are_those_of_a_full_scan(autojump_clock, world, a
     times = sorted({time for _, time, _ in timed})
     for time in [0, *times[::3], *(time + 1 for time in times[::4]), times[-1] + 1]:
         want = next((one for one in timed if one[1] >= time), None)
-        assert await offset_for_timestamp(log, time, unpacking(log.world)) == want, time
+        assert await offset_for_timestamp(log, time, decompression(log.world)) == want, time
     largest = max(time for _, time, _ in timed)
     want = next(one for one in timed if one[1] == largest)
-    assert await largest_timestamp(log, unpacking(world)) == want
+    assert await largest_timestamp(log, decompression(world)) == want
 
 
 async def test_an_empty_log_has_no_largest_timestamp(autojump_clock, world):
-    assert await largest_timestamp(new_log(world), unpacking(world)) is None
+    assert await largest_timestamp(new_log(world), decompression(world)) is None
 
 
 async def test_a_deleted_log_still_serves_its_leases(autojump_clock, world):

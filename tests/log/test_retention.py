@@ -1,9 +1,9 @@
 import pytest
 import trio
 
-from tests.log.kit import append, batch, new_log, offsets, read_all, unpacking
+from tests.log.kit import append, batch, decompression, new_log, offsets, read_all
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.checkpoint import HIGH_WATERMARKS, START_OFFSETS, read_file
+from trio_kafka.log.files.checkpoints import HIGH_WATERMARKS, START_OFFSETS, read_file
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.read import find_slice, perform_in_threads, read
 from trio_kafka.log.retention import delete_before, retain
@@ -122,7 +122,7 @@ async def test_whoever_reads_what_goes_just_now_is_told_that_it_is_gone(
             answers.append(error.code)
 
     async def look_up():
-        answers.append((await offset_for_timestamp(log, 0, unpacking(log.world))).offset)
+        answers.append((await offset_for_timestamp(log, 0, decompression(log.world))).offset)
 
     async def checkpoint():
         for _ in range(5):

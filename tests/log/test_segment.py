@@ -2,7 +2,7 @@ import pytest
 
 from tests.log.kit import batch, content_of, fill, headers
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.file_operations import run_in_threads, run_now
+from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.segment import Segment
 
 

@@ -1,4 +1,4 @@
-from trio_kafka.log.file_operations import run_now
+from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 

@@ -1,8 +1,8 @@
 import struct
 
-from tests.log.kit import append, batch, new_log, unpacking
+from tests.log.kit import append, batch, decompression, new_log
 from trio_kafka.log.durability.sync import sync
-from trio_kafka.log.file_operations import run_in_threads
+from trio_kafka.log.files.operations import run_in_threads
 from trio_kafka.log.timestamp_search import (
     find_largest_time,
     find_time,
@@ -75,4 +75,4 @@ async def test_a_batch_whose_header_exaggerates_is_passed_by(autojump_clock, wor
     append(log, liar)
     append(log, batch(3, timestamp=400))
 
-    assert await offset_for_timestamp(log, 300, unpacking(world)) == (3, 400, 0)
+    assert await offset_for_timestamp(log, 300, decompression(world)) == (3, 400, 0)

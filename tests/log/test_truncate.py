@@ -1,7 +1,7 @@
 import pytest
 import trio
 
-from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all, unpacking
+from tests.log.kit import PARTITION, append, batch, decompression, new_log, offsets, read_all
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
@@ -49,7 +49,7 @@ async def test_a_batch_that_holds_the_offset_goes_whole(autojump_clock, filled_l
 async def test_the_largest_timestamp_is_that_of_what_is_left(autojump_clock, filled_log):
     await truncate_to(filled_log, 16)
 
-    assert await largest_timestamp(filled_log, unpacking(filled_log.world)) == (15, 1071, 1)
+    assert await largest_timestamp(filled_log, decompression(filled_log.world)) == (15, 1071, 1)
 
 
 async def test_a_cut_log_is_the_same_after_a_start(autojump_clock, filled_log):

@@ -21,9 +21,10 @@ from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Timers
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.replication.partition import Partition, PartitionSettings
+from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.publisher import ReplicaPublisher
 from trio_kafka.replication.read import PartitionRead, Wanted
+from trio_kafka.replication.settings import PartitionSettings
 from trio_kafka.world.world import World
 
 ME = NodeId(1)
@@ -44,8 +45,8 @@ def state(*isr: int, leader: int = 1, epoch: int = 0, replicas: tuple = ()) -> P
 
 def make_slow(partition: Partition) -> None:
     """As after an append that took long."""
-    now = partition.log.pace.elapsed()
-    partition.log.pace.took_long(now - 1, now)
+    now = partition.log.latency.elapsed()
+    partition.log.latency.took_long(now - 1, now)
 
 
 class Marks(list):

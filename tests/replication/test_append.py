@@ -8,7 +8,8 @@ from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.validate import Limits
 from trio_kafka.replication.append import append, append_own, check_acks
-from trio_kafka.replication.partition import Partition, PartitionSettings
+from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.settings import PartitionSettings
 from trio_kafka.testing.simulation import fault_on
 
 

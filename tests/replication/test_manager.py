@@ -20,7 +20,7 @@ from trio_kafka.log.durability.sync import sync
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append import append
-from trio_kafka.replication.delayed import Produced
+from trio_kafka.replication.delayed_produce import Produced
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits
 from trio_kafka.testing.simulation import fault_on, run_until_crash
 

@@ -20,7 +20,7 @@ from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
 from trio_kafka.replication.append import ACKS_ALL, append_own
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.delayed import acknowledged
+from trio_kafka.replication.delayed_produce import acknowledged
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps
@@ -81,7 +81,7 @@ class PartitionLog:
     def is_calm(self) -> bool:
         """See `ShardLog`."""
         log = self.partition.leading
-        return log is not None and log.pace.calm and not log.busy
+        return log is not None and log.latency.calm and not log.busy
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
         """See `ShardLog`."""

@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.file_operations import FileWork, run_in_threads, run_now
+from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.log.log import Log
-from trio_kafka.log.markers import note_batch
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
 from trio_kafka.log.segment import Segment
+from trio_kafka.log.transaction_markers import note_batch
 from trio_kafka.records.header import (
     CONTROL,
     LENGTH_END,
@@ -74,7 +74,7 @@ def append_as_leader(
     ProducerState.check, NOT_LEADER_OR_FOLLOWER where the log was closed; LogDirError.
     """
     work = _appending(log, records, headers, leader_epoch, now_ms=now_ms, in_pieces=in_pieces)
-    return log.pace.run_now(work)
+    return log.latency.run_now(work)
 
 
 async def append_in_thread(
@@ -84,7 +84,7 @@ async def append_in_thread(
 
     The caller holds `Log.writing`, so that no other task cuts, closes or syncs the log.
     """
-    return await log.pace.run_in_threads(_appending(log, records, headers, leader_epoch))
+    return await log.latency.run_in_threads(_appending(log, records, headers, leader_epoch))
 
 
 def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHeader]) -> None:
@@ -99,7 +99,7 @@ def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHea
             found = f"{log.partition}: batch at {header.base_offset}, want {expected} or more"
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
         expected = header.base_offset + header.last_offset_delta + 1
-    log.pace.run_now(_writing(log, records, headers, log.now_ms()))
+    log.latency.run_now(_writing(log, records, headers, log.now_ms()))
 
 
 def roll(log: Log) -> None:
@@ -146,7 +146,7 @@ def _writing(
         segment = log.segments.active
         if segment.should_roll(log.config, log.rolling.jitter_ms, now_ms, records, headers):
             segment = yield from _begin_segment(log, headers[0].base_offset, now_ms)
-        position = yield segment.writing(records, log.pace.give_way if in_pieces else None)
+        position = yield segment.writing(records, log.latency.give_way if in_pieces else None)
     except OSError as error:
         log.fail(error)
     finally:

@@ -1,6 +1,6 @@
 """Is a directory slow? An append that took long, because it waited, says so for a while.
 
-Appends block the loop; on a disk that stalls they belong into a thread. One Pace for each
+Appends block the loop; on a disk that stalls they belong into a thread. One DiskLatency for each
 directory. On a busy machine an append also takes long because others have the processor, which no
 thread would change: so the first long append of a while makes the directory suspect only, and
 whether the next ones wait is counted. What a thread takes is longer by its wait for a token and for
@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 import trio
 
-from trio_kafka.log.file_operations import FileWork, run_in_threads, run_now
+from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.scheduling.yield_point import YieldPoint
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ SUSPECT_FOR_S: Final = 2.0
 CLOSE_S: Final = 0.0001
 
 
-class Pace:
+class DiskLatency:
     """What the appends to one directory cost.
 
     elapsed: World's clock that is never skipped. waits: its count of what a thread waited for;

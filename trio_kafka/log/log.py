@@ -14,12 +14,12 @@ import trio
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.disk_latency import Pace
+from trio_kafka.log.disk_latency import DiskLatency
 from trio_kafka.log.epochs import LeaderEpochs
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.rolling import Rolling
 from trio_kafka.log.segments import Segments
-from trio_kafka.log.unsynced import Unsynced
+from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
@@ -30,7 +30,7 @@ class Log:
 
     flush_end: where the last append ended that `flush.messages` wants durable; see `durable_end`.
     on_durable: called when a sync has let `durable_end` grow.
-    pace: whether the directory is slow. failed: the error that took the log offline.
+    latency: whether the directory is slow. failed: the error that took the log offline.
     wants_sync: called when a segment was sealed or `flush.messages` is reached: let `sync` run
     soon.
     busy: segments are being cut, or an append is not whole yet: nobody else may append.
@@ -52,8 +52,8 @@ class Log:
         recovery_point: int,
         epochs: LeaderEpochs,
         producers: ProducerState,
-        unsynced: Unsynced,
-        pace: Pace,
+        unsynced: UnsyncedFiles,
+        latency: DiskLatency,
     ) -> None:
         self.world = world
         self.directory = directory
@@ -64,7 +64,7 @@ class Log:
         self.epochs = epochs
         self.producers = producers
         self.unsynced = unsynced
-        self.pace = pace
+        self.latency = latency
         self.start_offset = start_offset
         self.end_offset = end_offset
         self.recovery_point = recovery_point
@@ -142,7 +142,7 @@ class Log:
             "segments": len(self.segments),
             "bytes": self.size,
             "producers": len(self.producers),
-            "slow": self.pace.slow,
+            "slow": self.latency.slow,
             "failed": str(self.failed) if self.failed else None,
         }
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.file_operations import FileWork, ReadBytes, run_in_threads, run_now
+from trio_kafka.log.batch_scan import Spot
+from trio_kafka.log.files.operations import FileWork, ReadBytes, run_in_threads, run_now
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.log import Log
-from trio_kafka.log.scan import Spot
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.records.file_range import FileRange

@@ -9,10 +9,10 @@ Source: retention.ms, retention.bytes, DeleteRecords (KIP-107).
 from collections.abc import Awaitable, Callable
 
 from trio_kafka.log.append import roll, roll_in_thread
-from trio_kafka.log.descriptors import names_in, sync_names
+from trio_kafka.log.files.descriptor_retry import names_in, sync_names
+from trio_kafka.log.files.names import SEGMENT_FILES, SNAPSHOT, offset_file
 from trio_kafka.log.log import Log
-from trio_kafka.log.names import SEGMENT_FILES, SNAPSHOT, offset_file
-from trio_kafka.log.producers import snapshots_among
+from trio_kafka.log.producer_snapshots import snapshots_among
 from trio_kafka.log.read import perform_in_threads
 
 Checkpoint = Callable[[], Awaitable[None]]
@@ -67,7 +67,7 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
     if offset >= log.end_offset:
         async with log.writing:  # a thread may append
             if offset >= log.end_offset:
-                if log.pace.slow:
+                if log.latency.slow:
                     await roll_in_thread(log)
                 else:
                     roll(log)

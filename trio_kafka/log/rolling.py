@@ -9,12 +9,12 @@ from contextlib import suppress
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.file_operations import FileWork
+from trio_kafka.log.files.operations import FileWork
+from trio_kafka.log.producer_snapshots import write_snapshot
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.producers import write_snapshot
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
-from trio_kafka.log.unsynced import Unsynced
+from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.world.protocols import Directory, File
 from trio_kafka.world.world import World
 
@@ -29,7 +29,7 @@ class Rolling:
         world: World,
         directory: Directory,
         segments: Segments,
-        unsynced: Unsynced,
+        unsynced: UnsyncedFiles,
         config: LogConfig,
     ) -> None:
         self._world = world

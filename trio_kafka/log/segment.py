@@ -13,15 +13,15 @@ from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.batch_scan import BULK, CutBatchError, Spot, find_batch, walk
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.file_operations import AppendBytes, FileWork, GiveWay, ReadBytes
+from trio_kafka.log.files.names import LOG, offset_file
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import AppendBytes, FileWork, GiveWay, ReadBytes
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.index.offset import OffsetIndex
 from trio_kafka.log.index.time import NO_TIMESTAMP, TimeIndex
 from trio_kafka.log.index.transaction import TransactionIndex
-from trio_kafka.log.names import LOG, offset_file
-from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.scan import BULK, CutBatchError, Spot, find_batch, walk
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory, File
 

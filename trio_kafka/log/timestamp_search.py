@@ -11,16 +11,16 @@ from typing import Final, NamedTuple
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.file_operations import FileWork, ReadBytes
+from trio_kafka.log.batch_scan import walk
+from trio_kafka.log.decompression import Decompression
+from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import perform_in_threads
-from trio_kafka.log.scan import walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
-from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
-from trio_kafka.records.skim import skim_records
+from trio_kafka.records.record_scan import scan_records
 from trio_kafka.scheduling.chunked_work import Steps, advance
 from trio_kafka.world.protocols import Buffer
 
@@ -94,7 +94,7 @@ def first_record(
     plain: the candidate's records, unpacked. Raises KafkaError(CORRUPT_MESSAGE).
     """
     header = candidate.header
-    for number, skimmed in enumerate(skim_records(plain, header), 1):
+    for number, skimmed in enumerate(scan_records(plain, header), 1):
         if skimmed is not None:
             delta, time, _ = skimmed
             offset = header.base_offset + delta
@@ -132,7 +132,7 @@ def _candidate(segment: Segment, position: int, header: BatchHeader) -> FileWork
 
 
 async def offset_for_timestamp(
-    log: Log, timestamp_ms: int, unpacking: Unpacking
+    log: Log, timestamp_ms: int, decompression: Decompression
 ) -> TimedOffset | None:
     """The first record with this timestamp or a later one; None: there is none.
 
@@ -146,23 +146,27 @@ async def offset_for_timestamp(
         )
         if candidate is None:
             return None
-        found = await _look_into(log, candidate, timestamp_ms, start, unpacking)
+        found = await _look_into(log, candidate, timestamp_ms, start, decompression)
         if found is not None:
             return found
         offset = candidate.header.next_offset  # the batch's own header may exaggerate
 
 
-async def largest_timestamp(log: Log, unpacking: Unpacking) -> TimedOffset | None:
+async def largest_timestamp(log: Log, decompression: Decompression) -> TimedOffset | None:
     """The first record with the largest timestamp; None: there is none."""
     best = await perform_in_threads(log, partial(find_largest_time, log.segments))
     if best is None:
         return None
     candidate, timestamp_ms = best
-    return await _look_into(log, candidate, timestamp_ms, log.start_offset, unpacking)
+    return await _look_into(log, candidate, timestamp_ms, log.start_offset, decompression)
 
 
 async def _look_into(
-    log: Log, candidate: Candidate, timestamp_ms: int, start_offset: int, unpacking: Unpacking
+    log: Log,
+    candidate: Candidate,
+    timestamp_ms: int,
+    start_offset: int,
+    decompression: Decompression,
 ) -> TimedOffset | None:
     """The first record of a batch that is late enough. Others run after each millisecond.
 
@@ -173,7 +177,9 @@ async def _look_into(
     codec, block = candidate.header.codec, candidate.records
     try:
         with trio.fail_after(_WITHIN_S):
-            async with unpacking.unpacked(codec, block, DECOMPRESSED_LIMIT, wait=False) as plain:
+            async with decompression.unpacked(
+                codec, block, DECOMPRESSED_LIMIT, wait=False
+            ) as plain:
                 steps = first_record(candidate, plain, timestamp_ms, start_offset)
                 while True:
                     done = advance(steps, elapsed, elapsed() + _SLICE_S)

@@ -13,12 +13,12 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import KafkaError
-from trio_kafka.log.descriptors import sync_names
 from trio_kafka.log.durability.sync import write_epochs
-from trio_kafka.log.file_operations import run_in_threads, run_now
+from trio_kafka.log.files.descriptor_retry import sync_names
+from trio_kafka.log.files.names import SEGMENT_FILES, offset_file
+from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.log import Log
-from trio_kafka.log.names import SEGMENT_FILES, offset_file
-from trio_kafka.log.producers import drop_snapshots, load_producers
+from trio_kafka.log.producer_snapshots import drop_snapshots, load_producers
 from trio_kafka.log.segment import Segment
 
 BYTES_A_TURN: Final = 16 << 20

@@ -13,13 +13,13 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.append import append_as_follower
-from trio_kafka.log.checkpoint import replace_file
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.descriptors import names_in, when_free
 from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.files.checkpoints import replace_file
+from trio_kafka.log.files.descriptor_retry import names_in, when_free
+from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
+from trio_kafka.log.files.partition_metadata import encode as encode_partition_metadata
 from trio_kafka.log.log import Log
-from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
-from trio_kafka.log.partition_metadata import encode as encode_partition_metadata
 from trio_kafka.log.read import read_bytes
 from trio_kafka.log.recovery.partition import Known, open_log
 from trio_kafka.log.truncate import restart_at

@@ -13,8 +13,8 @@ import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended, append_as_leader
+from trio_kafka.log.decompression import SMALL
 from trio_kafka.log.log import Log
-from trio_kafka.log.unpacking import SMALL
 from trio_kafka.metadata.names import is_internal
 from trio_kafka.records.compression import TooLargeError
 from trio_kafka.records.header import (
@@ -27,7 +27,7 @@ from trio_kafka.records.validate import check_produce
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import NO_EPOCH, Partition
-from trio_kafka.replication.refine import Refinement, refinement
+from trio_kafka.replication.record_validation import RecordValidation, validation_of
 
 ACKS_ALL: Final = -1
 
@@ -45,11 +45,11 @@ def append(
 
     records: writable, changed in place, free when this returns: what is queued is copied. zstd: the
     request's version may carry it. Raises KafkaError: as `Partition.local_log`, `check_produce`,
-    `Refinement.whole` and `append_as_leader`, NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT where the
+    `RecordValidation.whole` and `append_as_leader`, NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT where the
     queue is full, INVALID_TOPIC_EXCEPTION for a topic that the broker alone writes to, and
     INVALID_TXN_STATE for a transaction's batch: nobody would end it. Nothing was appended then.
     """
-    partition.traffic.produces += 1
+    partition.topic_metrics.produces += 1
     log = partition.leading or partition.local_log()
     settings = partition.settings
     if acks == ACKS_ALL and len(partition.isr) < settings.min_insync_replicas:
@@ -65,7 +65,7 @@ def append(
     if size != len(batch):  # the cut end of another batch follows
         batch = batch[:size]
     if not settings.as_sent:
-        work = refinement(settings, header, now_ms)
+        work = validation_of(settings, header, now_ms)
         if work is not None:
             return _append_refined(partition, log, batch, header, work, acks=acks)
     return _append(partition, log, batch, headers, now_ms=now_ms, acks=acks, in_pieces=True)
@@ -76,7 +76,7 @@ def _append_refined(
     log: Log,
     batch: memoryview,
     header: BatchHeader,
-    work: Refinement,
+    work: RecordValidation,
     *,
     acks: int,
 ) -> Appended | Queued:
@@ -95,11 +95,11 @@ def _append_refined(
 
 
 def _refined_without_queue(
-    batch: memoryview, header: BatchHeader, work: Refinement
+    batch: memoryview, header: BatchHeader, work: RecordValidation
 ) -> tuple[memoryview, BatchHeader]:
     """Refine in one go: no queue runs while the broker starts and stops.
 
-    Raises KafkaError as `Refinement.whole`; NOT_LEADER_OR_FOLLOWER, which clients retry, for a
+    Raises KafkaError as `RecordValidation.whole`; NOT_LEADER_OR_FOLLOWER, which clients retry, for a
     batch that only a queue may unpack.
     """
     limit = work.settings.decompressed_limit
@@ -127,7 +127,7 @@ def append_own(
     batches, by whoever made them; None: they are read. now_ms: the wall clock, by a caller that has
     just read it.
     """
-    partition.traffic.produces += 1
+    partition.topic_metrics.produces += 1
     log = partition.leading
     if log is None or partition.leader_epoch != leader_epoch != NO_EPOCH:
         log = partition.local_log(leader_epoch)
@@ -150,7 +150,7 @@ def _append(
     acks: int,
     in_pieces: bool = False,
 ) -> Appended | Queued:
-    if log.busy or not log.pace.calm:
+    if log.busy or not log.latency.calm:
         queued = _join_queue(partition, records, headers, acks=acks, in_pieces=in_pieces)
         if queued is not None:
             return queued
@@ -159,9 +159,9 @@ def _append(
         appended = append_as_leader(log, records, headers, epoch, now_ms, in_pieces=in_pieces)
     except LogDirError as error:
         raise partition.storage_error(error) from error
-    traffic = partition.traffic
-    traffic.bytes_in += len(records)
-    traffic.records_in += appended.last_offset - appended.first_offset + 1
+    metrics = partition.topic_metrics
+    metrics.bytes_in += len(records)
+    metrics.records_in += appended.last_offset - appended.first_offset + 1
     if len(partition.isr) == 1 == partition.settings.min_insync_replicas:
         log.commit_own()  # what `advance` does then
     else:
@@ -176,10 +176,10 @@ def _join_queue(
     headers: list[BatchHeader],
     *,
     acks: int,
-    work: Refinement | None = None,
+    work: RecordValidation | None = None,
     in_pieces: bool,
 ) -> Queued | None:
-    """See `SlowAppends.join`."""
+    """See `QueuedAppends.join`."""
     item = Queued(
         records=records,
         headers=headers,

@@ -14,7 +14,7 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.replication.refine import Refinement
+from trio_kafka.replication.record_validation import RecordValidation
 
 MOST_ITEMS: Final = 1024
 MOST_BYTES: Final = 32 << 20
@@ -34,7 +34,7 @@ class Queued:
     leader_epoch: int
     needs_all: bool
     since: float
-    work: Refinement | None = None
+    work: RecordValidation | None = None
     result: Appended | KafkaError | None = None
     size: int = field(init=False)
 

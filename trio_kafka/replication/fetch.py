@@ -20,7 +20,7 @@ from trio_kafka.records.file_range import FileRange
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import Isolation, PartitionRead, around, read, visible_end
 from trio_kafka.replication.sessions import NO_SESSION, FetchKey, Session, SessionPartition
-from trio_kafka.replication.traffic import Traffic
+from trio_kafka.replication.topic_metrics import TopicMetrics
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
 # What is given of each partition that is told of, and what was read for a session's.
@@ -114,7 +114,7 @@ class Fetch:
         self._first = True
         self._size = 0  # of the last reads
         # Of the last reads, what consumers are given, and who counts it when they are.
-        self._served: list[tuple[Traffic, FileRange]] = []
+        self._served: list[tuple[TopicMetrics, FileRange]] = []
         self._urgent = False  # they hold an error, or what must be truncated
         self._available: dict[SessionPartition, int] = {}
 
@@ -267,12 +267,12 @@ class Fetch:
             finally:
                 if self.session.id:  # it may be another one than at the last poll
                     self.session.watch(asked, partition)
-            traffic = partition.traffic
-            traffic.fetches += 1
+            metrics = partition.topic_metrics
+            metrics.fetches += 1
             if ready is not None:
                 part = _fit(ready, left, at_least_one=at_least_one)
                 if part.range is not None:
-                    self._served.append((traffic, part.range))
+                    self._served.append((metrics, part.range))
                 return part
             follower = limits.follower
             if follower is not None:
@@ -288,10 +288,10 @@ class Fetch:
             if ready is not None:
                 ready.release()
             if partition is not None:
-                partition.traffic.refuse_fetch(error.code)
+                partition.topic_metrics.count_failed_fetch(error.code)
             return PartitionRead(error=error.as_value())
         if follower is None and part.range is not None:
-            self._served.append((traffic, part.range))
+            self._served.append((metrics, part.range))
         return part
 
     def _postpone(self, asked: SessionPartition, partition: Partition) -> PartitionRead:
@@ -328,8 +328,8 @@ class Fetch:
                 session.end()
             going_on = NO_SESSION if self._full else session.id
             return FetchAnswer(session_id=going_on, throttled_ms=throttled_ms)
-        for traffic, given in self._served:
-            traffic.bytes_out += given.left
+        for metrics, given in self._served:
+            metrics.bytes_out += given.left
         if not session.id:  # nothing is remembered, everything is told
             return FetchAnswer(session_id=NO_SESSION, parts=_by_key(reads))
         told = session.answer(reads, full=self._full)

@@ -14,25 +14,26 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.descriptors import is_exhaustion
+from trio_kafka.log.decompression import Decompression
+from trio_kafka.log.files.descriptor_retry import is_exhaustion
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.metadata.image import MetadataImage, PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.replication.append import ACKS_ALL
-from trio_kafka.replication.cold import ColdReads
-from trio_kafka.replication.delayed import Produced, ProduceWait
+from trio_kafka.replication.cold_reads import ColdReads
+from trio_kafka.replication.delayed_produce import Produced, ProduceWait
 from trio_kafka.replication.fetch import WIDE, WIDE_BESIDE, Fetch, FetchAnswer, FetchLimits
-from trio_kafka.replication.late import LateReplicas
-from trio_kafka.replication.partition import Partition, PartitionSettings
-from trio_kafka.replication.place import log_of
+from trio_kafka.replication.log_placement import log_of
+from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.pending_replicas import PendingReplicas
+from trio_kafka.replication.queued_appends import QueuedAppends
 from trio_kafka.replication.read import Wanted
 from trio_kafka.replication.session_cache import MOST_PARTITIONS, SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
-from trio_kafka.replication.slow_appends import SlowAppends
-from trio_kafka.replication.traffic import TrafficByTopic
+from trio_kafka.replication.settings import PartitionSettings
+from trio_kafka.replication.topic_metrics import MetricsByTopic
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
@@ -53,7 +54,7 @@ class Made:
 
 class ReplicaManager:
     """`produce`, `fetch`: the purgatories of requests that wait for a Partition. sessions: of
-    fetches. traffic: what came and went, by topic. logs: those of the broker. image: of the
+    fetches. topic_metrics: what came and went, by topic. logs: those of the broker. image: of the
     metadata that the replicas are those of.
     """
 
@@ -86,10 +87,10 @@ class ReplicaManager:
         )
         self._node.add("fetch-sessions", "part", self.sessions.figures)
         self.cold = ColdReads(self._node)
-        self.unpacking = Unpacking(world, self._node)
-        self.slow_appends = SlowAppends(world, self._node, self.unpacking, self.yield_point)
-        self.late = LateReplicas()
-        self.traffic = TrafficByTopic()
+        self.decompression = Decompression(world, self._node)
+        self.queued_appends = QueuedAppends(world, self._node, self.decompression, self.yield_point)
+        self.late = PendingReplicas()
+        self.topic_metrics = MetricsByTopic()
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
         self._nodes: dict[Partition, Node] = {}
 
@@ -99,7 +100,7 @@ class ReplicaManager:
         """Serve cold fetches and slow directories until cancelled."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self.cold.run, name="cold-reads")
-            await nursery.start(self.slow_appends.run, name="slow-appends")
+            await nursery.start(self.queued_appends.run, name="slow-appends")
             await nursery.start(self.late.run, name="late-replicas")
             task_status.started()
             await trio.sleep_forever()
@@ -275,8 +276,8 @@ class ReplicaManager:
             state,
             changed=self.changed,
             settings=made.partition,
-            join_queue=self.slow_appends.join,
-            traffic=self.traffic.join(at.topic),
+            join_queue=self.queued_appends.join,
+            topic_metrics=self.topic_metrics.join(at.topic),
         )
         self._partitions[topic_id, at.partition] = partition
         self._partitions[at.topic, at.partition] = partition
@@ -301,7 +302,7 @@ class ReplicaManager:
         del self._partitions[partition.topic_id, at.partition]
         self._nodes.pop(partition).remove()
         self.late.remove(partition)
-        self.traffic.leave(at.topic)
+        self.topic_metrics.leave(at.topic)
         try:
             self.logs.delete(at)
         except LogDirError as error:

@@ -9,9 +9,9 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.log import Log
 from trio_kafka.log.timestamp_search import largest_timestamp, offset_for_timestamp
-from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.replication.epochs import end_of_epoch, first_epoch
 from trio_kafka.replication.partition import NO_EPOCH, Partition
 from trio_kafka.replication.read import EpochEnd, Isolation, visible_end
@@ -86,7 +86,7 @@ async def search_offset(
     isolation: Isolation,
     leader_epoch: int = NO_EPOCH,
     *,
-    unpacking: Unpacking,
+    decompression: Decompression,
     leader_only: bool = True,
 ) -> ListedOffset:
     """The first record at `timestamp` (ms) or later, or the first of those with the largest
@@ -98,9 +98,9 @@ async def search_offset(
     log = partition.local_log(leader_epoch, leader_only=leader_only)
     try:
         if timestamp == LARGEST_TIME:
-            found = await largest_timestamp(log, unpacking)
+            found = await largest_timestamp(log, decompression)
         else:
-            found = await offset_for_timestamp(log, timestamp, unpacking)
+            found = await offset_for_timestamp(log, timestamp, decompression)
     except LogDirError as error:
         raise partition.storage_error(error) from error
     if found is None or found.offset >= visible_end(log, isolation):

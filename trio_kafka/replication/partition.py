@@ -7,53 +7,25 @@ change.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from attrs import field
-
-from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.log import Log
+from trio_kafka.log.producer_state import Producer as ActiveProducer
 from trio_kafka.metadata.image import PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
-from trio_kafka.records.batch import DECOMPRESSED_LIMIT
-from trio_kafka.records.compression import Codec
-from trio_kafka.records.validate import DEFAULT_LIMITS, Limits
+from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import committed_end, effective_minimum
-from trio_kafka.replication.traffic import Traffic
-
-if TYPE_CHECKING:
-    from trio_kafka.replication.slow_appends import JoinQueue
+from trio_kafka.replication.settings import DEFAULT_SETTINGS, PartitionSettings
+from trio_kafka.replication.topic_metrics import TopicMetrics
 
 NO_EPOCH: Final = -1
 # Errors that a client can mend by asking the leader that it is told of (KIP-951).
 LED_ELSEWHERE: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
 
-@frozen(kw_only=True)
-class PartitionSettings:
-    """What a topic's settings ask of its leaders.
-
-    codec: what batches are stored with; None: as the producer sent them. walk: look at every
-    record, not at headers only. need_keys: the topic is compacted. as_sent: none of these.
-    """
-
-    limits: Limits = DEFAULT_LIMITS
-    min_insync_replicas: int = 1
-    codec: Codec | None = None
-    level: int | None = None
-    walk: bool = False
-    need_keys: bool = False
-    decompressed_limit: int = DECOMPRESSED_LIMIT
-    as_sent: bool = field(init=False)
-
-    @as_sent.default
-    def _stores_unseen(self) -> bool:
-        return not self.walk and not self.need_keys and self.codec is None
-
-
-DEFAULT_SETTINGS: Final = PartitionSettings()
+JoinQueue = Callable[["Partition", Queued, bool], Queued | None]
 
 
 class Partition:
@@ -62,7 +34,7 @@ class Partition:
     leading: the log, while this replica leads and its directory is there; None: `local_log` says
         why.
     changed: called with the Partition after each change of offsets, with its `loss` where whoever
-    waits for anything else of it has waited in vain. join_queue: see `SlowAppends.join`. traffic:
+    waits for anything else of it has waited in vain. join_queue: see `QueuedAppends.join`. topic_metrics:
     that of its topic.
     """
 
@@ -85,7 +57,7 @@ class Partition:
         "replicas",
         "settings",
         "topic_id",
-        "traffic",
+        "topic_metrics",
     )
 
     def __init__(
@@ -97,8 +69,8 @@ class Partition:
         *,
         changed: Callable[[object], None],
         settings: PartitionSettings = DEFAULT_SETTINGS,
-        join_queue: "JoinQueue | None" = None,
-        traffic: Traffic | None = None,
+        join_queue: JoinQueue | None = None,
+        topic_metrics: TopicMetrics | None = None,
     ) -> None:
         self.topic_id = topic_id
         self.at = at
@@ -107,7 +79,7 @@ class Partition:
         self.loss = object()
         self.settings = settings
         self.join_queue = join_queue or _no_queue
-        self.traffic = traffic or Traffic()
+        self.topic_metrics = topic_metrics or TopicMetrics()
         self.log: Log | None = None
         self.failed: LogDirError | None = None
         self.deleted = False
@@ -264,3 +236,11 @@ class Partition:
 
 def _no_queue(*_: object) -> None:
     """Nothing is queued."""
+
+
+def active_producers(partition: Partition) -> list[ActiveProducer]:
+    """Return the producers that this replica's log knows, leader or not (KIP-664).
+
+    Raises KafkaError as `Partition.local_log`.
+    """
+    return list(partition.local_log(leader_only=False).producers)

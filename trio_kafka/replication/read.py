@@ -11,7 +11,7 @@ from typing import Final
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
-from trio_kafka.log.file_operations import FileWork
+from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import find_aborted, find_slice, perform_in_threads, perform_now

@@ -3,14 +3,14 @@
 from functools import lru_cache
 from typing import Final
 
-from attrs import fields
+from attrs import field, fields
 
+from trio_kafka.attributes import frozen
 from trio_kafka.config.topic import TopicConfig
 from trio_kafka.log.config import LogConfig
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.validate import Limits
-from trio_kafka.replication.partition import PartitionSettings
+from trio_kafka.records.validate import DEFAULT_LIMITS, Limits
 
 _CODECS: Final = {
     "producer": None,
@@ -24,6 +24,31 @@ _KEPT: Final = 128  # most topics of a cluster have one of few kinds of settings
 _SHARED: Final = tuple(
     one.name for one in fields(LogConfig) if one.init and one.name != "cleanup_policy"
 )
+
+
+@frozen(kw_only=True)
+class PartitionSettings:
+    """What a topic's settings ask of its leaders.
+
+    codec: what batches are stored with; None: as the producer sent them. walk: look at every
+    record, not at headers only. need_keys: the topic is compacted. as_sent: none of these.
+    """
+
+    limits: Limits = DEFAULT_LIMITS
+    min_insync_replicas: int = 1
+    codec: Codec | None = None
+    level: int | None = None
+    walk: bool = False
+    need_keys: bool = False
+    decompressed_limit: int = DECOMPRESSED_LIMIT
+    as_sent: bool = field(init=False)
+
+    @as_sent.default
+    def _stores_unseen(self) -> bool:
+        return not self.walk and not self.need_keys and self.codec is None
+
+
+DEFAULT_SETTINGS: Final = PartitionSettings()
 
 
 @lru_cache(maxsize=_KEPT)

@@ -128,7 +128,7 @@ class Masker:
                 stored,
                 self._change(part.masking),
                 self._context.world,
-                context.replicas.unpacking,
+                context.replicas.decompression,
                 most=min(part.wanted.max_bytes, left),
                 at_least_one=first,
             )

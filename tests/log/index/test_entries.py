@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.log.kit import content_of, fill
-from trio_kafka.log.file_operations import run_in_threads, run_now
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.index.entries import CorruptIndexError, EntryFile
-from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.testing.simulation import run_simulated
 
 PAIR = Struct(">II")

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.log.kit import content_of
-from trio_kafka.log.file_operations import run_in_threads, run_now
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.index.segment_sidecar import WrittenFile
-from trio_kafka.log.open_files import OpenFiles
 
 NAME = "0.index"
 

@@ -1,4 +1,4 @@
-from trio_kafka.log.file_operations import run_now
+from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.index.time import TimeIndex
 
 

@@ -1,10 +1,10 @@
 import pytest
 
 from tests.log.kit import content_of, fill, sample
-from trio_kafka.log.file_operations import run_in_threads, run_now
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.index.transaction import AbortedTransaction, TransactionIndex
-from trio_kafka.log.open_files import OpenFiles
 
 NAME = "00000000000000000005.txnindex"
 ABORTED = [

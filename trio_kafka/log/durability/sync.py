@@ -6,11 +6,11 @@ after a failure.
 
 import trio
 
-from trio_kafka.log.checkpoint import LEADER_EPOCHS, checkpoint_text, replace_file
-from trio_kafka.log.descriptors import when_free_now
-from trio_kafka.log.file_operations import run_now
+from trio_kafka.log.files.checkpoints import LEADER_EPOCHS, checkpoint_text, replace_file
+from trio_kafka.log.files.descriptor_retry import when_free_now
+from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.log import Log
-from trio_kafka.log.producers import write_snapshot
+from trio_kafka.log.producer_snapshots import write_snapshot
 
 
 async def sync(log: Log) -> None:

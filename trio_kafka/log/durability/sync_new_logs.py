@@ -11,9 +11,9 @@ import trio
 
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.descriptors import when_free
+from trio_kafka.log.files.descriptor_retry import when_free
 from trio_kafka.log.log import Log
-from trio_kafka.log.unsynced import Unsynced
+from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.world.protocols import Directory
 
 _logger: Final = get_logger(__name__)
@@ -67,7 +67,7 @@ async def _sync(logs: Sequence[Log]) -> None:
         these = [log for log in logs if log.unsynced.new and not log.closed and not log.failed]
         parent: Directory | None = these[0].unsynced.parent if these else None
         if parent is not None:
-            await Unsynced.sync_new(parent, [log.unsynced for log in these])
+            await UnsyncedFiles.sync_new(parent, [log.unsynced for log in these])
             for log in these:
                 if log.end_offset == log.recovery_point:
                     log.last_sync_ms = log.now_ms()

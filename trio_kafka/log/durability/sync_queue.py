@@ -5,7 +5,7 @@ They wait a little for more: beside a journal that is being written no file can 
 """
 
 from itertools import islice
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Protocol
 
 import trio
 
@@ -14,7 +14,6 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.durability.sync_new_logs import is_empty, sync_new
 from trio_kafka.log.log import Log
-from trio_kafka.log.manager.directory import LogDirectory
 
 AT_ONCE: Final = 4  # each in a thread of its directory
 NEW_AT_ONCE: Final = 256
@@ -22,17 +21,24 @@ NEW_AFTER_S: Final = 0.1
 _logger: Final = get_logger(__name__)
 
 
-class Syncing:
+class SyncsNames(Protocol):
+    """A log directory."""
+
+    async def sync_names(self) -> None:
+        """Make the names in it durable. An error takes it offline."""
+
+
+class SyncQueue:
     """Somebody may wait for each of them (`flush.messages`): a large one holds up no other."""
 
     def __init__(self) -> None:
-        self._wanted: dict[Log | LogDirectory, None] = {}
-        self._at_work: set[Log | LogDirectory] = set()
+        self._wanted: dict[Log | SyncsNames, None] = {}
+        self._at_work: set[Log | SyncsNames] = set()
         self._bell = trio.Event()
         self._new: dict[Log, None] = {}
         self._new_bell = trio.Event()
 
-    def ask(self, what: Log | LogDirectory) -> None:
+    def ask(self, what: Log | SyncsNames) -> None:
         """Let it be synced once from now on: of a directory the names."""
         if isinstance(what, Log) and is_empty(what):
             self._new[what] = None
@@ -68,10 +74,10 @@ class Syncing:
             del self._wanted[what]
             self._at_work.add(what)  # whoever syncs it looks again afterwards
             try:
-                if isinstance(what, LogDirectory):
-                    await what.sync_names()
-                else:
+                if isinstance(what, Log):
                     await sync_if_open(what)
+                else:
+                    await what.sync_names()
             finally:
                 self._at_work.remove(what)
 

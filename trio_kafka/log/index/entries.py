@@ -11,9 +11,9 @@ from bisect import bisect_right
 from struct import Struct
 from typing import Final
 
-from trio_kafka.log.file_operations import FileWork, ReadBytes
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.index.segment_sidecar import WrittenFile
-from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.world.protocols import Directory
 
 Entry = tuple[int, int]

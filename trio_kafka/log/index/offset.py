@@ -9,10 +9,10 @@ Source: Kafka's `.index` format.
 from struct import Struct
 from typing import Final
 
-from trio_kafka.log.file_operations import FileWork
+from trio_kafka.log.files.names import INDEX, offset_file
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.entries import EntryFile
-from trio_kafka.log.names import INDEX, offset_file
-from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">II")

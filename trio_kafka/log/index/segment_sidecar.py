@@ -4,8 +4,8 @@ by whoever reads it.
 A base class, and no part of its owners: there are three of them for each segment.
 """
 
-from trio_kafka.log.file_operations import FileWork
-from trio_kafka.log.open_files import OpenFiles
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import FileWork
 from trio_kafka.world.protocols import Buffer, Directory, File
 
 

@@ -9,11 +9,11 @@ from struct import Struct
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.log.file_operations import FileWork, ReadBytes
+from trio_kafka.log.files.names import TRANSACTION_INDEX, offset_file
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.index.segment_sidecar import WrittenFile
-from trio_kafka.log.names import TRANSACTION_INDEX, offset_file
-from trio_kafka.log.open_files import OpenFiles
 from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">hqqqq")

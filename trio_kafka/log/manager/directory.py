@@ -12,7 +12,9 @@ import trio
 
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.checkpoint import (
+from trio_kafka.log.disk_latency import DiskLatency
+from trio_kafka.log.durability.sync import close
+from trio_kafka.log.files.checkpoints import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     RECOVERY_POINTS,
@@ -21,12 +23,10 @@ from trio_kafka.log.checkpoint import (
     replace_file,
     write_offsets,
 )
-from trio_kafka.log.descriptors import sync_names, when_free_now
-from trio_kafka.log.disk_latency import Pace
-from trio_kafka.log.durability.sync import close
+from trio_kafka.log.files.descriptor_retry import sync_names, when_free_now
+from trio_kafka.log.files.names import CLEAN, LOCK
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
-from trio_kafka.log.names import CLEAN, LOCK
 from trio_kafka.log.recovery.partition import Known
 from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.yield_point import YieldPoint
@@ -75,7 +75,7 @@ class LogDirectory:
     ) -> None:
         self.root = root
         self.path = root.path
-        self.pace = Pace(world.clock.elapsed, world.clock.waits, yield_point)
+        self.latency = DiskLatency(world.clock.elapsed, world.clock.waits, yield_point)
         self.logs: dict[TopicPartition, Log] = {}
         self.offline: LogDirError | None = None
         self.clean = False

@@ -8,16 +8,16 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.log.checkpoint import (
+from trio_kafka.log.files.checkpoints import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LEADER_EPOCHS,
     RECOVERY_POINTS,
     START_OFFSETS,
 )
+from trio_kafka.log.files.names import CLEAN, FUTURE, LOCK
+from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
-from trio_kafka.log.names import CLEAN, FUTURE, LOCK
-from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.model import TopicPartition
 
 _REPLACED: Final = (

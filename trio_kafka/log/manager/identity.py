@@ -6,9 +6,9 @@ Source: KIP-631; directory ids: KIP-858.
 from collections.abc import Iterable
 
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.files.partition_metadata import format_id
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.meta_properties import MetaProperties, write_meta_properties
-from trio_kafka.log.partition_metadata import format_id
 from trio_kafka.world.world import World
 
 

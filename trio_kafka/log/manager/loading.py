@@ -13,18 +13,18 @@ import trio
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.checkpoint import RECOVERY_POINTS, read_file
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.descriptors import names_in, when_free, when_free_now
 from trio_kafka.log.durability.sync_queue import sync_if_open
+from trio_kafka.log.files.checkpoints import RECOVERY_POINTS, read_file
+from trio_kafka.log.files.descriptor_retry import names_in, when_free, when_free_now
+from trio_kafka.log.files.names import DELETE, STRAY, parse_directory
+from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
+from trio_kafka.log.files.partition_metadata import decode
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.foreign_files import OWN_FILES, why_foreign
 from trio_kafka.log.manager.identity import IdentityError
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.log.names import DELETE, STRAY, parse_directory
-from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
-from trio_kafka.log.partition_metadata import decode
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.model import METADATA_TOPIC, TopicId, TopicPartition
 
@@ -159,7 +159,7 @@ class _Load:
                 partition,
                 config,
                 known=known,
-                pace=directory.pace,
+                latency=directory.latency,
                 files=self.logs.files,
                 silent_since=self.silent_since,
             )

@@ -13,15 +13,15 @@ from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.durability.sync_queue import Syncing
+from trio_kafka.log.durability.sync_queue import SyncQueue
+from trio_kafka.log.files.names import DELETE, STRAY, marked_directory
+from trio_kafka.log.files.open_files import SMALLEST, OpenFiles
+from trio_kafka.log.files.partition_metadata import encode
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.identity import check_identity, format_directory
 from trio_kafka.log.manager.meta_properties import MetaProperties
 from trio_kafka.log.manager.removal import Removal
-from trio_kafka.log.names import DELETE, STRAY, marked_directory
-from trio_kafka.log.open_files import SMALLEST, OpenFiles
-from trio_kafka.log.partition_metadata import encode
 from trio_kafka.log.recovery.partition import create_log
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.scheduling.yield_point import YieldPoint
@@ -62,7 +62,7 @@ class LogManager:
         self._paths = paths
         self._on_offline = on_offline or _nobody
         self._logs: dict[TopicPartition, Log] = {}
-        self._syncing = Syncing()
+        self._syncing = SyncQueue()
         self._node = node.add("log-manager", "part", self.figures)
         self._node.add("open-files", "file", self.files.figures)
         self._nodes: dict[TopicPartition, Node] = {}
@@ -212,7 +212,7 @@ class LogManager:
             partition,
             config,
             parent=directory.root,
-            pace=directory.pace,
+            latency=directory.latency,
             files=self.files,
         )
         log.unsynced.owes(encode(topic_id))

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import trio
 
 from trio_kafka.errors import KafkaError, LogDirError
-from trio_kafka.log.checkpoint import HIGH_WATERMARKS
 from trio_kafka.log.durability.sync_queue import sync_if_open
+from trio_kafka.log.files.checkpoints import HIGH_WATERMARKS
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.retention import retain

@@ -7,7 +7,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import LogDirError
-from trio_kafka.log.checkpoint import read_file, replace_file
+from trio_kafka.log.files.checkpoints import read_file, replace_file
 from trio_kafka.model import NodeId
 from trio_kafka.world.protocols import Directory
 

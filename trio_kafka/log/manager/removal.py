@@ -10,7 +10,7 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import LogDirError
-from trio_kafka.log.descriptors import names_in, sync_names
+from trio_kafka.log.files.descriptor_retry import names_in, sync_names
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.world.world import World
 

@@ -13,15 +13,13 @@ from typing import Final
 from trio_kafka.attributes import define
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.checkpoint import LEADER_EPOCHS, read_lines
+from trio_kafka.log.batch_scan import BULK, walk
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.descriptors import names_in, sync_names
-from trio_kafka.log.disk_latency import Pace
+from trio_kafka.log.disk_latency import DiskLatency
 from trio_kafka.log.epochs import LeaderEpochs
-from trio_kafka.log.file_operations import run_in_threads, run_now
-from trio_kafka.log.index.entries import CorruptIndexError
-from trio_kafka.log.log import Log
-from trio_kafka.log.names import (
+from trio_kafka.log.files.checkpoints import LEADER_EPOCHS, read_lines
+from trio_kafka.log.files.descriptor_retry import names_in, sync_names
+from trio_kafka.log.files.names import (
     INDEX,
     LOG,
     SEGMENT_FILES,
@@ -30,15 +28,17 @@ from trio_kafka.log.names import (
     offset_file,
     parse_offset_file,
 )
-from trio_kafka.log.open_files import OpenFiles
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import run_in_threads, run_now
+from trio_kafka.log.index.entries import CorruptIndexError
+from trio_kafka.log.log import Log
+from trio_kafka.log.producer_snapshots import drop_snapshots, drop_strays, load_producers
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.producers import drop_snapshots, drop_strays, load_producers
 from trio_kafka.log.recovery.damage import Damage, Judge, looks_lost
 from trio_kafka.log.recovery.verify import Checked, check_segment, find_whole_batch
-from trio_kafka.log.scan import BULK, walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
-from trio_kafka.log.unsynced import Unsynced
+from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory
@@ -74,7 +74,7 @@ def create_log(
     *,
     parent: Directory | None = None,
     start_offset: int = 0,
-    pace: Pace | None = None,
+    latency: DiskLatency | None = None,
     files: OpenFiles | None = None,
 ) -> Log:
     """An empty log in an empty directory. Nothing is durable before its first `sync`. OSError."""
@@ -95,8 +95,8 @@ def create_log(
         recovery_point=start_offset,
         epochs=LeaderEpochs(),
         producers=producers,
-        unsynced=Unsynced(directory, parent),
-        pace=pace or Pace(world.clock.elapsed, world.clock.waits),
+        unsynced=UnsyncedFiles(directory, parent),
+        latency=latency or DiskLatency(world.clock.elapsed, world.clock.waits),
     )
 
 
@@ -108,7 +108,7 @@ async def open_log(
     *,
     known: Known | None = None,
     parent: Directory | None = None,
-    pace: Pace | None = None,
+    latency: DiskLatency | None = None,
     files: OpenFiles | None = None,
     silent_since: int | None = None,
 ) -> Log:
@@ -139,8 +139,8 @@ async def open_log(
         recovery_point=loader.recovery_point,
         epochs=loader.epochs,
         producers=loader.producers,
-        unsynced=Unsynced(directory, parent),
-        pace=pace or Pace(world.clock.elapsed, world.clock.waits),
+        unsynced=UnsyncedFiles(directory, parent),
+        latency=latency or DiskLatency(world.clock.elapsed, world.clock.waits),
     )
     log.high_watermark = loader.known.high_watermark
     return log

@@ -11,8 +11,8 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import KafkaError
+from trio_kafka.log.batch_scan import BULK
 from trio_kafka.log.epochs import NO_EPOCH
-from trio_kafka.log.scan import BULK
 from trio_kafka.log.segment import Segment
 from trio_kafka.records.header import (
     HEADER_SIZE,

@@ -1,0 +1,71 @@
+"""What a leader asks of each record of a Produce, where a topic wants them walked: costs Python per
+record.
+
+Needed for compacted topics, whose records must have keys, and everywhere with
+`trio.record.validation=full`.
+"""
+
+from typing import Final
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.compression import decompress
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader
+from trio_kafka.records.record_scan import scan_records
+from trio_kafka.records.validate import Limits, check_time
+from trio_kafka.scheduling.chunked_work import Steps, whole
+from trio_kafka.world.protocols import Buffer
+
+_STEP: Final = 32  # records: 0.1 ms
+
+
+def check_records(
+    batch: memoryview,
+    header: BatchHeader,
+    limits: Limits,
+    *,
+    now_ms: int,
+    need_keys: bool,
+    decompressed_limit: int,
+) -> None:
+    """Walk a batch that `check_produce` has let through, in one go. Raises as `walk_records`."""
+    try:
+        plain = decompress(header.codec, batch[HEADER_SIZE : header.size], decompressed_limit)
+    except KafkaError as error:
+        raise _invalid(error.message or "") from error
+    whole(walk_records(plain, header, limits, now_ms=now_ms, need_keys=need_keys))
+
+
+def walk_records(
+    data: Buffer, header: BatchHeader, limits: Limits, *, now_ms: int, need_keys: bool
+) -> Steps[None]:
+    """Walk the records of `data`, which is decompressed, in steps of a few records.
+
+    Raises KafkaError: INVALID_RECORD for a record without a key where one is needed, a gap in the
+    offsets and for anything that cannot be read (not CORRUPT_MESSAGE: a client would send the same
+    again), INVALID_TIMESTAMP.
+    """
+    index = 0
+    timed = not limits.log_append_time
+    try:
+        for skimmed in scan_records(data, header):
+            if skimmed is None:
+                yield
+                continue
+            delta, timestamp, has_key = skimmed
+            if delta != index:
+                raise _invalid(f"offset delta {delta}, want {index}")
+            if need_keys and not has_key:
+                raise _invalid(f"record {index} has no key: the topic is compacted")
+            if timed:
+                check_time(timestamp, limits, now_ms)
+            index += 1
+            if index % _STEP == 0:
+                yield
+    except KafkaError as error:
+        if error.code is ErrorCode.CORRUPT_MESSAGE:
+            raise _invalid(error.message or "") from error
+        raise
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_RECORD, message)
