@@ -6,32 +6,30 @@ closes them. Positions of the last batches written are kept in
 memory: whoever reads at the end of the log looks nothing up.
 """
 
-import errno
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.batch_scan import BULK, CutBatchError, Spot, find_batch, walk
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.files.names import LOG, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
-from trio_kafka.log.files.operations import AppendBytes, FileWork, GiveWay, ReadBytes
+from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.index.offset import OffsetIndex
 from trio_kafka.log.index.time import NO_TIMESTAMP, TimeIndex
 from trio_kafka.log.index.transaction import TransactionIndex
+from trio_kafka.log.segment_file import SegmentFile
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory, File
 
-_logger: Final = get_logger(__name__)
 _LAST_RELATIVE: Final = (1 << 31) - 1
 _RECENT: Final = 128
 _REBUILT_INTERVAL: Final = 4096  # bytes for each entry, the default of index.interval.bytes
 
 
-class Segment:
+class Segment(SegmentFile):
     """A segment of `directory` that begins with `base_offset`.
 
     max_timestamp, max_timestamp_offset: the largest timestamp and the last offset of its batch;
@@ -41,25 +39,15 @@ class Segment:
     """
 
     __slots__ = (
-        "_cuts",
-        "_durable",
-        "_file",
         "_index_rebuilt",
-        "_name",
         "_recent",
-        "_reported",
-        "_seen",
         "_since_index",
-        "_size",
         "base_offset",
         "created_ms",
-        "directory",
-        "files",
         "max_timestamp",
         "max_timestamp_offset",
         "offsets",
         "rolling_timestamp",
-        "sealed",
         "times",
         "timestamps_known",
         "transactions",
@@ -75,25 +63,10 @@ class Segment:
         created_ms: int = 0,
         files: OpenFiles | None = None,
     ) -> None:
-        self.directory = directory
-        self.files = files = files or OpenFiles()
-        self._name = offset_file(base_offset, LOG)
+        files = files or OpenFiles()
+        super().__init__(directory, offset_file(base_offset, LOG), files, file, sealed=sealed)
         self.base_offset = base_offset
-        self.sealed = sealed
         self.created_ms = created_ms
-        self._file: File | None = None  # active or not durable yet; else it is in `files`
-        self._size = file.size if file else 0
-        # Of a growing segment: below it the file is durable, if it was not cut since. No length is
-        # negative: then nothing is known.
-        self._durable = 0 if file is not None and not sealed and not file.size else -1
-        self._cuts = 0
-        self._seen = -1
-        if file is not None and sealed:
-            files.keep(self, file)
-        else:
-            self._file = file
-            if file is not None:
-                files.grows(self)
         self.offsets = OffsetIndex(directory, base_offset, sealed=sealed, files=files)
         self.times = TimeIndex(directory, base_offset, sealed=sealed, files=files)
         self.transactions = TransactionIndex(directory, base_offset, sealed=sealed, files=files)
@@ -103,7 +76,6 @@ class Segment:
         self.rolling_timestamp: int | None = None
         self._since_index = 0
         self._index_rebuilt = False
-        self._reported: tuple[str, ...] = ()
         self._recent: list[tuple[int, int, int]] = []  # last offset, base offset, position
 
     @classmethod
@@ -133,96 +105,6 @@ class Segment:
         files = files or OpenFiles()
         file = files.open(directory, offset_file(base_offset, LOG))
         return cls(directory, base_offset, file=file, sealed=True, created_ms=now_ms, files=files)
-
-    @property
-    def file(self) -> File:
-        """The file of batches, opened if it must be. OSError, KafkaError as `OpenFiles.open`.
-
-        To be asked for again after a wait: the budget may have closed it.
-        """
-        if self._file is not None:
-            return self._file
-        if self.sealed:
-            return self.files.get(self, self.directory, self._name)
-        return self._open_again()
-
-    def _open_again(self) -> File:
-        """The file of a growing segment that gave it up: as long as it was, or not used."""
-        file = self.files.open(self.directory, self._name)
-        try:
-            if file.size > self._size:  # space that was reserved
-                file.truncate(self._size)
-            if file.size < self._size:
-                found = f"{self._name}: {file.size} bytes, want {self._size}"
-                raise OSError(errno.EIO, f"another program has cut the file, {found}")
-        except BaseException:
-            file.close()
-            raise
-        self._file = file
-        self.files.grows(self)
-        return file
-
-    def used(self) -> bool:
-        """See `open_files.Growing`."""
-        seen, self._seen = self._seen, self.size
-        return seen != self._seen
-
-    def give_up(self) -> bool:
-        """See `open_files.Growing`."""
-        file = self._file
-        if file is None or self.sealed or file.leased or self._durable != file.size:
-            return False
-        self._size = file.size
-        self._file = None
-        file.close()
-        return True
-
-    async def sync_file(self) -> None:
-        """Make the batches durable, and know how many are. OSError."""
-        file, cuts = self.file, self._cuts
-        size = file.size
-        try:
-            await file.sync()
-        except OSError:
-            self._doubt()
-            raise
-        if cuts == self._cuts and file is self._file:
-            self._durable = size
-
-    def _doubt(self) -> None:
-        """What is durable of the file is not known until the next sync."""
-        self._durable = -1
-        self._cuts += 1
-
-    def truncate(self, size: int) -> None:
-        """Cut the file. OSError."""
-        self._doubt()
-        self.file.truncate(size)
-
-    def writing(self, records: Buffer, give_way: GiveWay | None) -> AppendBytes:
-        """Return the operation that writes batches; `wrote` comes next. OSError.
-
-        give_way: see `AppendBytes`.
-        """
-        file = self._file or self.file
-        if give_way is not None:
-            self._doubt()  # files are closed for others meanwhile: not this one
-        return AppendBytes(file, records, give_way)
-
-    def hold(self) -> None:
-        """Keep the file out of the budget until it is durable: it will be written. Leases stay."""
-        self._doubt()
-        if self._file is None:
-            self._file = self.files.take(self) or self.files.open(self.directory, self._name)
-            self.files.grows(self)
-
-    def trust(self) -> None:
-        """All of the file is durable, as an earlier life has synced it."""
-        self._durable = self.size
-
-    @property
-    def size(self) -> int:
-        return self._file.size if self._file is not None else self._size
 
     def wrote(
         self, position: int, headers: Sequence[BatchHeader], index_interval_bytes: int
@@ -300,32 +182,6 @@ class Segment:
             return False  # no entry is due: an index is found full by the append that needs one
         limit = config.segment_index_bytes
         return self.offsets.is_full(limit) or self.times.is_full(limit)
-
-    def measure(self) -> int:
-        """Size of the file as it is now. An error line tells if another program cut it. OSError.
-
-        So no answer promises bytes that are gone. The active segment is not measured: its size is
-        what this process has appended. A file that is missing has no bytes.
-        """
-        before = self.size
-        if not self.sealed:
-            return before
-        try:
-            there = self.file.measure()
-        except FileNotFoundError:
-            there = 0
-        if there < before:
-            reason = f"{there} bytes, want {before}"
-            self.report("segment file truncated by another program", reason)
-        self._size = there
-        return there
-
-    def report(self, event: str, reason: str) -> None:
-        """Log damage of this segment, once for each kind."""
-        if event not in self._reported:
-            self._reported += (event,)
-            path = f"{self.directory.path}/{self._name}"
-            _logger.error(event, path=path, reason=reason)
 
     def find(self, offset: int) -> FileWork[Spot | None]:
         """The first batch that ends with `offset` or later; None: it is in no batch here.
@@ -511,11 +367,6 @@ class Segment:
         yield from self.times.entries.write()
         yield from self.transactions.write()
 
-    def trim(self) -> None:
-        """Give back what the file has reserved. OSError."""
-        if self._file is not None:
-            self._file.trim()
-
     def seal(self) -> None:
         """Nothing follows: give back the memory of the indexes, which have been written."""
         self.offsets.entries.seal()
@@ -529,7 +380,7 @@ class Segment:
 
         The files of a sealed segment are the budget's then.
         """
-        if self._file is not None or self.sealed or self._durable != self._size:
+        if self.may_be_dirty:
             await self.sync_file()
         await self.offsets.entries.sync()
         await self.times.entries.sync()
@@ -538,11 +389,7 @@ class Segment:
             self._settle()
 
     def _settle(self) -> None:
-        if self._file is not None:
-            self._size = self._file.size
-            self.files.grows_no_more(self)
-            self.files.keep(self, self._file)
-            self._file = None
+        self.settle_file()
         self.offsets.entries.settle()
         self.times.entries.settle()
         self.transactions.settle()
@@ -552,13 +399,7 @@ class Segment:
 
         A sealed segment opens them again.
         """
-        if self._file is not None:
-            self._size = self._file.size
-            self._file.close()
-            self._file = None
-        self._doubt()
-        self.files.grows_no_more(self)
-        self.files.close(self)
+        self.close_file()
         self.offsets.entries.close()
         self.times.entries.close()
         self.transactions.close()
