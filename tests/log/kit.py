@@ -11,7 +11,8 @@ from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import read_bytes
-from trio_kafka.log.recovery.partition import Known, create_log, open_log
+from trio_kafka.log.recovery.partition import create_log, open_log
+from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
 from trio_kafka.records.header import BatchHeader

@@ -21,7 +21,8 @@ from trio_kafka.log.producer_snapshots import (
     snapshots,
     write_snapshot,
 )
-from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
 
 
 def snapshot_of(log, offset):

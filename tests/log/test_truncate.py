@@ -7,7 +7,8 @@ from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import read
-from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.timestamp_search import largest_timestamp
 from trio_kafka.log.truncate import BYTES_A_TURN, restart_at, truncate_to
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash

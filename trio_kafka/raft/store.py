@@ -21,7 +21,8 @@ from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.files.partition_metadata import encode as encode_partition_metadata
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import read_bytes
-from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.truncate import restart_at
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import METADATA_TOPIC_ID

@@ -14,7 +14,8 @@ from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.files.open_files import SMALLEST, OpenFiles, budget_of
 from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.read import find_slice, perform_in_threads, read, read_bytes
-from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.retention import delete_before
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.records.header import iterate_headers

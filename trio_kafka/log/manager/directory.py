@@ -27,7 +27,7 @@ from trio_kafka.log.files.descriptor_retry import sync_names, when_free_now
 from trio_kafka.log.files.names import CLEAN, LOCK
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
-from trio_kafka.log.recovery.partition import Known
+from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.protocols import Directory
