@@ -1,1 +1,1 @@
-"""One partition's files, and the directories that hold them."""
+"""Logs of partitions: batches in segments, their indexes, and the directories that hold them."""

@@ -1,11 +1,12 @@
 """Appends to a log: place the batches, write them, take them over.
 
-`place` checks the rules of the log and gives offsets; then the batches are written; `take_over`
-lets the log end behind them. An append is whole or nothing. Its file operations are performed in
-one of three ways: in the loop; in the loop in pieces, between which another plane is served; in a
-thread, for a slow directory. The log is `busy` meanwhile: it takes no other append, roll or cut. It
-may be closed or fail: then nothing was appended.
-Bytes were validated before (CRC, counts, times).
+`place` checks the rules of the log and gives offsets. Then the batches are written. `take_over`
+moves the end of the log behind them. An append is whole or nothing.
+The file operations of an append are performed in one of three ways: in the loop; in the loop in
+    pieces, with a yield point between them; in a thread, for a slow directory. Meanwhile the log is
+    `busy` and takes no other append, roll or cut. If it is closed or fails meanwhile, nothing is
+    appended.
+Batches were validated before (CRC, counts, times).
 Source: max.message.bytes, segment.bytes; KIP-98.
 """
 
@@ -34,10 +35,10 @@ _NO_TIME: Final = -1
 
 
 class Appended(NamedTuple):
-    """Where the batches are now. append_time_ms is -1 with create times.
+    """Result of an append. append_time_ms is -1 with create times.
 
-    duplicate: the same producer appended them before. Then append_time_ms is the largest timestamp
-    of the stored batches, with create times too, as in Kafka.
+    duplicate: the same producer appended the batches before. Then append_time_ms is the largest
+        timestamp of the stored batches, with create times too, as in Kafka.
     """
 
     first_offset: int
@@ -47,13 +48,13 @@ class Appended(NamedTuple):
     duplicate: bool = False
 
 
-# Without the function that makes a NamedTuple: a produce makes one for each partition.
+# Bypasses the generated constructor: a produce makes one for each partition.
 _appended: Final[Callable[[tuple[int, int, int, int, bool]], Appended]] = partial(
     tuple.__new__, Appended
 )
 
 
-# The three ways
+# Three ways to append
 
 
 def append_as_leader(
@@ -67,11 +68,11 @@ def append_as_leader(
 ) -> Appended:
     """Give batches their offsets and the epoch, in place, and write them in the loop.
 
-    records: whole batches, validated, writable. headers: their headers, brought up to date. now_ms:
-    the wall clock, where the caller has just read it. in_pieces: let another plane in, if there is
-    one, while large batches are written.
-    Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, those of
-    ProducerState.check, NOT_LEADER_OR_FOLLOWER where the log was closed; LogDirError.
+    records: whole batches, validated, writable. headers: their headers, brought up to date.
+    now_ms: the wall clock, if the caller has just read it.
+    in_pieces: call the yield point between the pieces of large batches.
+    Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, the errors of
+    ProducerState.check, NOT_LEADER_OR_FOLLOWER if the log was closed; LogDirError.
     """
     work = _appending(log, records, headers, leader_epoch, now_ms=now_ms, in_pieces=in_pieces)
     return log.latency.run_now(work)
@@ -80,7 +81,7 @@ def append_as_leader(
 async def append_in_thread(
     log: Log, records: memoryview, headers: Sequence[BatchHeader], leader_epoch: int
 ) -> Appended:
-    """Append as `append_as_leader` does, in a thread. Shielded: a write that has begun ends.
+    """Append as `append_as_leader` does, in a thread. Shielded: a started write completes.
 
     The caller holds `Log.writing`, so that no other task cuts, closes or syncs the log.
     """
@@ -112,7 +113,7 @@ async def roll_in_thread(log: Log) -> None:
     await run_in_threads(_rolling(log))
 
 
-# One append
+# Steps of an append
 
 
 def _appending(
@@ -195,9 +196,9 @@ def take_over(
     headers: Sequence[BatchHeader],
     written_at: int,
 ) -> None:
-    """Let the log end behind batches that were written; then readers may see them.
+    """Move the end of the log behind batches that were written. Readers see them from now on.
 
-    Raises KafkaError, LogDirError where the log was closed or has failed since.
+    Raises KafkaError, LogDirError if the log was closed or has failed since.
     """
     if log.failed or log.closed:
         log.refuse()
@@ -258,7 +259,7 @@ def check_producers(
     return None
 
 
-# One roll
+# Steps of a roll
 
 
 def _rolling(log: Log) -> FileWork[None]:
@@ -277,10 +278,10 @@ def _rolling(log: Log) -> FileWork[None]:
 def _begin_segment(log: Log, base_offset: int, now_ms: int) -> FileWork[Segment]:
     """Begin a segment, unless the active one is empty and begins there. OSError.
 
-    Raises KafkaError, LogDirError where the log was closed or has failed meanwhile.
+    Raises KafkaError, LogDirError if the log was closed or has failed meanwhile.
     """
     active = log.segments.active
-    if active.base_offset == base_offset:  # empty: full of nothing but a setting
+    if active.base_offset == base_offset:  # empty: a setting alone made it full
         return active
     segment, snapshot = yield from log.rolling.prepare(
         base_offset, now_ms, log.config, log.producers

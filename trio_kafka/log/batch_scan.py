@@ -1,6 +1,6 @@
-"""The chain of batch headers in a segment's file, walked without their records.
+"""Scan of the batch headers in a segment's file. Records are not read.
 
-A header that cannot be one is KafkaError(CORRUPT_MESSAGE) with file and position.
+An invalid header raises KafkaError(CORRUPT_MESSAGE) with file and position.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _CHUNK: Final = 4096 + HEADER_SIZE
 
 
 class Spot(NamedTuple):
-    """Where a batch is, and which offsets it holds."""
+    """Position and offsets of a batch."""
 
     position: int
     size: int
@@ -33,7 +33,7 @@ class Spot(NamedTuple):
 
 
 class CutBatchError(Exception):
-    """A file ends within a batch of `size` bytes at `position`."""
+    """Raised for a file that ends within a batch of `size` bytes at `position`."""
 
     def __init__(self, position: int, size: int) -> None:
         super().__init__(f"the file ends within the batch of {size} bytes at {position}")
@@ -42,10 +42,12 @@ class CutBatchError(Exception):
 
 
 def find_batch(file: File, position: int, offset: int) -> FileWork[Spot | None]:
-    """The first batch from `position` on that ends with `offset` or later; None: there is none.
+    """Find the first batch from `position` on that ends with `offset` or later; None: no such
+    batch.
 
-    position: 0, or of a batch that does not begin behind `offset`: else CorruptIndexError. Raises
-    CutBatchError where the file ends within that batch, KafkaError(CORRUPT_MESSAGE).
+    position: 0, or the position of a batch that begins with `offset` or before; otherwise
+        CorruptIndexError.
+    Raises CutBatchError if the file ends within that batch, KafkaError(CORRUPT_MESSAGE).
     """
     unpack = HEADER.unpack_from
     end = file.size
@@ -79,9 +81,10 @@ def walk(
     end: int | None = None,
     chunk: int = _CHUNK,
 ) -> FileWork[int]:
-    """Show each whole batch from `position` on to `see(position, header)`; where the chain ends.
+    """Call `see(position, header)` for each whole batch from `position` on. Return where they end.
 
-    end: no batch that begins there or later. chunk: bytes a read; BULK where much is read.
+    end: stop before a batch that begins there or later. chunk: bytes in one read; BULK for long
+        scans.
     """
     size = file.size
     end = size if end is None else end

@@ -1,10 +1,10 @@
-"""Memory for unpacked batches: one bound for the whole broker.
+"""Memory for decompressed batches: one bound for the whole broker.
 
-A batch says nothing of what it grows to, and 10 kB may be 300 MB. Every batch is first tried in a
-small buffer, which honest producers' batches fit in. A larger one waits for the one large buffer of
-the broker, so it delays other large ones only. Each use holds one token and waits for nothing else
-of the broker, so none waits for ever. Memory of the large buffer goes back after each use, whatever
-became of it.
+The decompressed size of a batch is not known beforehand: 10 kB may be 300 MB. Each batch is first
+    tried in a small buffer, large enough for batches of normal producers. A larger one waits for
+    the one large buffer of the broker, so it delays only other large ones. Each use holds one token
+    and waits for nothing else of the broker, so there is no deadlock. The memory of the large
+    buffer is given back after each use.
 """
 
 from collections.abc import AsyncIterator
@@ -22,14 +22,14 @@ from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
 
 SMALL: Final = 8 << 20  # bytes of records
-GLANCE: Final = 1 << 20  # the same for tasks that others would miss: 1 ms
+GLANCE: Final = 1 << 20  # bytes of records for `wait=False`: 1 ms
 SMALL_AT_ONCE: Final = 2
 LARGE_AT_ONCE: Final = 1
-MOST: Final = DECOMPRESSED_LIMIT + (8 << 20)  # bytes of records and of their decoder's window
+MOST: Final = DECOMPRESSED_LIMIT + (8 << 20)  # bytes of records and of the decoder's window
 
 
 class Decompression:
-    """Unpack batches, at most two small ones and one large one at a time."""
+    """Decompress batches, at most two small ones and one large one at a time."""
 
     def __init__(self, world: World, node: Node) -> None:
         self._world = world
@@ -40,11 +40,14 @@ class Decompression:
     async def unpacked(
         self, codec: Codec, data: Buffer, limit: int, *, wait: bool = True
     ) -> AsyncIterator[Buffer]:
-        """The records behind a block, for as long as the `async with` lasts.
+        """Decompress a block of records, for the duration of the `async with`.
 
-        Views of them are zeros afterwards: copy what is to stay. limit: bytes of records. Up to
-        SMALL bytes are `bytes`. wait: False for a task that others would miss. Records of more than
-        GLANCE bytes are large then: trio.WouldBlock if another task waits for the large buffer.
+        Views of the records are zeros afterwards: copy what you keep. Up to SMALL bytes are
+            `bytes`.
+        limit: largest size of the records in bytes.
+        wait: False for a request handler, which must not wait long. Records of more than GLANCE
+            bytes are large then, and trio.WouldBlock is raised if another task waits for the large
+            buffer.
         Raises KafkaError(CORRUPT_MESSAGE) as `decompress`.
         """
         if codec is Codec.NONE and SMALL < len(data) <= limit:
@@ -69,12 +72,12 @@ class Decompression:
 
 
 def is_large(records: Buffer) -> bool:
-    """True for unpacked records that took the large buffer."""
+    """Return True for decompressed records that took the large buffer."""
     return len(records) > SMALL
 
 
 def _small(codec: Codec, data: Buffer, limit: int, small: int) -> bytes | None:
-    """The records; None: they take the large buffer, if anything."""
+    """Decompress into a small buffer. None: the large buffer is needed, or the block is invalid."""
     try:
         return decompress(codec, data, min(limit, small))
     except TooLargeError:
@@ -84,8 +87,8 @@ def _small(codec: Codec, data: Buffer, limit: int, small: int) -> bytes | None:
 
 
 def _large(codec: Codec, data: Buffer, buffer: memoryview) -> int:
-    """Number of bytes written to `buffer`."""
+    """Decompress into `buffer`. Return the number of bytes."""
     if codec is Codec.ZSTD:
-        # A window of 128 MiB (levels 20 to 22) leaves so much less for the records.
+        # A window of 128 MiB (levels 20 to 22) leaves less for the records.
         buffer = buffer[: MOST - largest_window(bytes(data))]
     return decompress_into(codec, data, buffer)

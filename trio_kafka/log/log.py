@@ -1,9 +1,8 @@
-"""One partition's log: batches in segments, with the state that decides what may be read and
-appended.
+"""Log of one partition: its segments, and the state that decides what may be read and appended.
 
-An append is one synchronous call without a checkpoint: whole or not at all, never cut by a
-cancellation. Made by `recovery.open_log`. Appends and truncations have one caller at a time; reads
-(`queries`) and syncs (`sync`) any number. An I/O error fails the log for good, as LogDirError.
+Made by `recovery.open_log`. One caller at a time may append or truncate (`append`, `truncate`); any
+number may read (`read`) and sync (`durability.sync`). An I/O error fails the log for good, as
+LogDirError.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,17 +25,17 @@ from trio_kafka.world.world import World
 
 
 class Log:
-    """Offsets: start_offset <= high_watermark <= end_offset; recovery_point: durable below.
+    """State of a log. start_offset <= high_watermark <= end_offset; durable below recovery_point.
 
-    flush_end: where the last append ended that `flush.messages` wants durable; see `durable_end`.
-    on_durable: called when a sync has let `durable_end` grow.
-    latency: whether the directory is slow. failed: the error that took the log offline.
-    wants_sync: called when a segment was sealed or `flush.messages` is reached: let `sync` run
-    soon.
-    busy: segments are being cut, or an append is not whole yet: nobody else may append.
-    deleting: segments are being removed now; cuts: how often they were cut or removed.
+    flush_end: end of the last append that `flush.messages` wants durable, see `durable_end`.
+    on_durable: called when a sync has moved `durable_end`.
+    latency: of the directory. failed: the error that took the log offline.
+    wants_sync: called when a segment was sealed or `flush.messages` is reached: run `sync` soon.
+    busy: an append, a roll or a cut is in progress; no other may begin.
+    writing: lock against cuts, syncs and closing; held during an append in a thread.
+    deleting: segments are being removed now. cuts: how often segments were cut or removed.
     lower_checkpoints: awaited with logs of one directory, before they are cut and before the first
-        sync of new ones: no checkpoint may say more than is true from then on.
+        sync of new ones. Afterwards no checkpoint claims too much.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class Log:
         self._high_watermark = start_offset
         self.rolling = Rolling(world, directory, segments, unsynced, config)
 
-    # What is there
+    # State
 
     @property
     def size(self) -> int:
@@ -93,7 +92,7 @@ class Log:
 
     @property
     def high_watermark(self) -> int:
-        """Batches below it are committed."""
+        """Committed end: batches below it are committed."""
         return self._high_watermark
 
     @high_watermark.setter
@@ -104,14 +103,15 @@ class Log:
 
     @property
     def durable_end(self) -> int:
-        """What lies below may be acknowledged: all, but for an append that must be durable first.
+        """Offset below which records may be acknowledged. Appends that must be durable first lie
+        above.
 
         Source: flush.messages; Kafka's append returns after the flush that it makes due.
         """
         return self.end_offset if self.flush_end <= self.recovery_point else self.recovery_point
 
     def commit_own(self) -> None:
-        """Commit all that may be acknowledged: there is no other replica to wait for."""
+        """Commit all that may be acknowledged, for a partition without other replicas in sync."""
         recovery_point = self.recovery_point
         end = self.end_offset if self.flush_end <= recovery_point else recovery_point
         if end > self._high_watermark:  # noqa: PLR1730 - max() costs three times as much
@@ -119,20 +119,22 @@ class Log:
 
     @property
     def last_stable_offset(self) -> int:
-        """No transaction below it is open."""
+        """Offset below which no transaction is open."""
         return self.producers.last_stable_offset(self._high_watermark)
 
     @property
     def leader_epoch(self) -> int:
-        """Of the last batch; -1: none."""
+        """Leader epoch of the last batch; -1: none."""
         return self.epochs.latest
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
-        """(largest epoch <= `epoch`, where it ended), as OffsetForLeaderEpoch answers; (-1, -1)."""
+        """Return (largest epoch <= `epoch`, where it ended) as OffsetForLeaderEpoch does; or (-1,
+        -1).
+        """
         return self.epochs.end_offset(epoch, self.end_offset)
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Return figures for the tree."""
         return {
             "start": self.start_offset,
             "end": self.end_offset,
@@ -149,10 +151,10 @@ class Log:
     def now_ms(self) -> int:
         return int(self.wall() * 1000)
 
-    # Ends
+    # Changes
 
     def set_start_offset(self, offset: int) -> None:
-        """Records below `offset` are gone for readers; whole segments go with retention."""
+        """Hide records below `offset` from readers. Retention removes whole segments later."""
         if offset > self._high_watermark:
             found = f"start offset {offset} above the high watermark {self._high_watermark}"
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
@@ -161,23 +163,23 @@ class Log:
             self.epochs.truncate_from_start(offset)
 
     def abandon(self) -> None:
-        """Give back the files without a sync, as after a failure or a deletion. Leases live on."""
+        """Close the files without a sync, as after a failure or a deletion. Leases stay valid."""
         self.closed = True
         for segment in self.segments:
             segment.close()
         self.unsynced.close()
 
     def fail(self, error: OSError) -> NoReturn:
-        """The log, with its directory, cannot be trusted any more."""
+        """Fail the log and its directory for good. Raises LogDirError."""
         if self.closed and self.failed is None:
-            self.refuse()  # its files were taken away: deleted while somebody still read or synced
+            self.refuse()  # the files were closed: the log was deleted during a read or sync
         if self.failed is None:
             self.failed = LogDirError(self.directory.path, f"{type(error).__name__}: {error}")
             self.on_failure(self.failed)
         raise self.failed from error
 
     def refuse(self) -> NoReturn:
-        """Say why nothing can be done: failed, closed or busy."""
+        """Raise the error of a log that has failed, is closed or is busy."""
         if self.failed:
             raise LogDirError(self.failed.path, str(self.failed)) from self.failed
         if self.closed:
@@ -186,7 +188,7 @@ class Log:
 
 
 def _nobody(_: object) -> None:
-    """Nobody listens."""
+    """Default of the hooks."""
 
 
 async def _lower_none(*_: object) -> None:
@@ -194,4 +196,4 @@ async def _lower_none(*_: object) -> None:
 
 
 def _nothing() -> None:
-    """Nothing is to be done."""
+    """Default of the hooks."""

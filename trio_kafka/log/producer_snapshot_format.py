@@ -1,6 +1,6 @@
-"""`<offset>.snapshot`: the producers of a log as they were before `offset`.
+"""Format of `<offset>.snapshot`: the producers of a log as they were before `offset`.
 
-Only the last batch of a producer stands in it, so older duplicates are not told apart after a
+A snapshot holds only the last batch of a producer, so older duplicates are not recognized after a
 restart.
 Source: Kafka's snapshot format, version 1.
 """
@@ -24,15 +24,15 @@ _VERSION: Final = 1
 _CRC_FROM: Final = 6
 NO_OFFSET: Final = -1
 _LAST_SEQUENCE: Final = (1 << 31) - 1
-_STEP: Final = 256  # producers: some 3 µs each
+_STEP: Final = 256  # producers in a step: some 3 µs each
 
 
 class CorruptSnapshotError(Exception):
-    """Not a whole snapshot: an older one is used, and the log from there."""
+    """Raised for an incomplete snapshot. The load uses an older one, and the log from there."""
 
 
 def encode(state: ProducerState) -> bytes:
-    """The content of a snapshot of all producers."""
+    """Return the content of a snapshot of all producers."""
     rows = []
     for producer in state:
         last = producer.batches[-1] if producer.batches else None
@@ -54,7 +54,7 @@ def encode(state: ProducerState) -> bytes:
 
 
 def decode(content: bytes) -> Steps[ProducerState]:
-    """The producers of a snapshot, in steps of 1 ms. Raises CorruptSnapshotError."""
+    """Read the producers of a snapshot, in steps of 1 ms. Raises CorruptSnapshotError."""
     try:
         version, crc, count = HEAD.unpack_from(content)
     except error:

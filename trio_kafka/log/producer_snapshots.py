@@ -1,6 +1,6 @@
-"""Producers of a log when it is loaded or cut.
+"""Producer snapshots of a log: written, listed, removed; and the producers loaded from them.
 
-The newest usable snapshot, and the batches after it.
+A load reads the newest usable snapshot and the batches after it.
 """
 
 from collections.abc import Collection, Iterable
@@ -29,13 +29,13 @@ _logger: Final = get_logger(__name__)
 
 
 async def snapshots(directory: Directory) -> list[int]:
-    """The offsets of the snapshots in a directory, ascending."""
+    """Return the offsets of the snapshots in a directory, ascending."""
     return snapshots_among(await names_in(directory))
 
 
 def snapshots_among(names: Iterable[str]) -> list[int]:
-    """The offsets of the snapshots among these names, ascending."""
-    # Told by their end first: a log of many segments has four times as many other names.
+    """Return the offsets of the snapshots among these names, ascending."""
+    # Compare the suffix first: a log of many segments has four times as many other names.
     found = [parse_offset_file(name) for name in names if name.endswith(SNAPSHOT)]
     return sorted(one[0] for one in found if one is not None and one[1] == SNAPSHOT)
 
@@ -54,17 +54,17 @@ def write_snapshot(
 
 
 async def drop_snapshots(directory: Directory, above: int) -> None:
-    """Remove snapshots of offsets that the log does not reach."""
+    """Remove snapshots of offsets above the end of the log."""
     for offset in await snapshots(directory):
         if offset > above:
             await directory.unlink(offset_file(offset, SNAPSHOT))
 
 
 async def drop_strays(directory: Directory, bases: Collection[int]) -> None:
-    """Remove snapshots that no segment begins with: ends in order, of lives before, wrote them.
+    """Remove snapshots at which no segment begins: clean stops wrote them.
 
-    bases: where segments begin. The newest one stays if nothing begins behind it: the log ends
-    there.
+    bases: base offsets of the segments. The newest snapshot stays if no segment begins after it: it
+        is that of the end of the log.
     """
     strays = [offset for offset in await snapshots(directory) if offset not in bases]
     if strays and strays[-1] >= max(bases, default=0):
@@ -82,12 +82,12 @@ async def load_producers(
     *,
     silent_since: int | None = None,
 ) -> ProducerState:
-    """The producers at `end_offset`.
+    """Load the producers at `end_offset`.
 
-    upto: no snapshot above it may be used. rebuilt: segments whose transaction index is filled.
-    silent_since: producers of a snapshot that wrote nothing after this time (ms) are forgotten;
-    those of the batches after it are not, as their repeated batches may still be on the way.
-    A snapshot that is torn is removed: the log itself knows more, but costs a scan.
+    upto: no snapshot above it is used. rebuilt: segments whose transaction index is filled.
+    silent_since: producers of a snapshot without a batch after this time (ms) are forgotten.
+        Producers of later batches are not, as duplicates of these may still arrive.
+    A damaged snapshot is removed: a scan of the log replaces it.
     """
     producers, begin = ProducerState(), segments.first.base_offset
     for offset in reversed(await snapshots(directory)):
@@ -116,7 +116,7 @@ async def load_producers(
 
 
 async def _decoded(content: bytes) -> ProducerState:
-    """The producers of a snapshot; lets others run. Raises CorruptSnapshotError."""
+    """Decode a snapshot; other tasks run between steps. Raises CorruptSnapshotError."""
     steps = decode(content)
     while (done := step(steps)) is None:
         await trio.lowlevel.checkpoint()

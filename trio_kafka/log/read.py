@@ -1,7 +1,7 @@
-"""Reads of a log: the bytes at an offset, found and not copied; aborted transactions.
+"""Reads of a log: the position of the bytes at an offset; aborted transactions.
 
-Each search is file operations, performed by `perform_now` or `perform_in_threads`. Any number of
-reads may run at a time.
+Each search is a generator of file operations, run by `perform_now` or `perform_in_threads`. Any
+number of reads may run at a time.
 """
 
 from collections.abc import Callable
@@ -30,17 +30,17 @@ class FileSlice(NamedTuple):
     first_offset: int
 
     def lease(self) -> FileRange:
-        """Return the bytes as a part of an answer. It must be released."""
+        """Return the bytes as a part of an answer, which must be released."""
         return FileRange(self.file.lease(self.position + self.size), self.position, self.size)
 
 
-# The two ways
+# Two ways to search
 
 
 def perform_now(log: Log, work: FileWork[T]) -> T:
-    """Return the result of a search, without a wait. BlockingIOError: it would wait for the disk.
+    """Run a search without a wait. BlockingIOError: it would have to wait for the disk.
 
-    Raises LogDirError, and what `work` raises.
+    Raises LogDirError, and the errors of `work`.
     """
     try:
         return run_now(work)
@@ -51,10 +51,10 @@ def perform_now(log: Log, work: FileWork[T]) -> T:
 
 
 async def perform_in_threads(log: Log, make: Callable[[], FileWork[T]]) -> T:
-    """Return the result of a search that may wait for the disk.
+    """Run a search that may wait for the disk.
 
-    Segments may be removed, and positions move, while a thread reads. A result or an error then
-    does not count, and `make` begins the search again. Raises KafkaError, LogDirError.
+    Segments may be removed and positions change while a thread reads. The result or error is
+    discarded then, and `make` begins the search again. Raises KafkaError, LogDirError.
     """
     while True:
         cuts = log.cuts
@@ -79,12 +79,12 @@ async def perform_in_threads(log: Log, make: Callable[[], FileWork[T]]) -> T:
 def find_slice(
     log: Log, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
 ) -> FileWork[FileSlice | None]:
-    """Find up to `max_bytes` from the batch that holds `offset`, none of a batch that ends at
-    `end_offset` or later.
+    """Find up to `max_bytes` from the batch that holds `offset`, below `end_offset`.
 
-    The first batch is never cut short: with `at_least_one` it comes whole, however large it is. The
-    last one may be cut short by `max_bytes`, as Kafka's are. Where the rest of a segment's file is
-    gone, the next segment follows, as in Kafka's LocalLog.
+    No batch that ends at `end_offset` or later is included. The first batch is never cut short:
+        with `at_least_one` it is included whole, whatever its size. The last one may be cut short
+        by `max_bytes`, as in Kafka. If the rest of a segment's file is missing, the next segment
+        follows, as in Kafka's LocalLog.
     Raises KafkaError(OFFSET_OUT_OF_RANGE), LogDirError.
     """
     if log.failed or log.closed:
@@ -152,7 +152,7 @@ def read(
 
 
 async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:
-    """Copy whole batches, at least one, from the one that holds `offset` on; b"" at the end.
+    """Copy whole batches, at least one, from the batch that holds `offset` on; b"" at the end.
 
     end_offset: as in `find_slice`; None: the end of the log.
     """

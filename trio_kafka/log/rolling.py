@@ -1,7 +1,7 @@
-"""A log begins a new segment: the active one is sealed, the next one's files are made.
+"""Rolls: seal the active segment of a log and begin the next one.
 
-All that needs descriptors comes first: where none is left nothing has happened. Nothing of it is
-durable before the next sync.
+Files are created first: without a free descriptor nothing has changed. Nothing is durable before
+    the next sync.
 Source: segment.bytes, segment.ms, segment.jitter.ms, segment.index.bytes.
 """
 
@@ -20,7 +20,7 @@ from trio_kafka.world.world import World
 
 
 class Rolling:
-    """jitter_ms: how much younger than `segment.ms` the active segment is when it is full."""
+    """Rolls of one log. jitter_ms: drawn for each segment and subtracted from `segment.ms`."""
 
     __slots__ = ("_directory", "_segments", "_unsynced", "_world", "jitter_ms")
 
@@ -41,11 +41,10 @@ class Rolling:
     def prepare(
         self, base_offset: int, now_ms: int, config: LogConfig, producers: ProducerState
     ) -> FileWork[tuple[Segment, File | None]]:
-        """Make the files of a segment that begins with `base_offset`; `install` comes next.
+        """Create the files of a segment that begins with `base_offset`. Call `install` next.
 
-        Nothing may be appended, cut or synced meanwhile. OSError;
-        KafkaError(REPLICA_NOT_AVAILABLE): no descriptor is left.
-        producers: as they are at `base_offset`.
+        Nothing may be appended, cut or synced meanwhile. producers: as they are at `base_offset`.
+        Raises OSError; KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor.
         """
         active = self._segments.active
         yield from active.write_indexes()

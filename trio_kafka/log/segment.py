@@ -1,9 +1,7 @@
-"""One segment: a file of batches, its indexes, and what is known of its end.
+"""One segment: a file of batches, its indexes, and the state of its end.
 
-The active segment grows; it gives up its file when it is idle and descriptors are scarce. A sealed
-one does not grow: once its files are durable they are the budget's (`open_files`), which opens and
-closes them. Positions of the last batches written are kept in
-memory: whoever reads at the end of the log looks nothing up.
+The active segment grows; sealed ones do not. Positions of the last batches are kept in memory, so
+that reads at the end of the log need no index.
 """
 
 from bisect import bisect_left
@@ -26,16 +24,16 @@ from trio_kafka.world.protocols import Buffer, Directory, File
 
 _LAST_RELATIVE: Final = (1 << 31) - 1
 _RECENT: Final = 128
-_REBUILT_INTERVAL: Final = 4096  # bytes for each entry, the default of index.interval.bytes
+_REBUILT_INTERVAL: Final = 4096  # bytes between two entries, the default of index.interval.bytes
 
 
 class Segment(SegmentFile):
-    """A segment of `directory` that begins with `base_offset`.
+    """Segment that begins with `base_offset`.
 
-    max_timestamp, max_timestamp_offset: the largest timestamp and the last offset of its batch;
-        of a sealed segment known after `load_timestamps`.
-    rolling_timestamp: that of the first append, None while empty; created_ms: when this life saw it
-    first.
+    max_timestamp, max_timestamp_offset: the largest timestamp and the last offset of its batch; for
+        a sealed segment after `load_timestamps`.
+    rolling_timestamp: timestamp of the first append, None while empty.
+    created_ms: when this process first saw the segment.
     """
 
     __slots__ = (
@@ -101,7 +99,7 @@ class Segment(SegmentFile):
     def open(
         cls, directory: Directory, base_offset: int, now_ms: int, files: OpenFiles | None = None
     ) -> "Segment":
-        """A sealed segment that is there already. OSError, KafkaError as `OpenFiles.open`."""
+        """Open an existing segment as a sealed one. OSError, KafkaError as `OpenFiles.open`."""
         files = files or OpenFiles()
         file = files.open(directory, offset_file(base_offset, LOG))
         return cls(directory, base_offset, file=file, sealed=True, created_ms=now_ms, files=files)
@@ -128,7 +126,7 @@ class Segment(SegmentFile):
             del recent[:-_RECENT]
 
     def note(self, position: int, header: BatchHeader, index_interval_bytes: int) -> None:
-        """A batch found in the file: index it as if it had just been appended."""
+        """Index a batch that was found in the file, as after its append."""
         last = header.base_offset + header.last_offset_delta
         if header.max_timestamp > self.max_timestamp:
             self.max_timestamp = header.max_timestamp
@@ -145,7 +143,7 @@ class Segment(SegmentFile):
         self._since_index = 0
 
     def reaches(self, offset: int) -> bool:
-        """Whether the indexes can hold an offset: no CRC covers those in the file."""
+        """Return whether the indexes can hold an offset. Offsets in the file have no CRC."""
         return 0 <= offset - self.base_offset <= _LAST_RELATIVE
 
     def should_roll(
@@ -156,8 +154,9 @@ class Segment(SegmentFile):
         records: Buffer,
         headers: Sequence[BatchHeader],
     ) -> bool:
-        """Must a new segment begin before these batches? By size, age, full indexes or offsets out
-        of reach.
+        """Return whether a new segment must begin before these batches.
+
+        Reasons are size, age, full indexes and offsets out of reach.
         """
         last = headers[-1]
         file = self._file
@@ -179,14 +178,15 @@ class Segment(SegmentFile):
             if waited > config.segment_ms - jitter_ms:
                 return True
         if self._since_index <= config.index_interval_bytes:
-            return False  # no entry is due: an index is found full by the append that needs one
+            return False  # no entry is due: an append that needs one finds the index full
         limit = config.segment_index_bytes
         return self.offsets.is_full(limit) or self.times.is_full(limit)
 
     def find(self, offset: int) -> FileWork[Spot | None]:
-        """The first batch that ends with `offset` or later; None: it is in no batch here.
+        """Find the first batch that ends with `offset` or later; None: there is none in this
+        segment.
 
-        KafkaError(CORRUPT_MESSAGE): bytes before it that are no batch.
+        Raises KafkaError(CORRUPT_MESSAGE) for invalid bytes before it.
         """
         spot = self.find_recent(offset)
         if spot is not None:
@@ -197,7 +197,7 @@ class Segment(SegmentFile):
             except (CorruptIndexError, FileNotFoundError) as error:
                 yield from self._rebuild_offsets(error)
             return (yield from self._find_indexed(offset))
-        except CorruptIndexError:  # the batch at a true entry is damaged
+        except CorruptIndexError:  # the batch of a correct entry is damaged
             return (yield from find_batch(self.file, 0, offset))
         except CutBatchError as cut:
             found = f"{self.file.size} bytes, want {cut.position + cut.size}"
@@ -213,23 +213,21 @@ class Segment(SegmentFile):
         if position is None:
             position = yield from self.offsets.position(offset)
         empty = not self.offsets.entries.count and self.sealed and self.size > BULK
-        if empty and not self._index_rebuilt:  # zeros, or nothing: each lookup would scan it all
+        if empty and not self._index_rebuilt:  # empty: each lookup would scan the whole file
             raise CorruptIndexError(f"no entry for {self.size} bytes")
         return (yield from find_batch(self.file, position, offset))
 
     def _rebuild_offsets(self, error: Exception) -> FileWork[None]:
-        """Build the offset index of a sealed segment again, in memory.
+        """Rebuild the offset index of a sealed segment, in memory.
 
-        Once only: where the batches themselves are damaged, the old index stays, as it may lead
+        This is done once. If the batches themselves are damaged the old index stays, as it may lead
         behind the damage.
         """
         if not self.sealed or self._index_rebuilt:
             raise error
         file = self.file
         if file.size > BULK:
-            yield ReadBytes(
-                file, 0, BULK, BULK
-            )  # too large for a warm read: the scan goes to a thread
+            yield ReadBytes(file, 0, BULK, BULK)  # too large to read in the loop: scan in a thread
         found: list[tuple[int, int]] = []
         indexed = 0
 
@@ -248,7 +246,7 @@ class Segment(SegmentFile):
                 self.offsets.append(last_offset, position)
 
     def find_recent(self, offset: int) -> Spot | None:
-        """As `find`, from memory; None where that does not know."""
+        """Find a batch as `find` does, from memory; None if it is not there."""
         recent = self._recent
         found = bisect_left(recent, (offset,))
         if found == len(recent):
@@ -260,9 +258,7 @@ class Segment(SegmentFile):
         return Spot(position, after - position, base, last)
 
     def load_timestamps(self) -> FileWork[None]:
-        """Learn the largest timestamp of a sealed segment, from its time index or else from its
-        batches.
-        """
+        """Load the largest timestamp of a sealed segment, from its time index or from its batches."""
         if self.timestamps_known:
             return
         if not self.measure():  # emptied by another program
@@ -280,7 +276,7 @@ class Segment(SegmentFile):
         self.timestamps_known = True
 
     def _check_timestamp(self) -> FileWork[None]:
-        """Compare the last entry of the time index with its batch: retention goes by it.
+        """Compare the last entry of the time index with its batch, as retention relies on it.
 
         Raises CorruptIndexError.
         """
@@ -302,14 +298,14 @@ class Segment(SegmentFile):
             self.max_timestamp_offset = header.last_offset
 
     def offset_before(self, timestamp: int) -> FileWork[int]:
-        """An offset below which no timestamp reaches `timestamp`."""
+        """Return an offset below which every timestamp is smaller than `timestamp`."""
         try:
             return (yield from self.times.offset_before(timestamp))
         except (CorruptIndexError, FileNotFoundError):
             return self.base_offset
 
     def reset(self) -> None:
-        """Forget the indexes, to build them anew from the batches."""
+        """Discard the indexes, to rebuild them from the batches."""
         for entries in (self.offsets.entries, self.times.entries):
             entries.reset()
         self.transactions.reset()
@@ -320,10 +316,7 @@ class Segment(SegmentFile):
         self._recent.clear()
 
     def grow_again(self) -> FileWork[None]:
-        """Make a sealed segment the active one.
-
-        Indexes into memory, largest timestamp after the last entry.
-        """
+        """Make a sealed segment the active one, with its indexes in memory."""
         self.hold()
         try:
             yield from self.offsets.entries.grow()
@@ -336,7 +329,7 @@ class Segment(SegmentFile):
         yield from self._measure()
 
     def _measure(self) -> FileWork[None]:
-        """The largest timestamp of a growing segment, and the first one."""
+        """Determine the first and the largest timestamp of a growing segment."""
         self.max_timestamp, self.max_timestamp_offset = self.times.last
         self.timestamps_known = True
         self.rolling_timestamp = None
@@ -350,7 +343,7 @@ class Segment(SegmentFile):
         self.rolling_timestamp = header.max_timestamp
 
     def cut(self, offset: int) -> FileWork[None]:
-        """After the file was cut: forget what begins with `offset`. Only of a growing segment."""
+        """Remove index entries from `offset` on, after the file of a growing segment was cut."""
         self.offsets.cut(offset)
         self.times.cut(offset)
         self.transactions.cut(offset)
@@ -368,7 +361,7 @@ class Segment(SegmentFile):
         yield from self.transactions.write()
 
     def seal(self) -> None:
-        """Nothing follows: give back the memory of the indexes, which have been written."""
+        """Mark the segment as complete. Release the memory of its indexes, which have been written."""
         self.offsets.entries.seal()
         self.times.entries.seal()
         self._recent.clear()
@@ -376,9 +369,9 @@ class Segment(SegmentFile):
         self.files.grows_no_more(self)
 
     async def sync(self) -> None:
-        """Make the batches and the indexes written before durable. OSError.
+        """Make the batches, and the indexes written before, durable. OSError.
 
-        The files of a sealed segment are the budget's then.
+        The files of a sealed segment may be closed for others from then on.
         """
         if self.may_be_dirty:
             await self.sync_file()
@@ -395,7 +388,7 @@ class Segment(SegmentFile):
         self.transactions.settle()
 
     def close(self) -> None:
-        """Give back the descriptors, once the last lease on them ends.
+        """Close all files; descriptors are closed after the last lease on them.
 
         A sealed segment opens them again.
         """

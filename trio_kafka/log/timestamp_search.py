@@ -1,7 +1,6 @@
-"""Offsets by time: the questions of ListOffsets.
+"""Search of offsets by timestamp, for ListOffsets.
 
-Headers tell which batch to open. Only that one is read; `first_record` looks into it when the
-caller has unpacked it.
+Batch headers show which batch to open. Only that batch is read and decompressed.
 Source: KIP-33, KIP-734.
 """
 
@@ -38,7 +37,7 @@ class TimedOffset(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A batch that may hold the record; `content` begins with its header."""
+    """A batch that may hold the wanted record. `content` begins with its header."""
 
     header: BatchHeader
     content: bytes
@@ -50,8 +49,9 @@ class Candidate(NamedTuple):
 
 
 def find_time(segments: Segments, timestamp: int, start_offset: int) -> FileWork[Candidate | None]:
-    """The first batch, from the one that holds `start_offset` on, whose largest timestamp is
-    `timestamp` or later.
+    """Find the first batch with a largest timestamp of `timestamp` or later.
+
+    The search begins with the batch that holds `start_offset`.
     """
     for segment in segments:
         if not segment.measure():
@@ -69,7 +69,7 @@ def find_time(segments: Segments, timestamp: int, start_offset: int) -> FileWork
 
 
 def find_largest_time(segments: Segments) -> FileWork[tuple[Candidate, int] | None]:
-    """The batch that has the largest timestamp of all, and this timestamp."""
+    """Find the batch with the largest timestamp of the log. Return it with this timestamp."""
     best: Segment | None = None
     for segment in segments:
         yield from segment.load_timestamps()
@@ -89,9 +89,9 @@ def find_largest_time(segments: Segments) -> FileWork[tuple[Candidate, int] | No
 def first_record(
     candidate: Candidate, plain: Buffer, timestamp: int, start_offset: int
 ) -> Steps[TimedOffset | None]:
-    """The first record from `start_offset` on with `timestamp` or a later one, in steps.
+    """Find the first record from `start_offset` on with `timestamp` or a later one, in steps.
 
-    plain: the candidate's records, unpacked. Raises KafkaError(CORRUPT_MESSAGE).
+    plain: the candidate's records, decompressed. Raises KafkaError(CORRUPT_MESSAGE).
     """
     header = candidate.header
     for number, skimmed in enumerate(scan_records(plain, header), 1):
@@ -134,7 +134,7 @@ def _candidate(segment: Segment, position: int, header: BatchHeader) -> FileWork
 async def offset_for_timestamp(
     log: Log, timestamp_ms: int, decompression: Decompression
 ) -> TimedOffset | None:
-    """The first record with this timestamp or a later one; None: there is none.
+    """Find the first record with this timestamp or a later one; None: there is none.
 
     Raises KafkaError; OFFSET_NOT_AVAILABLE while the memory for large batches is in use.
     """
@@ -149,11 +149,11 @@ async def offset_for_timestamp(
         found = await _look_into(log, candidate, timestamp_ms, start, decompression)
         if found is not None:
             return found
-        offset = candidate.header.next_offset  # the batch's own header may exaggerate
+        offset = candidate.header.next_offset  # its header may claim a later time
 
 
 async def largest_timestamp(log: Log, decompression: Decompression) -> TimedOffset | None:
-    """The first record with the largest timestamp; None: there is none."""
+    """Find the first record with the largest timestamp; None: the log is empty."""
     best = await perform_in_threads(log, partial(find_largest_time, log.segments))
     if best is None:
         return None
@@ -168,10 +168,10 @@ async def _look_into(
     start_offset: int,
     decompression: Decompression,
 ) -> TimedOffset | None:
-    """The first record of a batch that is late enough. Others run after each millisecond.
+    """Find the first late enough record of a batch. Other tasks run after each millisecond.
 
-    The caller is a request handler, of which there are few. So it neither waits in a line for the
-    large buffer nor looks for long: OFFSET_NOT_AVAILABLE, which clients retry.
+    Request handlers are few, so this one neither queues for the large buffer nor searches for long.
+    It raises OFFSET_NOT_AVAILABLE, which clients retry.
     """
     elapsed = log.world.clock.elapsed
     codec, block = candidate.header.codec, candidate.records

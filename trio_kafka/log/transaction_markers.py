@@ -1,4 +1,4 @@
-"""The marker that ends a transaction, and what a batch says of its producer. Pure.
+"""Transaction markers, and the effect of a batch on the state of its producer. Pure.
 
 Source: KIP-98; control records ABORT (0) and COMMIT (1).
 """
@@ -27,9 +27,9 @@ _LARGEST: Final = 64 << 10  # bytes of a control batch: a marker is 20
 def note_batch(
     producers: ProducerState, header: BatchHeader, buffer: Buffer, position: int
 ) -> AbortedTransaction | None:
-    """Keep what an appended batch, whole at `position`, says of its producer.
+    """Note an appended batch, whole at `position`, in the state of its producer.
 
-    The aborted transaction that it ends, for the transaction index; else None.
+    Returns the aborted transaction that it ends, for the transaction index; else None.
     """
     if header.producer_id == NO_PRODUCER_ID:
         return None
@@ -48,7 +48,7 @@ def note_batch(
 
 
 def read_marker(header: BatchHeader, buffer: Buffer, position: int) -> tuple[bool, int] | None:
-    """(aborted, coordinator epoch) of a control batch; None where it is no transaction's marker."""
+    """Return (aborted, coordinator epoch) of a control batch; None: not a transaction marker."""
     for record in read_records(buffer, position, header, _LARGEST):
         if record.key is None or len(record.key) < _KEY.size or record.value is None:
             return None

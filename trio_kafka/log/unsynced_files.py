@@ -1,7 +1,6 @@
-"""What of a log is not durable yet: sealed segments, small files, names.
+"""Files and names of a log that are not durable yet.
 
-Kept until a sync has succeeded, so that two syncs at a time cannot each believe that the other did
-it.
+They are kept until a sync has succeeded, so that two syncs at a time cannot each rely on the other.
 """
 
 from collections.abc import Sequence
@@ -14,7 +13,10 @@ from trio_kafka.world.protocols import Directory, File
 
 
 class UnsyncedFiles:
-    """parent: the directory that holds the partition's; its name there must be durable as well."""
+    """Files of one log to be synced.
+
+    parent: directory in which the name of the log's directory is not durable yet.
+    """
 
     __slots__ = ("_directory", "_files", "_made", "_owed", "_parent", "_sealed", "_synced")
 
@@ -29,38 +31,38 @@ class UnsyncedFiles:
 
     @property
     def new(self) -> bool:
-        """The name of the log's directory is not durable yet."""
+        """True if the name of the log's directory is not durable yet."""
         return self._parent is not None
 
     @property
     def parent(self) -> Directory | None:
-        """Whose name for the log's directory is not durable yet."""
+        """Directory in which the name of the log's directory is not durable yet."""
         return self._parent
 
     def sealed(self, segment: Segment) -> None:
-        """A segment was sealed and another one begun."""
+        """Add a segment that was sealed."""
         self._sealed.append(segment)
         self._made += 1
 
     def wrote(self, file: File) -> None:
-        """A small file was written; it is closed after its sync."""
+        """Add a small file that was written. It is closed after its sync."""
         self._files.append(file)
         self._made += 1
 
     def owes(self, partition_metadata: bytes) -> None:
-        """The next sync writes `partition.metadata`, with this content, as it makes it durable.
+        """Let the next sync write `partition.metadata` with this content.
 
         Source: Kafka writes it in the background, too.
         """
         self._owed = partition_metadata
 
     def forget(self, segment: Segment) -> None:
-        """The segment is gone, or active again."""
+        """Remove a segment that was deleted or grows again."""
         if segment in self._sealed:
             self._sealed.remove(segment)
 
     async def sync(self, active: Segment) -> None:
-        """Whose they are, old segments, the active one, then names. OSError."""
+        """Sync `partition.metadata`, old segments, the active one, then names. OSError."""
         if self._owed:
             await replace_file(self._directory, PARTITION_METADATA, self._owed)
             self._owed = b""
@@ -70,7 +72,7 @@ class UnsyncedFiles:
             await segment.sync()
         for file in files:
             await file.sync()
-        await active.sync()  # its indexes too, where the end of the log has written them
+        await active.sync()  # the indexes too, if a clean stop has written them
         if made != self._synced:
             await sync_names(self._directory)
         if self._parent is not None:
@@ -84,7 +86,7 @@ class UnsyncedFiles:
 
     @staticmethod
     async def sync_new(parent: Directory, logs: "Sequence[UnsyncedFiles]") -> None:
-        """The names of new logs in `parent`, and whose they are, in one go. OSError."""
+        """Sync the names of new logs in `parent`, with their `partition.metadata`. OSError."""
         begun = [(one, one._made) for one in logs]  # noqa: SLF001 - same class
         inside = [(one._directory, one._owed) for one in logs]  # noqa: SLF001
         await parent.sync_together(PARTITION_METADATA, inside)
@@ -92,13 +94,13 @@ class UnsyncedFiles:
             one._named(made)  # noqa: SLF001
 
     def _named(self, made: int) -> None:
-        """The names that there were at `made` are durable, and whose they are."""
+        """Note that the names that existed at `made` are durable."""
         self._owed = b""
         self._parent = None
         self._synced = made
 
     def close(self) -> None:
-        """Give back the small files."""
+        """Close the small files."""
         for file in self._files:
             file.close()
         self._files.clear()

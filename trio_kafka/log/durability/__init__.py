@@ -1,1 +1,1 @@
-"""How logs become durable: syncs of one log, of new logs, and the queue of pending syncs."""
+"""Durability of logs: syncs of one log, of new logs, and the queue of pending syncs."""

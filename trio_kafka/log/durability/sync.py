@@ -1,7 +1,7 @@
-"""A log becomes durable: batches, names, leader epochs; and its end in order.
+"""Syncs of a log: batches, names and leader epochs become durable. Also its clean close.
 
-A sync answers when old segments, the active one and all names are durable; it is never tried again
-after a failure.
+A sync ends when old segments, the active one and all names are durable. After a failure it is never
+retried.
 """
 
 import trio
@@ -23,7 +23,7 @@ async def sync(log: Log) -> None:
 
 
 async def sync_now(log: Log) -> None:
-    """As `sync`, for one who holds `writing`."""
+    """Sync as `sync` does. The caller holds `Log.writing`."""
     if log.failed:
         log.refuse()
     end, waited_for = log.end_offset, log.durable_end < log.end_offset
@@ -49,7 +49,7 @@ async def write_epochs(log: Log) -> None:
 
 
 def _write_producers(log: Log) -> None:
-    """A snapshot, unless the next load finds them without: idle logs are not written to."""
+    """Write a producer snapshot, unless the next load needs none. Idle logs are not written to."""
     if log.producers.loads_at == log.end_offset:
         return
     files = log.segments.active.files
@@ -58,7 +58,7 @@ def _write_producers(log: Log) -> None:
 
 
 async def close(log: Log) -> None:
-    """In order: indexes and producers written, all synced, files closed. LogDirError."""
+    """Write indexes and producers, sync all, close the files, in this order. LogDirError."""
     if log.closed:
         await trio.lowlevel.checkpoint()
         return

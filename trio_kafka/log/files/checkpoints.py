@@ -1,8 +1,8 @@
-"""Small text files that are replaced as a whole, and the checkpoints written in that way.
+"""Small text files that are replaced as a whole, and checkpoints in that form.
 
-A new content is written to `<name>.tmp`, synced, renamed and the directory synced: after a power
-loss the file is the old one or the new one. A checkpoint begins with its version (0) and its number
-of lines; each line is fields with one space between.
+New content is written to `<name>.tmp`, synced and renamed, then the directory is synced: after a
+power loss the file has the old or the new content. A checkpoint begins with its version (0) and its
+number of lines. Each line has fields separated by one space.
 Source: Kafka's checkpoint file formats.
 """
 
@@ -23,11 +23,11 @@ START_OFFSETS: Final = "log-start-offset-checkpoint"
 CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
 _LONGEST: Final = 19  # digits of an int64
-_SLICE: Final = 1000  # lines written without letting others run: about 0.5 ms
+_SLICE: Final = 1000  # lines written at a time: about 0.5 ms
 
 
 async def read_file(directory: Directory, name: str) -> bytes | None:
-    """The whole content; None where there is no such file. OSError."""
+    """Return the whole content; None without such a file. OSError."""
     try:
         file = await when_free_now(lambda: directory.open(name))
     except FileNotFoundError:
@@ -40,9 +40,9 @@ async def read_file(directory: Directory, name: str) -> bytes | None:
 
 
 async def replace_file(directory: Directory, name: str, content: bytes) -> None:
-    """Make `content` the durable content of the file, or leave the old one. OSError.
+    """Make `content` the durable content of the file, or keep the old one. OSError.
 
-    Nobody may do the same to that file meanwhile.
+    One caller at a time for each file.
     """
     temporary = f"{name}.tmp"
     file = await when_free(lambda: directory.create_slow(temporary, content, replace=True))
@@ -55,9 +55,9 @@ async def replace_file(directory: Directory, name: str, content: bytes) -> None:
 
 
 async def read_lines(directory: Directory, name: str, fields: int) -> list[list[str]]:
-    """The lines of a checkpoint, split into `fields` fields; none where there is no file.
+    """Return the lines of a checkpoint, split into `fields` fields; none without a file.
 
-    Raises LogDirError that names the file and the line.
+    Raises LogDirError with the file and the line.
     """
     content = await read_file(directory, name)
     if content is None:
@@ -83,19 +83,19 @@ async def read_lines(directory: Directory, name: str, fields: int) -> list[list[
 
 
 def _is_integer(text: str) -> bool:
-    """True for an int64 in ASCII digits: longer digit strings make `int` raise."""
+    """Return True for an int64 in ASCII digits, as `int` raises for longer digit strings."""
     digits = text.removeprefix("-")
     return digits.isascii() and digits.isdecimal() and len(digits) <= _LONGEST
 
 
 def checkpoint_text(rows: Iterable[tuple[object, ...]]) -> bytes:
-    """The content of a checkpoint of these rows."""
+    """Return the content of a checkpoint with these rows."""
     lines = [" ".join(map(str, row)) for row in rows]
     return "\n".join(["0", str(len(lines)), *lines, ""]).encode()
 
 
 async def read_offsets(directory: Directory, name: str) -> dict[TopicPartition, int]:
-    """A checkpoint of `topic partition offset` lines. Raises LogDirError."""
+    """Read a checkpoint of `topic partition offset` lines. Raises LogDirError."""
     rows = await read_lines(directory, name, 3)
     return {TopicPartition(topic, int(number)): int(offset) for topic, number, offset in rows}
 
@@ -103,9 +103,10 @@ async def read_offsets(directory: Directory, name: str) -> dict[TopicPartition, 
 async def write_offsets(
     directory: Directory, name: str, offsets: Mapping[TopicPartition, int]
 ) -> None:
-    """Replace such a checkpoint. Lets others run between slices of its lines. OSError.
+    """Replace a checkpoint of `topic partition offset` lines. OSError.
 
-    One writer of a checkpoint at a time; `offsets` must not change meanwhile.
+    Other tasks run between slices of its lines. One writer at a time; `offsets` must not change
+    meanwhile.
     """
     lines = ["0", str(len(offsets))]
     rest = iter(offsets.items())

@@ -1,8 +1,8 @@
-"""What needs a descriptor for a moment waits until there is one.
+"""Retries of calls that need a free descriptor for a moment.
 
-A process without descriptors has no broken disk: small files, names and locks are only late, and no
-directory goes offline. Who reads or appends is told at once instead (`open_files`), as somebody
-waits for the answer.
+A process without free descriptors has no broken disk: small files, names and locks are only late,
+    and no directory goes offline. Reads and appends are not retried here (`open_files`): a client
+    waits for their answer.
 """
 
 import errno
@@ -23,7 +23,7 @@ _logger: Final = get_logger(__name__)
 
 
 def is_exhaustion(error: BaseException | None) -> bool:
-    """Whether an error, or what a LogDirError came from, says that no descriptor is left."""
+    """Return whether an error, or the cause of a LogDirError, is a lack of descriptors."""
     if isinstance(error, LogDirError):
         error = error.__cause__
     if isinstance(error, KafkaError):
@@ -32,9 +32,9 @@ def is_exhaustion(error: BaseException | None) -> bool:
 
 
 async def when_free(call: Callable[[], Awaitable[T]]) -> T:
-    """The result of `call`, made again until a descriptor is there. Raises what else it raises.
+    """Await `call` until a descriptor is free, and return its result. Raises its other errors.
 
-    No deadline: its owner's cancellation ends it.
+    No deadline: cancellation ends it.
     """
     wait_s = FIRST_WAIT_S
     while True:
@@ -47,7 +47,10 @@ async def when_free(call: Callable[[], Awaitable[T]]) -> T:
 
 
 async def when_free_now(call: Callable[[], T]) -> T:
-    """The same for a call that does not wait; no checkpoint follows it, which would lose a file."""
+    """Make a synchronous call until a descriptor is free, and return its result.
+
+    No checkpoint follows the call: a cancellation there would lose a file.
+    """
     await trio.lowlevel.checkpoint()
     wait_s = FIRST_WAIT_S
     while True:
@@ -60,13 +63,13 @@ async def when_free_now(call: Callable[[], T]) -> T:
 
 
 async def _wait(seconds: float) -> float:
-    """Wait so long; how long the next time."""
+    """Sleep. Return the length of the next sleep."""
     await trio.sleep(seconds)
     return min(2 * seconds, LONGEST_WAIT_S)
 
 
 def _is_waited_for(error: Exception, wait_s: float) -> bool:
-    """Whether it will pass; the first wait is told."""
+    """Return whether the error will pass. The first one is logged."""
     if not is_exhaustion(error):
         return False
     if wait_s == FIRST_WAIT_S:
@@ -75,10 +78,10 @@ def _is_waited_for(error: Exception, wait_s: float) -> bool:
 
 
 async def names_in(directory: Directory) -> list[str]:
-    """`Directory.names_slow`, as soon as there is a descriptor."""
+    """Return `Directory.names_slow` as soon as a descriptor is free."""
     return await when_free(directory.names_slow)
 
 
 async def sync_names(directory: Directory) -> None:
-    """`Directory.sync`, as soon as there is a descriptor."""
+    """Await `Directory.sync` as soon as a descriptor is free."""
     await when_free(directory.sync)

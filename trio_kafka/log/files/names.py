@@ -31,20 +31,18 @@ _MARKED: Final = re.compile(r"(.+)\.([0-9a-f]{32})(-delete|-future|-stray)")
 
 @lru_cache(maxsize=64)  # every log begins with the same names
 def offset_file(offset: int, suffix: str) -> str:
-    """The name of the file that begins at `offset`."""
+    """Return the name of the file that begins at `offset`."""
     return f"{offset:020}{suffix}"
 
 
 def parse_offset_file(name: str) -> tuple[int, str] | None:
-    """(offset, suffix) of a segment's file or a snapshot; None: another kind of name."""
+    """Return (offset, suffix) of a segment's file or a snapshot; None: another name."""
     found = _OFFSET_FILE.fullmatch(name)
     return (int(found[1]), found[2]) if found else None
 
 
 def parse_directory(name: str) -> tuple[TopicPartition, str] | None:
-    """The partition and its mark (DELETE, FUTURE, STRAY, or "" for a live one) of a directory's
-    name.
-    """
+    """Return the partition of a directory's name and its mark: DELETE, FUTURE, STRAY or ""."""
     mark = ""
     if found := _MARKED.fullmatch(name):
         name, mark = found[1], found[3]
@@ -53,8 +51,7 @@ def parse_directory(name: str) -> tuple[TopicPartition, str] | None:
 
 
 def marked_directory(partition: TopicPartition, unique: bytes, mark: str) -> str:
-    """The name of a directory that leaves service; the topic's name is cut where the whole grows
-    too long.
+    """Return the new name of a directory that is no longer served. Long topic names are cut.
 
     unique: 16 bytes, so that a topic can be deleted, created and deleted again.
     """

@@ -1,20 +1,17 @@
-"""The budget of open files: opened on demand, the least recently used closed.
+"""Budget of open files: opened on demand, the least recently used one closed.
 
-A file belongs to its segment or index while it has writes that are not durable. Every other open
-file of a sealed segment is kept here, under the object that reads it. It may be closed whenever
-another one is opened: whoever has waited asks for it again. A leased file is never closed, as a
-later truncation must find the leases that it cuts; so there may be more open files than the budget
-says, until a later opening finds them idle.
-
-A growing segment keeps its file, and says here that it has one. It gives the file up when the
-process has no room for more descriptors (`world.descriptors`), if every byte of it is durable, and
-opens it again for the next append or read. `run` syncs some of the others in time, so that there
-are always files to give up: a write error that the kernel meets while a file is closed might be
-told to nobody.
-
-A process without descriptors has no broken disk: its directories stay online. Files are closed and
-the call is made once more; then the caller gets REPLICA_NOT_AVAILABLE, which clients repeat.
-KAFKA_STORAGE_ERROR would tell them, and followers, that the directory is gone.
+A file with writes that are not durable belongs to its segment or index. Every other open file of a
+sealed segment is kept here, keyed by its owner. It may be closed whenever another one is opened, so
+an owner asks for it again after each wait. A leased file is never closed, as a later truncation
+must find the leases that it cuts. Thus more files may be open than the budget allows, until a later
+opening finds them idle.
+A growing segment keeps its file and registers it here. When the process runs out of descriptors
+(`world.descriptors`), the segment gives up a fully durable file and opens it again for the next
+append or read. `run` syncs some of the others in time, so that there are always files to give up. A
+file with dirty bytes is not closed, as a later write error of the kernel could be lost.
+A process without free descriptors has no broken disk, so its directories stay online. Idle files
+are closed and the call is made once more. If it fails again the client gets REPLICA_NOT_AVAILABLE
+and retries. KAFKA_STORAGE_ERROR would mean to clients and followers that the directory is lost.
 """
 
 from collections import OrderedDict
@@ -30,10 +27,10 @@ from trio_kafka.world.descriptors import Descriptors, is_exhausted
 from trio_kafka.world.protocols import Buffer, Directory, File
 
 SMALLEST: Final = 128
-_LOOKS: Final = 64  # leased files are passed over: this bounds what one opening costs
-_AHEAD: Final = 16  # descriptors that `run` keeps free for files to come
+_LOOKS: Final = 64  # bounds what one opening costs when many files are leased
+_AHEAD: Final = 16  # descriptors that `run` keeps free
 _AT_ONCE: Final = 4  # files that it syncs at a time
-_AGAIN_S: Final = 0.1  # all are in use: look again
+_AGAIN_S: Final = 0.1  # pause when all files are in use
 _logger: Final = get_logger(__name__)
 
 
@@ -41,7 +38,7 @@ class Growing(Protocol):
     """A growing segment with an open file."""
 
     def used(self) -> bool:
-        """Whether it has grown since the last call."""
+        """Return whether the segment has grown since the last call."""
 
     def give_up(self) -> bool:
         """Close the file. False: it has bytes that are not durable, or is being read."""
@@ -51,12 +48,14 @@ class Growing(Protocol):
 
 
 def budget_of(descriptors: int) -> int:
-    """How many files may be open in a process that may have so many descriptors."""
+    """Return how many files may be open in a process with this limit of descriptors."""
     return max(SMALLEST, descriptors // 2)
 
 
 class OpenFiles:
-    """budget: how many of sealed segments; evicted: how many were closed for others so far."""
+    """Open files of all logs. budget: for those of sealed segments. evicted: number of files closed
+    so far.
+    """
 
     __slots__ = (
         "_bell",
@@ -73,15 +72,17 @@ class OpenFiles:
         self.budget = budget
         self.evicted = 0
         self.given_up = 0
-        self.may_use_reserve = False  # when the broker stops: nothing else needs it then
+        self.may_use_reserve = False  # when the broker stops
         self._descriptors = descriptors or Descriptors()
         self._descriptors.close_idle = self.close_idle
-        self._growing: OrderedDict[Growing, None] = OrderedDict()  # the last used is last, nearly
+        self._growing: OrderedDict[Growing, None] = (
+            OrderedDict()
+        )  # roughly ordered by use, the most recent last
         self._bell = trio.Event()
         self._files: OrderedDict[object, File] = OrderedDict()  # the most recently used is last
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Return figures for the tree."""
         return {
             "open": len(self._files),
             "budget": self.budget,
@@ -92,16 +93,16 @@ class OpenFiles:
         }
 
     def grows(self, segment: Growing) -> None:
-        """A growing segment has an open file now."""
-        segment.used()  # from now on
+        """Register the open file of a growing segment."""
+        segment.used()  # count growth from now on
         self._growing[segment] = None
 
     def grows_no_more(self, segment: Growing) -> None:
-        """It has none, or is sealed. Idempotent."""
+        """Remove a segment that was sealed or has closed its file. Idempotent."""
         self._growing.pop(segment, None)
 
     def close_idle(self, count: int) -> int:
-        """Close up to `count` files that are not used now; how many."""
+        """Close up to `count` idle files. Return their number."""
         before = self.evicted + self.given_up
         if len(self._files) > len(self._growing) // 4:
             self._evict(count)
@@ -115,7 +116,7 @@ class OpenFiles:
         return closed
 
     def _give_up(self, count: int) -> int:
-        """Close up to `count` files of growing segments, first of those that have not grown."""
+        """Close up to `count` files of growing segments, those without recent appends first."""
         closed = 0
         for idle in (True, False):
             for _ in range(min(len(self._growing), _LOOKS)):
@@ -133,7 +134,7 @@ class OpenFiles:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Sync growing segments while there is little room, so that their files can be closed."""
+        """Sync growing segments while descriptors are scarce, so that their files can be closed."""
         task_status.started()
         while True:
             await self._bell.wait()
@@ -143,7 +144,7 @@ class OpenFiles:
                     await trio.sleep(_AGAIN_S)
 
     async def _sync_some(self) -> bool:
-        """Whether any file was closed."""
+        """Sync some growing segments. Return whether any file was closed."""
         some = [segment for segment, _ in zip(self._growing, range(_AT_ONCE), strict=False)]
         async with trio.open_nursery() as nursery:
             for segment in some:
@@ -158,7 +159,7 @@ class OpenFiles:
         return closed > 0
 
     def get(self, owner: object, directory: Directory, name: str) -> File:
-        """The file of `owner`, opened if it must be. O(1). OSError, KafkaError as `open`."""
+        """Return the file of `owner`, opened if necessary. O(1). OSError, KafkaError as `open`."""
         file = self._files.get(owner)
         if file is None:
             file = self.open(directory, name)
@@ -168,13 +169,13 @@ class OpenFiles:
         return file
 
     def keep(self, owner: object, file: File) -> None:
-        """Take over an open file without writes that are not durable."""
-        # Before it is there: where all others are leased it would be the one to go.
+        """Take over an open file without dirty bytes."""
+        # Evict first: if all others are leased the new file would be the one to go.
         self._evict(len(self._files) + 1 - self.budget)
         self._files[owner] = file
 
     def take(self, owner: object) -> File | None:
-        """Give the file of `owner` back to it, if it is open."""
+        """Return the open file of `owner` and forget it; None: it is closed."""
         return self._files.pop(owner, None)
 
     def close(self, owner: object) -> None:
@@ -184,14 +185,14 @@ class OpenFiles:
             file.close()
 
     def close_all(self) -> None:
-        """Close whatever is open."""
+        """Close all files."""
         while self._files:
             self._files.popitem()[1].close()
 
     def open(self, directory: Directory, name: str) -> File:
-        """A file that is the caller's, uncounted.
+        """Open a file for the caller, outside of the budget.
 
-        OSError; KafkaError(REPLICA_NOT_AVAILABLE) where no descriptor is left.
+        Raises OSError; KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor.
         """
         return run_now(self._obtain(OpenFile(directory, name)))
 
@@ -204,9 +205,9 @@ class OpenFiles:
         replace: bool = False,
         reserve: int = 0,
     ) -> FileWork[File]:
-        """Create a file with this content. Errors as `open`: then there is no new file.
+        """Create a file with this content. Errors as `open`; then there is no new file.
 
-        replace: also where the name exists. reserve: see `File.reserve`.
+        replace: also if the name exists. reserve: see `File.reserve`.
         """
         file: File = yield from self._obtain(CreateFile(directory, name, content, replace))
         if reserve:
@@ -238,7 +239,7 @@ class OpenFiles:
         return file
 
     def _make_room(self, name: str) -> None:
-        """Close idle files where one more would use the reserve. KafkaError as `open`."""
+        """Close idle files if one more would use the reserve. KafkaError as `open`."""
         descriptors = self._descriptors
         if descriptors.limit is None or self.may_use_reserve:
             return
@@ -272,7 +273,9 @@ class OpenFiles:
 
 
 async def _sync(segment: Growing) -> None:
-    """An error is told by the next append or sync of its log: the file stays broken."""
+    """Sync a segment. The next append or sync of its log reports an error, as the file stays
+    broken.
+    """
     try:
         await segment.sync_file()
     except (OSError, KafkaError) as error:

@@ -43,7 +43,7 @@ class ReadBytes(NamedTuple):
     size: int
 
     def now(self) -> memoryview:
-        """BlockingIOError: the bytes are not in memory, or too many to copy in the loop."""
+        """Read in the loop. BlockingIOError: not in memory, or too many bytes to copy in the loop."""
         file, position, need, size = self
         if need > _LARGEST_WARM:
             raise BlockingIOError(errno.EAGAIN, "a large read")
@@ -51,10 +51,10 @@ class ReadBytes(NamedTuple):
         try:
             found = file.try_read(position, view)
         except OSError as error:
-            if error.errno == errno.EOPNOTSUPP:  # tmpfs: nothing is known to be in memory
+            if error.errno == errno.EOPNOTSUPP:  # tmpfs: no byte is known to be in memory
                 raise BlockingIOError(errno.EAGAIN, "cold") from None
             raise
-        if found < need and position + found != file.size:  # not the end: the rest is cold
+        if found < need and position + found != file.size:  # the rest is on disk
             raise BlockingIOError(errno.EAGAIN, "cold")
         return view[:found]
 
@@ -93,7 +93,7 @@ class OpenFile(NamedTuple):
         return self.directory.open(self.name)
 
     async def in_thread(self) -> File:
-        return self.directory.open(self.name)  # a look into the cache of names
+        return self.directory.open(self.name)  # names are cached
 
 
 class CreateFile(NamedTuple):

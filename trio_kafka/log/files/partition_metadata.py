@@ -1,4 +1,4 @@
-"""`partition.metadata`: which topic, by id, a partition's directory belongs to.
+"""`partition.metadata`: the id of the topic to which a partition's directory belongs.
 
 Source: KIP-516; the format of Kafka's file.
 """
@@ -16,12 +16,12 @@ _TOPIC_ID: Final = "topic_id: "
 
 @lru_cache(maxsize=64)  # partitions of one topic come one after the other
 def format_id(value: bytes) -> str:
-    """16 bytes as Kafka writes ids: 22 characters of url-safe base64."""
+    """Format 16 bytes as Kafka writes ids: 22 characters of url-safe base64."""
     return urlsafe_b64encode(value)[:22].decode()
 
 
 def parse_id(text: str) -> bytes:
-    """The reverse of `format_id`. ValueError."""
+    """Parse an id that `format_id` wrote. ValueError."""
     if len(text) != 22:
         raise ValueError(f"id {text!r} of {len(text)} characters: want 22")
     return urlsafe_b64decode(text.encode() + b"==")
@@ -29,12 +29,12 @@ def parse_id(text: str) -> bytes:
 
 @lru_cache(maxsize=64)
 def encode(topic_id: TopicId) -> bytes:
-    """The content of the file; it ends without a newline."""
+    """Return the content of the file. It ends without a newline."""
     return f"{_VERSION}\n{_TOPIC_ID}{format_id(topic_id)}".encode()
 
 
 def decode(content: bytes) -> TopicId:
-    """The topic id. Raises ValueError, also for what a power loss may leave of a new file."""
+    """Return the topic id. ValueError, also for a new file that a power loss left incomplete."""
     lines = content.decode("ascii").split("\n")
     if len(lines) < 2 or lines[0] != _VERSION or not lines[1].startswith(_TOPIC_ID):
         raise ValueError(f"{NAME}: {content!r}, want version 0 and a topic id")

@@ -1,10 +1,9 @@
-"""A file of entries of one size, ascending by their first field: what both indexes of a segment are
-made of.
+"""File of entries of one size, ascending by key: the base of the offset and time indexes.
 
-The active segment's entries are kept in memory and written when it is sealed or closed: recovery
-rebuilds them from the log, so nothing is lost. Of a sealed segment every 512th key is kept, and a
-lookup reads one page. Files that Kafka has preallocated end in zeros: these are no entries. A key
-of zero is only an entry at the beginning.
+Entries of the active segment are kept in memory and written when it is sealed or closed: recovery
+    rebuilds them from the log. For a sealed segment every 512th key is kept, and a lookup reads one
+    page. Files that Kafka has preallocated end in zeros, which are no entries. A key of zero is an
+    entry only at the beginning.
 """
 
 from bisect import bisect_right
@@ -21,11 +20,11 @@ _PAGE: Final = 512
 
 
 class CorruptIndexError(Exception):
-    """An index that cannot be what it should be: it is built again from the log."""
+    """Raised for an invalid index, which is then rebuilt from the log."""
 
 
 class EntryFile(WrittenFile):
-    """Entries (key, value); `count` and `last` are known while it grows and after `load`."""
+    """Entries (key, value). `count` and `last` are known while it grows and after `load`."""
 
     __slots__ = ("_entries", "_layout", "_tops", "count", "last")
 
@@ -47,12 +46,12 @@ class EntryFile(WrittenFile):
 
     @property
     def loaded(self) -> bool:
-        """Lookups need the disk for at most one page."""
+        """True if a lookup reads at most one page from the disk."""
         return self._entries is not None or self._tops is not None
 
     @property
     def in_memory(self) -> bool:
-        """All entries are: `find` answers."""
+        """True if all entries are in memory, as `find` requires."""
         return self._entries is not None
 
     def append(self, key: int, value: int) -> None:
@@ -64,13 +63,13 @@ class EntryFile(WrittenFile):
         self.last = key, value
 
     def find(self, key: int) -> Entry | None:
-        """As `lookup`, for entries that are in memory."""
+        """Look up an entry as `lookup` does, in memory."""
         if self._entries is None:
             raise ValueError(f"{self._name} is not in memory")
         return self._search(self._entries, self.count, key)
 
     def lookup(self, key: int) -> FileWork[Entry | None]:
-        """The last entry whose key is not above `key`. O(log n) and one page."""
+        """Return the last entry with a key of at most `key`. O(log n) and one page."""
         if not self.loaded:
             yield from self.load()
         if self._entries is not None:
@@ -87,7 +86,7 @@ class EntryFile(WrittenFile):
 
     def _search(self, entries: bytearray | memoryview, count: int, key: int) -> Entry | None:
         unpack, size = self._layout.unpack_from, self._layout.size
-        low, high = 0, count  # by hand: `bisect` would call a key function for each step
+        low, high = 0, count  # not `bisect`, which would call a key function for each step
         while low < high:
             middle = (low + high) // 2
             if unpack(entries, middle * size)[0] <= key:
@@ -113,7 +112,7 @@ class EntryFile(WrittenFile):
             self._files.close(self)  # all of it is in memory
 
     def _keep(self, content: bytes) -> None:
-        """Take over what the file holds, but for zeros at its end."""
+        """Take over the content of the file without the zeros at its end."""
         unpack, size = self._layout.unpack_from, self._layout.size
         length = len(content.rstrip(b"\0"))
         count = -(-length // size)
@@ -151,12 +150,12 @@ class EntryFile(WrittenFile):
             self.last = key, value
 
     def reset(self) -> None:
-        """Begin anew, in memory and growing."""
+        """Remove all entries; the index grows in memory."""
         self._entries, self._tops = bytearray(), None
         self.count, self.last = 0, None
 
     def position_of(self, key: int) -> int:
-        """How many entries of a growing index have a smaller key."""
+        """Return how many entries of a growing index have a smaller key."""
         if self._entries is None:
             raise ValueError(f"{self._name} is sealed")
         entries, unpack, size = self._entries, self._layout.unpack_from, self._layout.size
@@ -176,12 +175,12 @@ class EntryFile(WrittenFile):
             content.release()
 
     def seal(self) -> None:
-        """Give back the memory of what `write` wrote: no entry follows."""
+        """Release the memory of the written entries: no entry follows."""
         if self._entries is not None:
             self._keep(bytes(self._entries))
 
     def close(self) -> None:
-        """Give back the descriptor and the keys; a sealed index is read again when it is needed."""
+        """Close the file and forget the keys. A sealed index is read again on demand."""
         super().close()
         if self._entries is None:
             self._tops = None

@@ -1,6 +1,6 @@
-"""The transaction index of a segment: the aborted transactions that end in it.
+"""Transaction index of a segment: the aborted transactions that end in it.
 
-The file exists only if there is one. Few enough to be kept in memory once read.
+The file exists only if there are any. They are few enough to stay in memory once read.
 Source: Kafka's `.txnindex` format, version 0.
 """
 
@@ -22,9 +22,11 @@ _VERSION: Final = 0
 
 @frozen(kw_only=True)
 class AbortedTransaction:
-    """A producer's records from `first_offset` to `last_offset` (its marker's) do not count.
+    """An aborted transaction: its producer's records from `first_offset` to `last_offset` do not
+        count.
 
-    last_stable_offset: that after the abort; a reader below it needs to look no further.
+    last_offset: that of its marker. last_stable_offset: after the abort; readers below it need not
+        search further.
     """
 
     producer_id: int
@@ -51,21 +53,21 @@ class TransactionIndex(WrittenFile):
         self._entries: list[AbortedTransaction] | None = None if sealed else []
 
     def append(self, aborted: AbortedTransaction) -> None:
-        """Add one, in memory; `write` puts them down."""
+        """Add a transaction in memory; `write` writes it."""
         if self._entries is None:
             raise ValueError(f"{self._name} is not loaded")
         self._entries.append(aborted)
 
     def all(self) -> FileWork[tuple[AbortedTransaction, ...]]:
-        """Every aborted transaction that ends in this segment."""
+        """Return every aborted transaction that ends in this segment."""
         yield from self.load()
         return tuple(self._entries or ())
 
     def load(self) -> FileWork[None]:
-        """Read the file where that has not happened. Raises CorruptIndexError.
+        """Read the file unless it was read. Raises CorruptIndexError.
 
-        Recovery loads every file that is there, and rebuilds a corrupt one: without its entries
-        readers would take aborted records for committed ones.
+        Recovery loads every existing file and rebuilds a corrupt one: without its entries readers
+            would take aborted records for committed ones.
         """
         if self._entries is not None:
             return
@@ -94,7 +96,7 @@ class TransactionIndex(WrittenFile):
         self._files.close(self)
 
     def reset(self, entries: Iterable[AbortedTransaction] = ()) -> None:
-        """Begin anew, in memory."""
+        """Replace the entries, in memory."""
         self._entries = list(entries)
 
     def cut(self, offset: int) -> None:

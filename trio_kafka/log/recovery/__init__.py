@@ -1,1 +1,1 @@
-"""Recovery of one partition: segments are verified, damage is reported, indexes are rebuilt."""
+"""Recovery of one partition: segments are verified, damage is logged, indexes are rebuilt."""

@@ -1,10 +1,10 @@
-"""From a partition's directory to its log: after a clean stop at once, after a crash by reading.
+"""Load of a partition's log from its directory, after a clean stop or a crash.
 
-What lies below the recovery point is durable and trusted. The segments from there on are read: the
-first one that is not whole is cut behind its last whole batch, and every later one is dropped, as
-its name may have outlived the tail before it. What was read is synced before it counts: it may live
-in the page cache only. Rebuilt leader epochs stay in memory, and the recovery point where it was,
-until the log is synced: see `loading`.
+Everything below the recovery point is durable and trusted. The segments from there on are read. The
+first damaged one is cut after its last whole batch, and every later one is dropped, as its name may
+have become durable before the tail in front of it. Segments that were read are synced, as they may
+be in the page cache only. Rebuilt leader epochs stay in memory, and the recovery point stays
+unchanged, until the log is synced (`loading`).
 """
 
 from collections.abc import Collection
@@ -49,7 +49,9 @@ def create_log(
     latency: DiskLatency | None = None,
     files: OpenFiles | None = None,
 ) -> Log:
-    """An empty log in an empty directory. Nothing is durable before its first `sync`. OSError."""
+    """Create an empty log in an empty directory. It is not durable before its first `sync`.
+    OSError.
+    """
     now_ms = int(world.clock.wall() * 1000)
     segment = run_now(
         Segment.create(directory, start_offset, now_ms, files, reserve=config.reserve)
@@ -84,10 +86,10 @@ async def open_log(
     files: OpenFiles | None = None,
     silent_since: int | None = None,
 ) -> Log:
-    """The log in a directory, empty or not.
+    """Load the log in a directory, which may be empty.
 
-    What `known` says is true, or says less. silent_since: see `load_producers`. LogDirError.
-    Sync the log if its epochs are dirty: only then may the recovery point be the log's end.
+    known: must not claim more than is true. silent_since: see `load_producers`. LogDirError.
+    Sync the log if its epochs are dirty: only then may the recovery point be its end.
     """
     known = known or Known()
     loader = _Loader(
@@ -119,7 +121,7 @@ async def open_log(
 
 
 class _Loader:
-    """One load. `rebuilt`: segments that were read."""
+    """One load. rebuilt: segments that were read."""
 
     def __init__(
         self,
@@ -139,7 +141,7 @@ class _Loader:
         self.now_ms = int(world.clock.wall() * 1000)
         self.start_offset = known.start_offset
         self.end_offset = 0
-        self.doubtful = 0  # a start offset that counts only if the log reaches it
+        self.doubtful = 0  # start offset that counts only if the log reaches it
         self.rebuilt: list[Segment] = []
         self.epochs = LeaderEpochs()
         self.producers = ProducerState()
@@ -148,7 +150,7 @@ class _Loader:
 
     async def load(self) -> None:
         if not self.known.clean and not self.directory.exists(LEADER_EPOCHS):
-            # Never synced: the checkpoints speak of another log that the partition had before.
+            # Never synced: the checkpoints describe an earlier log of the partition.
             self.known = Known()
             self.start_offset = 0
         await finish_swaps(self.directory, self.files)
@@ -200,9 +202,9 @@ class _Loader:
     def _doubt_start(self, names: Collection[str]) -> None:
         """Ignore a start offset that only its own checkpoint reports, until the end is known.
 
-        The start never rises above the high watermark, whose checkpoint is written first. Behind
-        the base of the last segment, a start above that high watermark is probably damage: it may
-        delete no segment.
+        The start never rises above the high watermark, whose checkpoint is written first. Beyond
+        the base of the last segment, a start above that high watermark is probably damage, and must
+        not delete a segment.
         """
         found = [parse_offset_file(name) for name in names]
         last = max((one[0] for one in found if one is not None and one[1] == LOG), default=None)
@@ -210,13 +212,13 @@ class _Loader:
             self.doubtful, self.start_offset = self.start_offset, 0
 
     def abandon(self) -> None:
-        """Close the files of a load that has failed or was cancelled."""
+        """Close the files of a load that failed or was cancelled."""
         for segment in self._found:
             segment.close()
 
     @property
     def recovery_point(self) -> int:
-        """The end of the log, unless the epochs of what was read are in memory only."""
+        """End of the log, unless rebuilt epochs are in memory only."""
         known = self.known
         if self.epochs.dirty and not known.clean:
             return min(known.recovery_point, self.end_offset)
@@ -229,12 +231,12 @@ class _Loader:
         except LogDirError as error:
             _logger.warning("malformed checkpoint rebuilt from the log", reason=str(error))
             rows = []
-        # Also where the file is missing: a log with batches has at least one epoch.
+        # A missing file too: a log with batches has at least one epoch.
         self.epochs = LeaderEpochs((int(epoch), int(start)) for epoch, start in rows)
         return not rows
 
     async def _settle_range(self) -> None:
-        """A log that ends before its start begins anew at its start; a new one has one segment."""
+        """Restart a log that ends before its start offset. Create the segment of a new one."""
         first = self._found[0].base_offset if self._found else 0
         if self._found and self.doubtful > self.end_offset:
             _logger.warning(
@@ -268,7 +270,7 @@ class _Loader:
         self.start_offset = max(self.start_offset, first)
 
     async def _make_durable(self) -> None:
-        """What was read may be in the page cache only, and names may have gone."""
+        """Sync the segments that were read, and the names."""
         active = self.segments.active
         active.hold()
         active.sealed = False

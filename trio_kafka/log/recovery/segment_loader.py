@@ -1,4 +1,4 @@
-"""Segments of a partition when it is loaded: which of them are trusted, read, cut or dropped."""
+"""Load of the segments of a partition: each is trusted, read, cut or dropped."""
 
 from typing import Final
 
@@ -24,16 +24,16 @@ from trio_kafka.log.segment import Segment
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory
 
-_SEARCHED: Final = 16 << 20  # bytes behind damage, where a log line alone depends on it
+_SEARCHED: Final = 16 << 20  # bytes searched after damage, only for its log event
 _logger: Final = get_logger(__name__)
 
 
 @define(kw_only=True)
 class Known:
-    """What the log directory knows of a partition when it is loaded.
+    """Facts about a partition from the checkpoints of its log directory.
 
-    clean: the last life ended in order. cleaned_until: below it compaction may have left gaps.
-    judge: asked before damage is cut, of a log in which no offset may be missing.
+    clean: the broker stopped cleanly. cleaned_until: below it compaction may have left gaps.
+    judge: called before damage is cut, for a log in which no offset may be missing.
     """
 
     clean: bool = False
@@ -52,7 +52,7 @@ class SegmentLoader:
     """One load of the segments of a partition.
 
     found: the segments of the log. rebuilt: those of them that were read. end_offset: of the log.
-    epochs: brought up to date. epochs_lost: they must be rebuilt from the batches.
+    epochs: updated. epochs_lost: they are rebuilt from the batches.
     """
 
     def __init__(
@@ -107,19 +107,19 @@ class SegmentLoader:
                 checked = Checked(base, self.epochs.epoch_at(base - 1), gapless=gapless)
             checked.end_offset = max(checked.end_offset, base)
             assign = not trusted or self.epochs_lost
-            # What follows a trusted segment was synced: it stays, whatever is wrong with this one.
+            # Segments after a trusted one were synced: they stay, whatever is wrong with this one.
             keep = trusted and not last
             whole = await self._check(segment, checked, assign=assign, keep=keep, last=last)
             self.end_offset = checked.end_offset
             if trusted and whole:
-                checked = None  # what follows is trusted too, behind a gap of the cleaner as well
+                checked = None  # later segments are trusted too, even after a gap of the cleaner
 
     def _continues(self, base: int, end: int) -> bool:
-        """May a segment begin with `base` after one that ends with `end`?"""
+        """Return whether a segment may begin with `base` after one that ends with `end`."""
         return base == end or (end < base <= self.known.cleaned_until)
 
     async def _trust(self, segment: Segment, *, last: bool) -> bool:
-        """Take a segment as it is; False: something is missing, it must be read."""
+        """Use a segment without reading it. False: something is missing, so it must be read."""
         for suffix in (INDEX, TIME_INDEX):
             name = offset_file(segment.base_offset, suffix)
             if not self.directory.exists(name):
@@ -152,10 +152,9 @@ class SegmentLoader:
     async def _check(
         self, segment: Segment, checked: Checked, *, assign: bool, keep: bool, last: bool
     ) -> bool:
-        """Read a segment and cut it behind its last whole batch; False: it had to be cut.
+        """Read a segment and cut it after its last whole batch. False: it was cut.
 
-        assign: the epochs of its batches are not known from the file. keep: damage is passed over,
-        and nothing is cut.
+        assign: take the epochs from its batches. keep: pass over damage, and cut nothing.
         """
         see = self._assign if assign else _see_nothing
         interval = self.config.index_interval_bytes
@@ -186,7 +185,7 @@ class SegmentLoader:
         return True
 
     def _judge_hole(self, base: int, checked: Checked) -> None:
-        """Ask about later segments that do not continue the one that begins with `base`."""
+        """Ask `judge` about segments that do not continue the one that begins with `base`."""
         if self.known.judge:
             damage = Damage(
                 path=f"{self.directory.path}/{offset_file(base, LOG)}",
@@ -201,7 +200,7 @@ class SegmentLoader:
     def _tell_damage(
         self, segment: Segment, position: int, after: int | None, *, kept: bool
     ) -> None:
-        """Log bytes that are no batch: with whole batches behind them they are no torn tail."""
+        """Log invalid bytes. With whole batches after them they are not a torn tail."""
         path = f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}"
         left = segment.file.size - position
         if kept:
