@@ -258,7 +258,7 @@ class Segment(SegmentFile):
         return Spot(position, after - position, base, last)
 
     def load_timestamps(self) -> FileWork[None]:
-        """Load the largest timestamp of a sealed segment, from its time index or from its batches."""
+        """Load the largest timestamp of a sealed segment from its time index or its batches."""
         if self.timestamps_known:
             return
         if not self.measure():  # emptied by another program
@@ -361,7 +361,7 @@ class Segment(SegmentFile):
         yield from self.transactions.write()
 
     def seal(self) -> None:
-        """Mark the segment as complete. Release the memory of its indexes, which have been written."""
+        """Mark the segment as complete. Release the memory of its indexes, now in files."""
         self.offsets.entries.seal()
         self.times.entries.seal()
         self._recent.clear()

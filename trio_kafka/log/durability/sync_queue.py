@@ -30,7 +30,7 @@ class SyncsNames(Protocol):
 
 
 class SyncQueue:
-    """Pending syncs. Several run at a time, so that a long one delays no other (`flush.messages`)."""
+    """Pending syncs. Several run at a time: a long one delays no other (`flush.messages`)."""
 
     def __init__(self) -> None:
         self._wanted: dict[Log | SyncsNames, None] = {}

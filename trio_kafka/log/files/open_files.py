@@ -75,9 +75,8 @@ class OpenFiles:
         self.may_use_reserve = False  # when the broker stops
         self._descriptors = descriptors or Descriptors()
         self._descriptors.close_idle = self.close_idle
-        self._growing: OrderedDict[Growing, None] = (
-            OrderedDict()
-        )  # roughly ordered by use, the most recent last
+        # Roughly ordered by use, the most recent last.
+        self._growing: OrderedDict[Growing, None] = OrderedDict()
         self._bell = trio.Event()
         self._files: OrderedDict[object, File] = OrderedDict()  # the most recently used is last
 

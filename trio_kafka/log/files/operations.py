@@ -43,7 +43,7 @@ class ReadBytes(NamedTuple):
     size: int
 
     def now(self) -> memoryview:
-        """Read in the loop. BlockingIOError: not in memory, or too many bytes to copy in the loop."""
+        """Read in the loop. BlockingIOError: not in memory, or too many bytes to copy."""
         file, position, need, size = self
         if need > _LARGEST_WARM:
             raise BlockingIOError(errno.EAGAIN, "a large read")

@@ -42,7 +42,7 @@ def check_identity(directories: Iterable[LogDirectory], identity: MetaProperties
 
 
 async def format_directory(world: World, directory: LogDirectory, identity: MetaProperties) -> None:
-    """Write `identity` into an empty directory, with a new directory id. An error takes it offline."""
+    """Write `identity`, with a new directory id, into an empty directory, or fail it."""
     properties = MetaProperties(
         node_id=identity.node_id,
         cluster_id=identity.cluster_id,

@@ -210,7 +210,7 @@ def _ignore(directory: LogDirectory, name: str, reason: str) -> None:
 
 
 def _rank(log: Log, wanted: TopicId | None) -> int:
-    """Return how likely the log belongs to the topic with this id. A log without id was not synced."""
+    """Rank a log by how likely it is that of the topic id. Without an id it was not synced."""
     if log.topic_id is None:
         return 1
     return 2 if log.topic_id == wanted else 0

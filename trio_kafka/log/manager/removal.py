@@ -58,9 +58,8 @@ class Removal:
 async def _remove(directory: LogDirectory, name: str) -> None:
     """Remove a directory with its files. An error takes the log directory offline."""
     try:
-        await sync_names(
-            directory.root
-        )  # sync the new name first: half a directory must not look like a partition
+        # The new name first: half a directory must not look like a partition.
+        await sync_names(directory.root)
         folder = directory.root.directory(name)
         for file in await names_in(folder):
             await folder.unlink(file)

@@ -39,7 +39,7 @@ async def finish_swaps(directory: Directory, files: OpenFiles) -> None:
         finally:
             file.close()
         if not whole and directory.exists(name.removesuffix(".swap")):
-            # The swap file was synced before it got this name. Keep the segment that it would replace.
+            # It was synced before it got this name. Keep the segment that it would replace.
             path = f"{directory.path}/{name}"
             _logger.warning("damaged swap file removed", path=path)
             continue  # `clear_leftovers` removes it
