@@ -1,11 +1,11 @@
 """Produce (key 0): append the batch of each partition.
 
-Waits with acks=all for followers in sync, up to the request's timeout, and for the disk where
-`flush.messages` wants the records durable, or where its directory is slow. What was appended stays,
-whatever becomes of the answer. With acks=0 there is no answer, so an error ends the connection: it
-is the only way to make the client look for a new leader. It waits for a slow directory as well, or
-nothing would bound what one connection sends. A partition that is led elsewhere is answered with
-who leads it (version 10 on, KIP-951).
+Waits with acks=all for followers in sync, up to the request's timeout. Waits for the disk if
+`flush.messages` wants the records durable, or if its directory is slow. Appended records stay,
+whatever happens to the answer. With acks=0 there is no answer, so an error closes the connection:
+nothing else makes the client look for a new leader. Such a request waits for a slow directory as
+well, which bounds what one connection sends. A partition that is led elsewhere is answered with its
+leader (version 10 on, KIP-951).
 """
 
 from collections.abc import Callable, Sequence
@@ -57,14 +57,14 @@ MANY: Final = 100  # partitions: about 1 ms; more are appended in steps
 STEP: Final = 10
 
 Answer = ProduceResponse | Delayed | None
-# Rows of the answer that are not complete yet, or say an error.
+# Rows of the answer that are incomplete or have an error.
 OpenRows = list[tuple[PartitionProduceResponse, Produced]]
 
 
 def say_error(
     request: ProduceRequest, code: ErrorCode, message: str | None
 ) -> ProduceResponse | None:
-    """The error for each partition, without an offset; no answer where none is wanted."""
+    """Return the error for each partition, without an offset; with acks=0 no answer."""
     if request.acks == NO_ACKS:
         return None
     return ProduceResponse(
@@ -121,8 +121,9 @@ def _append(
     partitions: Sequence[PartitionProduceData],
     parts: OpenRows,
 ) -> list[PartitionProduceResponse]:
-    """Append what these partitions of a topic get: their rows of the answer. Those that are to say
-    something else than where it was appended just now go to `parts`, too.
+    """Append the batches of these partitions of a topic. Return their rows of the answer.
+
+    Rows of failed and pending appends are added to `parts`, too.
     """
     version, replicas = context.version, context.replicas
     zstd = version >= ZSTD_SINCE
@@ -156,7 +157,7 @@ def _append(
 def _acknowledge(
     request: ProduceRequest, context: Context, response: ProduceResponse, parts: OpenRows
 ) -> Answer:
-    """The answer; or what it waits for, which completes the rows of `parts`."""
+    """Return the answer, or a Delayed that completes the rows of `parts`."""
     acks, produced = request.acks, [part for _, part in parts]
     tell: Callable[[Sequence[Produced]], Any] = _say_nothing
     if acks != NO_ACKS:
@@ -170,7 +171,7 @@ def _acknowledge(
 def _tell(
     context: Context, response: ProduceResponse, parts: OpenRows, _done: Sequence[Produced]
 ) -> ProduceResponse | Steps[ProduceResponse]:
-    """The answer, all parts of which are done."""
+    """Return the answer when all parts are done."""
     if len(parts) > MANY:
         return _tell_in_steps(context, response, parts)
     _fill(context, response, parts)

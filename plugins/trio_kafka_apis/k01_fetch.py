@@ -1,9 +1,9 @@
-"""Fetch (key 1): batches as they are stored, from an offset of each partition on.
+"""Fetch (key 1): stored batches, from an offset of each partition on.
 
-Waits in the purgatory until there are `min_bytes`, an error or something to truncate, at most
-`max_wait_ms`; holds nothing meanwhile. Bytes are promised as ranges of files, never read here. A
-consumer sees what is committed, and with read_committed nothing of an open transaction. Sessions
-(KIP-227) name only what changed: see `replication.sessions`.
+Waits in the purgatory for `min_bytes`, an error or a diverging epoch, at most `max_wait_ms`; holds
+no lease meanwhile. Bytes are promised as ranges of files, never read here. A consumer sees
+committed records, and with read_committed none of an open transaction. Sessions (KIP-227) name only
+changes: see `replication.sessions`.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,15 +51,15 @@ LEADERS_SINCE: Final = 12
 ENDPOINTS_SINCE: Final = 16  # KIP-951
 REPLICA_STATE_SINCE: Final = 15  # KIP-903
 NOTHING: Final = b""
-# What is not there is not read: its list of transactions is empty, that of other errors is null.
+# Errors of partitions that do not exist: their list of transactions is empty, others' is null.
 NOT_THERE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
-# About what an answer has besides the records, in bytes: what quotas count, too.
+# Rough sizes of an answer's parts besides the records, in bytes, as counted by quotas.
 HEAD_SIZE: Final = 20
 TOPIC_SIZE: Final = 18
 PARTITION_SIZE: Final = 40
 
-MANY: Final = 500  # partitions of an answer: more are made in steps
-LARGE: Final = 64 << 10  # bytes of a request: some 2000 partitions
+MANY: Final = 500  # partitions of an answer that is made in steps
+LARGE: Final = 64 << 10  # bytes of a request with some 2000 partitions
 STEP: Final = 50
 
 Answer = FetchResponse | Delayed
@@ -105,7 +105,7 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
 def _in_steps(
     request: FetchRequest, limits: FetchLimits, make: Make, context: Context
 ) -> Steps[Answer]:
-    """A request of many partitions."""
+    """Begin a request of many partitions, in steps."""
     uses_ids = context.version >= IDS_SINCE
     wanted: dict[FetchKey, Wanted] = {}
     for number, topic in enumerate(request.topics):
@@ -133,7 +133,7 @@ def _begin(
         limits,
         make,
         session_id=request.session_id,
-        session_epoch=request.session_epoch,  # before version 7: of a request that wants none
+        session_epoch=request.session_epoch,  # before version 7 it requests no session
         forget=_forgotten(forgotten, uses_ids=uses_ids) if forgotten else (),
         uses_ids=uses_ids,
         max_wait_s=request.max_wait_ms / 1000,
@@ -141,7 +141,7 @@ def _begin(
 
 
 def _admit(context: Context, reads: Reads) -> int:
-    """How many ms the client must wait before it may be given this."""
+    """Return how many ms the client must wait before it may get these reads."""
     topics = len({key[0] for key, _ in reads})
     size = sum(read.size for _, read in reads) + HEAD_SIZE
     size += topics * TOPIC_SIZE + len(reads) * PARTITION_SIZE
@@ -182,7 +182,7 @@ def _respond_in_steps(
     """Make the answer in steps. Release its file ranges if the steps fail or are closed."""
     try:
         return (yield from _responding(answer, isolation, context))
-    except BaseException:  # GeneratorExit too: the client may leave between two steps
+    except BaseException:  # a GeneratorExit too: the client may disconnect between two steps
         answer.release()
         raise
 
@@ -190,7 +190,7 @@ def _respond_in_steps(
 def _responding(
     answer: FetchAnswer, isolation: Isolation, context: Context
 ) -> Steps[FetchResponse]:
-    """Neighbours of one topic share a row; the order of the partitions is kept."""
+    """Make the answer. Neighbours of one topic share a row; the order of the partitions is kept."""
     response = FetchResponse(answer.throttled_ms, 0, answer.session_id)
     if answer.error is not None:
         response.error_code = answer.error.code
@@ -221,7 +221,7 @@ def _partition(number: int, read: PartitionRead, isolation: Isolation) -> Partit
     committed = isolation is Isolation.READ_COMMITTED
     error = read.error
     listed = committed if error is None else error.code in NOT_THERE
-    # By position, and then one by one: to name fields takes three times as long.
+    # By position: naming the fields takes three times as long.
     data = PartitionData(
         number,
         0 if error is None else error.code,

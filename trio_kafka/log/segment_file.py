@@ -182,7 +182,7 @@ class SegmentFile:
 
     @property
     def may_be_dirty(self) -> bool:
-        """Whether a sync may have something to do."""
+        """True if a sync may have something to do."""
         return self._file is not None or self.sealed or self._durable != self._size
 
     def settle_file(self) -> None:

@@ -1,1 +1,1 @@
-"""Record batches: their headers, records, codecs and checks, sans-IO."""
+"""Record batches: headers, records, codecs and checks, sans-IO."""

@@ -1,7 +1,7 @@
-"""Record batches of magic 2: from bytes to records and back; `header` has what a header says.
+"""Record batches of magic 2: from bytes to records and back. Headers are in `header`.
 
-Whatever is read here is hostile: every length is checked against the bytes that are left, and a
-batch that lies raises KafkaError(CORRUPT_MESSAGE) with its position.
+Input is hostile: every length is checked against the remaining bytes. An invalid batch raises
+    KafkaError(CORRUPT_MESSAGE) with its position.
 Source: record format of KIP-98; tested on files that Kafka wrote.
 """
 
@@ -54,7 +54,7 @@ __all__ = [
     "stamp_append_time",
 ]
 
-# More than any batch of default settings grows to: message.max.bytes is 1 MiB, compressed.
+# More than any batch with default settings: message.max.bytes is 1 MiB, compressed.
 DECOMPRESSED_LIMIT: Final = 256 << 20
 
 _NEXT_OFFSET: Final = -1
@@ -67,7 +67,7 @@ _NO_LIST: Final[Headers] = []  # never filled
 
 @define(kw_only=True)
 class Record:
-    """One record. Offset -1: the one after the record before, when it is encoded. Times in ms."""
+    """One record. Offset -1: encoded with the offset after the record before. Times in ms."""
 
     offset: int = _NEXT_OFFSET
     timestamp: int = NO_TIMESTAMP
@@ -79,11 +79,12 @@ class Record:
 def read_records(
     buffer: Buffer, position: int, header: BatchHeader, limit: int = DECOMPRESSED_LIMIT
 ) -> Iterator[Record]:
-    """The records of the batch at `position`, decoded one by one from the decompressed batch.
+    """Decode the records of the batch at `position` one by one.
 
-    header: as `read_header` gave it. limit: bytes that the records may have when decompressed.
-    Raises KafkaError(CORRUPT_MESSAGE) at the first lie: records that end outside of their batch, a
-    wrong count, offsets outside of the header's range or not ascending. The CRC is not looked at.
+    header: as `read_header` returned it. limit: bytes of the decompressed records.
+    Raises KafkaError(CORRUPT_MESSAGE) at the first invalid record: one that ends outside of its
+    batch, a wrong count, offsets outside of the header's range or not ascending. The CRC is not
+    checked.
     """
     end = position + header.length + LENGTH_END
     if end > len(buffer):
@@ -96,7 +97,7 @@ def read_records(
 
 
 def decode_records(data: bytes, header: BatchHeader, position: int = 0) -> Iterator[Record]:
-    """Decode the records of `data`, which is decompressed; `position` names the batch in errors."""
+    """Decode the records of decompressed `data`; `position` names the batch in errors."""
     at = 0
     last_delta = -1
     try:
@@ -115,7 +116,9 @@ def decode_records(data: bytes, header: BatchHeader, position: int = 0) -> Itera
 
 
 def _decode(data: bytes, at: int, header: BatchHeader) -> tuple[Record, int, int]:
-    """The record at `at`, the position after it and its offset delta. IndexError, ValueError."""
+    """Return the record at `at`, the position after it and its offset delta. IndexError,
+    ValueError.
+    """
     length, at = read_varint(data, at)
     end = at + length
     if length < _SMALLEST_RECORD - 1 or end > len(data):
@@ -245,9 +248,9 @@ def encode_batch(
 ) -> bytes:
     """Encode one batch. Records with offsets keep them: they must ascend from `base_offset` on.
 
-    records: a body that was filled already has its own offsets and timestamps.
-    append_time_ms: the batch has log append time, this one.
-    delete_horizon_ms, last_offset: what compaction notes, and where it removed the last records.
+    records: a BatchBody has its own offsets and timestamps.
+    append_time_ms: log append time of the batch.
+    delete_horizon_ms, last_offset: set by compaction, which may have removed the last records.
     Raises ValueError for offsets that do not fit. An empty batch needs `last_offset`.
     """
     if isinstance(records, BatchBody):

@@ -1,7 +1,6 @@
-"""What a leader asks of each record of a Produce, where a topic wants them walked: costs Python per
-record.
+"""Checks of each record of a Produce, for topics that need them. They cost Python for each record.
 
-Needed for compacted topics, whose records must have keys, and everywhere with
+Compacted topics need them, as their records must have keys, and all topics with
 `trio.record.validation=full`.
 """
 
@@ -15,7 +14,7 @@ from trio_kafka.records.validate import Limits, check_time
 from trio_kafka.scheduling.chunked_work import Steps, whole
 from trio_kafka.world.protocols import Buffer
 
-_STEP: Final = 32  # records: 0.1 ms
+_STEP: Final = 32  # records in a step: 0.1 ms
 
 
 def check_records(
@@ -27,7 +26,9 @@ def check_records(
     need_keys: bool,
     decompressed_limit: int,
 ) -> None:
-    """Walk a batch that `check_produce` has let through, in one go. Raises as `walk_records`."""
+    """Check the records of a batch that passed `check_produce`, without a pause. Raises as
+    `walk_records`.
+    """
     try:
         plain = decompress(header.codec, batch[HEADER_SIZE : header.size], decompressed_limit)
     except KafkaError as error:
@@ -38,11 +39,10 @@ def check_records(
 def walk_records(
     data: Buffer, header: BatchHeader, limits: Limits, *, now_ms: int, need_keys: bool
 ) -> Steps[None]:
-    """Walk the records of `data`, which is decompressed, in steps of a few records.
+    """Check the records of decompressed `data`, in steps of a few records.
 
-    Raises KafkaError: INVALID_RECORD for a record without a key where one is needed, a gap in the
-    offsets and for anything that cannot be read (not CORRUPT_MESSAGE: a client would send the same
-    again), INVALID_TIMESTAMP.
+    Raises KafkaError: INVALID_RECORD for a missing key, a gap in the offsets and invalid bytes
+    (after CORRUPT_MESSAGE a client would send the same batch again), INVALID_TIMESTAMP.
     """
     index = 0
     timed = not limits.log_append_time

@@ -1,7 +1,7 @@
-"""Read what stands in records without copying any of it: a value may be as large as its batch.
+"""Scan of records without a copy: a value may be as large as its batch.
 
-Checks the structure as `batch.decode_records` does, but not the UTF-8 of header names: Kafka takes
-such records, too.
+The structure is checked as by `batch.decode_records`, except the UTF-8 of header names: Kafka
+accepts such records, too.
 """
 
 from collections.abc import Generator
@@ -11,14 +11,14 @@ from trio_kafka.records.header import LOG_APPEND_TIME, BatchHeader, corrupt
 from trio_kafka.records.varint import read_varint
 from trio_kafka.world.protocols import Buffer
 
-# Offset delta, timestamp, whether there is a key.
+# Offset delta, timestamp, whether the record has a key.
 ScannedRecord: TypeAlias = tuple[int, int, bool]
 _SMALLEST_RECORD: Final = 7
 _STEP_HEADERS: Final = 64
 
 
 def scan_records(data: Buffer, header: BatchHeader) -> Generator[ScannedRecord | None, None, None]:
-    """Skim the records of `data`, which is decompressed. None: a pause in a record of many headers.
+    """Scan the records of decompressed `data`. None: a pause in a record of many headers.
 
     Raises KafkaError(CORRUPT_MESSAGE) for records that end outside of `data`, a wrong count and
     offsets that do not ascend.
@@ -66,7 +66,7 @@ def scan_records(data: Buffer, header: BatchHeader) -> Generator[ScannedRecord |
 
 
 def _skip(data: Buffer, at: int, end: int) -> tuple[int, int]:
-    """Size of the bytes at `at`, -1 for null, and the position after them."""
+    """Return the size of the bytes at `at`, -1 for null, and the position after them."""
     length, at = read_varint(data, at)
     if length < 0:
         if length != -1:

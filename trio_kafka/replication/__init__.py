@@ -1,1 +1,1 @@
-"""Partitions of this broker: who leads, what is in sync, appends, reads and fetch sessions."""
+"""Replicas of this broker: leaders, in-sync sets, appends, reads and fetch sessions."""

@@ -1,8 +1,7 @@
-"""Fetches whose bytes are not in memory: found in threads, beside the loop, for requests that are
-parked.
+"""Reads of fetched bytes that are not in memory, in threads, for parked fetches.
 
-A task for each cold partition holds the lease that it found until the fetch takes it, or for a
-moment: a request whose peer has left takes nothing.
+A task for each cold partition holds its lease until the fetch takes it, or for HANDOVER_S: the
+    fetch of a client that has disconnected takes nothing.
 """
 
 from typing import Final, NoReturn
@@ -22,16 +21,14 @@ from trio_kafka.replication.sessions import SessionPartition
 
 _logger: Final = get_logger(__name__)
 
-PARKED: Final = (
-    4096  # fetches that may wait for a task; any further one is answered at its deadline
-)
+PARKED: Final = 4096  # pending fetches; any further one is answered at its deadline
 HANDOVER_S: Final = 1.0
 AT_ONCE: Final = 32
 _Job = tuple[Fetch, Delayed]
 
 
 class ColdReads:
-    """Hand in fetches with `submit`; `run` serves them until it is cancelled."""
+    """Fetches with cold partitions. Add them by `submit`; `run` serves them until cancelled."""
 
     def __init__(self, node: Node) -> None:
         self._node = node.add("cold-reads", "part", self._figures)
@@ -44,7 +41,7 @@ class ColdReads:
         self.refused = 0
 
     def submit(self, fetch: Fetch, delayed: Delayed) -> None:
-        """Find what `fetch` calls cold; `delayed` is marked for each partition that was found."""
+        """Read the cold partitions of `fetch`. `delayed` is marked after each of them."""
         fetch.taken = trio.Event()
         try:
             self._send.send_nowait((fetch, delayed))

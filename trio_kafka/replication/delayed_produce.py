@@ -1,8 +1,9 @@
-"""When a Produce may be answered. Pure: looks at partitions, changes nothing.
+"""Conditions for the answer of a Produce. Pure: reads partitions, changes nothing.
 
-With acks=1 this broker must hold the records, durably where `flush.messages` says so, with acks=all
-every replica in sync. What is queued has no offset before its turn. A partition that is lost in the
-meantime is answered for at once. Source: the rules of Kafka's delayed produce.
+With acks=1 this broker must have the records, durably if `flush.messages` demands it. With acks=all
+every in-sync replica must have them. A queued append has no offset before its turn. A partition
+that is lost meanwhile is answered at once.
+Source: the rules of Kafka's delayed produce.
 """
 
 from collections.abc import Sequence
@@ -20,9 +21,10 @@ _LATE: Final = "the replicas in sync, or the disk, did not follow in time"
 
 
 def acknowledged(partition: Partition, required_offset: int, acks: int = ACKS_ALL) -> bool:
-    """Whether all in-sync replicas (acks=1: this one) hold everything below `required_offset`.
+    """Return whether all in-sync replicas have everything below `required_offset`.
 
-    Raises KafkaError: as `Partition.local_log`, and NOT_ENOUGH_REPLICAS_AFTER_APPEND where the set
+    With acks=1: whether this replica has.
+    Raises KafkaError: as `Partition.local_log`; NOT_ENOUGH_REPLICAS_AFTER_APPEND if the in-sync set
     has shrunk below its minimum since the append.
     """
     log = partition.leading or partition.local_log()
@@ -43,7 +45,7 @@ def acknowledged(partition: Partition, required_offset: int, acks: int = ACKS_AL
 class Produced:
     """One partition's part of a Produce.
 
-    `result` is what its answer needs, once it does not wait; Queued: not appended yet.
+    result: what its answer needs when it is complete; Queued: not appended yet.
     """
 
     partition: Partition | None
@@ -51,36 +53,37 @@ class Produced:
 
 
 def is_settled(partition: Partition, appended: Appended, acks: int) -> bool:
-    """Whether what was appended just now may be told at once: nearly always."""
+    """Return whether a finished append may be answered at once: nearly always."""
     if acks != ACKS_ALL:
         log = partition.leading
         if log is not None and log.flush_end <= log.recovery_point:
-            return True  # nothing is to be durable first
+            return True  # nothing must be durable first
     try:
         return acks == NO_ACKS or acknowledged(partition, appended.last_offset + 1, acks)
     except KafkaError:
-        return False  # `ProduceWait` tells it
+        return False  # `ProduceWait` reports it
 
 
 class ProduceWait:
-    """The parts of one Produce until each is acknowledged; for `purgatory.Delayed`."""
+    """Parts of one Produce until each is acknowledged, for `purgatory.Delayed`."""
 
     __slots__ = ("_waiting", "acks", "had_turns", "parts")
 
     def __init__(self, parts: Sequence[Produced], acks: int = ACKS_ALL) -> None:
-        """parts: in the order of the request; those with an Appended wait for their replicas
-        (acks=0: for nobody), those that are queued for their turn. Call `look` first."""
+        """parts: in the order of the request. Appended ones wait for their replicas (acks=0:
+        not at all), queued ones for their turn. Call `look` first.
+        """
         self.parts = parts
         self.acks = acks
-        self.had_turns = False  # at the last look: what was queued is appended, `keys` are others
+        self.had_turns = False  # a queued part was appended at the last look: `keys` have changed
         self._waiting = parts
 
     @property
     def keys(self) -> list[object]:
-        """What to watch: what was waited for when `look` looked last.
+        """Keys to watch, for the parts that were incomplete at the last `look`.
 
-        A partition for its replicas; the queued append for its turn, and the loss of its partition:
-        the turns of others are not its concern, however many there are.
+        An appended part watches its partition. A queued part watches its append and the loss of its
+        partition, not the turns of other appends.
         """
         keys: list[object] = []
         for part in self._waiting:
@@ -93,13 +96,13 @@ class ProduceWait:
 
     @property
     def is_local(self) -> bool:
-        """Whether nothing but this broker's disk is waited for."""
+        """True if only this broker's disk is waited for."""
         return self.acks != ACKS_ALL or all(
             len(part.partition.isr) == 1 for part in self._waiting if part.partition is not None
         )
 
     def look(self) -> bool:
-        """Whether every part has its result."""
+        """Check the incomplete parts. Return whether all are complete."""
         waiting = []
         self.had_turns = False
         for part in self._waiting:
@@ -109,7 +112,7 @@ class ProduceWait:
             try:
                 if isinstance(result, Queued):
                     if result.result is None:
-                        partition.local_log()  # or else it has no turn to wait for
+                        partition.local_log()  # raises if it has no turn any more
                         waiting.append(part)
                         continue
                     part.result = result = result.result
@@ -124,9 +127,9 @@ class ProduceWait:
         return not waiting
 
     def try_complete(self, timed_out: bool) -> Sequence[Produced] | None:
-        """The parts, or None for "not yet".
+        """Return the parts, or None if some are incomplete.
 
-        Whoever is late gets REQUEST_TIMED_OUT: it is appended all the same, or will be.
+        After the timeout those get REQUEST_TIMED_OUT; they are appended all the same, or will be.
         """
         if self.look():
             return self.parts

@@ -1,4 +1,4 @@
-"""DeleteRecords: readers see nothing below an offset any more; whole segments go with retention.
+"""DeleteRecords: hide records below an offset. Retention removes whole segments later.
 
 Source: KIP-107.
 """
@@ -12,10 +12,10 @@ HIGH_WATERMARK: Final = -1
 
 
 def delete_records(partition: Partition, offset: int) -> int:
-    """Move the log's start to `offset` (HIGH_WATERMARK: to there). Returns the start offset then.
+    """Move the log's start to `offset`, or to the high watermark. Return the start offset.
 
     An offset below the start changes nothing.
-    Raises KafkaError: as `Partition.local_log`, POLICY_VIOLATION where the topic does not delete,
+    Raises KafkaError: as `Partition.local_log`, POLICY_VIOLATION if `cleanup.policy` has no delete,
     OFFSET_OUT_OF_RANGE.
     """
     log = partition.local_log()

@@ -1,4 +1,4 @@
-"""Where the log of a replica is, or is to be: the metadata may name a directory (KIP-858)."""
+"""Directory of a replica's log. The metadata may name it (KIP-858)."""
 
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.config import LogConfig
@@ -18,10 +18,10 @@ def log_of(
     *,
     new: bool,
 ) -> Log:
-    """The log of a replica: the one that is there, or an empty one.
+    """Return the log of a replica, the existing one or a new one.
 
-    new: there never was a log, so an empty one is no loss. Raises LogDirError: its directory is
-    offline, or one is that may have it.
+    new: the replica never had a log, so an empty one loses nothing.
+    Raises LogDirError if its directory is offline, or if an offline directory may hold it.
     """
     log = logs.get(partition.at)
     if log is None:
@@ -33,7 +33,7 @@ def log_of(
         log.wants_sync(log)
     elif log.failed is not None:
         raise LogDirError(log.failed.path, str(log.failed))
-    elif log.topic_id is None:  # the power went before it was written whose the log is
+    elif log.topic_id is None:  # a power loss came before `partition.metadata` was written
         log.unsynced.owes(encode(partition.topic_id))
         log.wants_sync(log)
     log.config = config
@@ -42,13 +42,13 @@ def log_of(
 
 
 def _offline_path(logs: LogManager) -> str | None:
-    """A directory that could not be read, and may hold logs."""
+    """Return a directory that could not be read, and may hold logs."""
     lost = [one.path for one in logs.directories if one.offline]
     return next(iter([*logs.offline_paths, *lost]), None)
 
 
 def _directory(logs: LogManager, directory_id: bytes) -> LogDirectory | None:
-    """The directory with that id, where it is one of ours and online."""
+    """Return the online directory with that id, if there is one."""
     wanted = format_id(directory_id)
     for directory in logs.directories:
         properties = directory.properties

@@ -1,6 +1,7 @@
-"""All replicas of this broker: found by name or id, waited for; `publisher` says which there are.
+"""All replicas of this broker, by name and by id, with the requests that wait for them.
 
-What cannot be made because a directory is broken stays in the list and answers KAFKA_STORAGE_ERROR.
+`publisher` adds and removes them. A replica in a broken directory stays, and answers
+KAFKA_STORAGE_ERROR.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,23 +40,23 @@ from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
 
 T = TypeVar("T")
-COLD_WAIT_S: Final = 1.0  # how long bytes may take from the disk, whatever a fetch says
-SYNC_WAIT_S: Final = 30.0  # how long the disk may take to sync, whatever a produce says
+COLD_WAIT_S: Final = 1.0  # time for a read from the disk, whatever the timeout of a fetch
+SYNC_WAIT_S: Final = 30.0  # time for a sync, whatever the timeout of a produce
 _logger: Final = get_logger(__name__)
 
 
 @frozen(kw_only=True)
-class Made:
-    """What a topic's settings make of its partitions and logs: found once for all of them."""
+class ReplicaSettings:
+    """Settings of a topic for its partitions and logs, determined once for all of them."""
 
     partition: PartitionSettings
     log: LogConfig
 
 
 class ReplicaManager:
-    """`produce`, `fetch`: the purgatories of requests that wait for a Partition. sessions: of
-    fetches. topic_metrics: what came and went, by topic. logs: those of the broker. image: of the
-    metadata that the replicas are those of.
+    """Replicas of this broker. produce, fetch: purgatories. sessions: of fetches.
+
+    topic_metrics: traffic by topic. logs: those of the broker. image: metadata of the replicas.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class ReplicaManager:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Serve cold fetches and slow directories until cancelled."""
+        """Serve cold reads, queued appends and pending replicas until cancelled."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self.cold.run, name="cold-reads")
             await nursery.start(self.queued_appends.run, name="slow-appends")
@@ -105,28 +106,28 @@ class ReplicaManager:
             task_status.started()
             await trio.sleep_forever()
 
-    # Looking up
+    # Lookup
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """The replicas of this broker."""
+        """Replicas of this broker."""
         return tuple(self._nodes)
 
     def partition(self, topic: TopicId | str, number: int) -> Partition:
-        """The replica here; it may be offline or led elsewhere, which its use tells.
+        """Return the replica on this broker, which may be offline or a follower.
 
-        Raises KafkaError: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER (no
-        replica here).
+        Raises KafkaError: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER if
+        it has none.
         """
         found = self._partitions.get((topic, number))
         return found if found is not None else self._miss(topic, number)
 
     def find(self, topic: TopicId | str, number: int) -> Partition | None:
-        """The replica here, if there is one."""
+        """Return the replica on this broker, if there is one."""
         return self._partitions.get((topic, number))
 
     def partition_with_id(self, topic_id: TopicId, at: TopicPartition) -> Partition:
-        """As `partition` by name; INCONSISTENT_TOPIC_ID where that name has another id now."""
+        """Return the replica by name and id. INCONSISTENT_TOPIC_ID if the name has another id."""
         found = self.partition(at.topic, at.partition)
         if found.topic_id != topic_id:
             raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{at} has another topic id")
@@ -142,7 +143,7 @@ class ReplicaManager:
             ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{known.name}-{number} has no replica here"
         )
 
-    # Requests that may wait
+    # Requests
 
     def begin_fetch(
         self,
@@ -157,11 +158,11 @@ class ReplicaManager:
         max_wait_s: float = 0.0,
         resolve: Callable[[FetchKey], Partition] | None = None,
     ) -> T | Delayed | Steps[T | Delayed]:
-        """One Fetch: its answer, as `make` makes it, or what to park; of many partitions in steps.
-        `make` may return steps, too.
+        """Begin one Fetch. Return its answer, or a Delayed to park; for many partitions in steps.
 
-        wanted, forget: what the request adds, changes and drops. resolve: finds a partition for
-        this client, raises KafkaError where it may not read; None: all may be read.
+        wanted, forget: partitions that the request adds, changes and drops.
+        make: makes the answer; it may return steps, too.
+        resolve: returns a partition for this client, or raises KafkaError; None: all may be read.
         A session error is an answer (`FetchAnswer.error`).
         """
         now = trio.current_time()
@@ -197,9 +198,9 @@ class ReplicaManager:
     def _park(
         self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
     ) -> Delayed:
-        """A fetch that has looked and waits. A wide one completes in steps, too."""
+        """Make a Delayed of a fetch that waits. A wide one completes in steps, too."""
 
-        # Quoted: an annotation would be put together for each request.
+        # Quoted, as an annotation would be evaluated for each request.
         def in_steps() -> "Steps[T]":
             made = make((yield from fetch.complete_in_steps()))
             return (yield from made) if isinstance(made, GeneratorType) else made
@@ -226,10 +227,10 @@ class ReplicaManager:
         *,
         acks: int = ACKS_ALL,
     ) -> T | Delayed:
-        """The end of a Produce that is answered.
+        """End a Produce. Return its answer, or a Delayed to park.
 
-        Its answer, or what to park until the replicas have it, or this broker's disk
-        (`flush.messages`): no timeout of a request makes the disk faster.
+        The latter waits for replicas, or for this broker's disk (`flush.messages`), which a
+        request's timeout does not make faster.
         """
         wait = ProduceWait(parts, acks)
         if wait.look():
@@ -253,7 +254,7 @@ class ReplicaManager:
         return found if found is not None else self._miss(*key)
 
     def _exists(self, key: FetchKey) -> bool:
-        """Whether the cluster has this partition, here or elsewhere."""
+        """Return whether the cluster has this partition, on any broker."""
         known = self.image.topic(key[0])
         return known is not None and key[1] in known.partitions
 
@@ -264,11 +265,11 @@ class ReplicaManager:
         topic_id: TopicId,
         at: TopicPartition,
         state: PartitionState,
-        made: Made,
+        made: ReplicaSettings,
         *,
         new: bool,
     ) -> None:
-        """A replica is here. new: there never was a log of it, so an empty one is no loss."""
+        """Add a replica. new: it never had a log, so an empty one loses nothing."""
         partition = Partition(
             topic_id,
             at,
@@ -295,7 +296,7 @@ class ReplicaManager:
             partition.fail(error)
 
     def remove(self, at: TopicPartition) -> None:
-        """A replica is here no more: its files go."""
+        """Remove a replica and its files."""
         partition = self._partitions.pop((at.topic, at.partition), None)
         if partition is None:
             return
@@ -310,7 +311,7 @@ class ReplicaManager:
         partition.delete()
 
     def directory_offline(self, directory: LogDirectory) -> None:
-        """For LogManager's `on_offline`: every replica in it is offline."""
+        """Take every replica of a directory offline, as LogManager's `on_offline`."""
         error = directory.offline
         if error is None:
             return
@@ -319,7 +320,7 @@ class ReplicaManager:
                 partition.fail(error)
 
     def changed(self, key: object) -> None:
-        """key: a Partition, its `loss`, or an append of its queue that had its turn."""
+        """Mark a key of the purgatories: a Partition, its `loss`, or a queued append."""
         if key in self.produce.watchers:
             self.produce.mark(key)
         if key in self.fetch.watchers:

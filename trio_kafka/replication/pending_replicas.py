@@ -1,7 +1,7 @@
-"""Replicas whose log could not be made for want of a descriptor: made as soon as there is one.
+"""Replicas without a log for want of a free descriptor, opened as soon as there is one.
 
-The replica answers KAFKA_STORAGE_ERROR until then. No directory goes offline: a process without
-descriptors has no broken disk.
+Until then they answer KAFKA_STORAGE_ERROR. No directory goes offline: a process without descriptors
+    has no broken disk.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _logger: Final = get_logger(__name__)
 
 
 class PendingReplicas:
-    """The queue of such replicas; `run` retries them in the order in which they failed."""
+    """Queue of such replicas. `run` retries them in the order in which they failed."""
 
     def __init__(self) -> None:
         self._open: dict[Partition, Callable[[], None]] = {}
@@ -36,7 +36,7 @@ class PendingReplicas:
         self._bell.set()
 
     def remove(self, partition: Partition) -> None:
-        """Forget a replica that is gone."""
+        """Drop a replica that was removed."""
         self._open.pop(partition, None)
 
     async def run(

@@ -1,10 +1,9 @@
-"""Appends that take their time: a queue for each partition, written by a task in a thread's time.
+"""Appends that take long: a queue for each partition, written by a task in a thread.
 
-A queue begins with an append to a directory that is slow or to a log that is busy, or with a large
-batch that is not stored unseen (`refine`), and ends when it is empty; until then every append to
-its partition joins it, whatever the directory does, so that their order stays. The bytes of all
-queues are bounded: an append that finds no room is refused with REQUEST_TIMED_OUT, which clients
-retry without looking for another leader.
+A queue begins with an append to a slow directory or a busy log, or with a large batch for
+`record_validation`. Until it is empty every append to its partition joins it, even if the directory
+is fast again, so that the order stays. The bytes of all queues are bounded. An append without room
+is rejected with REQUEST_TIMED_OUT, which clients retry without looking for another leader.
 """
 
 from typing import Final, NoReturn
@@ -28,13 +27,13 @@ from trio_kafka.world.protocols import PIECE
 from trio_kafka.world.world import World
 
 MOST_BYTES: Final = 256 << 20
-REFINED_WITHIN_S: Final = 30.0  # from its arrival: the default of producers' request.timeout.ms
+REFINED_WITHIN_S: Final = 30.0  # from arrival: the default of producers' request.timeout.ms
 _logger: Final = get_logger(__name__)
 
 
 @define(eq=False)
 class _Writing:
-    """A queue while it is there."""
+    """State of a queue while it exists."""
 
     queue: AppendQueue
     latency: DiskLatency
@@ -43,7 +42,9 @@ class _Writing:
 
 
 class QueuedAppends:
-    """`run` writes what `join` takes, until it is cancelled. Without it nothing is queued."""
+    """Queues of all partitions. `run` writes them until it is cancelled; without it nothing
+    is queued.
+    """
 
     def __init__(
         self,
@@ -64,12 +65,11 @@ class QueuedAppends:
         self._refused = 0
 
     def join(self, partition: Partition, item: Queued, in_pieces: bool = False) -> Queued | None:
-        """Queue a checked append; None: nothing waits, the log is not busy and the directory is
-        fast, append at once.
+        """Queue a checked append. None: append at once, as nothing is queued and the log is fast.
 
-        Its records are copied. in_pieces: another plane may be let in between the pieces of a large
-        copy, and its appends come first. Raises KafkaError: as `Partition.local_log`,
-        REQUEST_TIMED_OUT without room.
+        Its records are copied. in_pieces: call the yield point between the pieces of a large copy.
+            Appends made there come first.
+        Raises KafkaError: as `Partition.local_log`, REQUEST_TIMED_OUT without room.
         """
         writing = self._queues.get(partition)
         if writing is None:
@@ -81,7 +81,7 @@ class QueuedAppends:
         queue = writing.queue
         self._check_room(partition, queue, item.size)
         item.records = self._copied(item.records, in_pieces)
-        self._check_room(partition, queue, item.size)  # others may have come
+        self._check_room(partition, queue, item.size)  # others may have joined
         queue.push(item)
         self._bytes += item.size
         self._most_bytes = max(self._most_bytes, self._bytes)
@@ -98,7 +98,9 @@ class QueuedAppends:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Own the writers until cancelled: what is being written ends, what waits is refused."""
+        """Own the writers until cancelled. Then a running write ends, and queued appends are
+        rejected.
+        """
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
@@ -108,7 +110,7 @@ class QueuedAppends:
             self._nursery = None
 
     async def wait_empty(self) -> None:
-        """Until the queues of this moment are empty."""
+        """Wait until the queues of this moment are empty."""
         await trio.lowlevel.checkpoint()
         for writing in tuple(self._queues.values()):
             await writing.empty.wait()
@@ -146,7 +148,7 @@ class QueuedAppends:
     def _end_turn(
         self, partition: Partition, queue: AppendQueue, result: Appended | KafkaError
     ) -> None:
-        """The first one's. Whoever waits for it is told, and nobody who is behind it."""
+        """Complete the first append of a queue and mark it, and no other one."""
         item = queue.first
         self._bytes -= queue.pop(result)
         partition.changed(item)
@@ -155,11 +157,11 @@ class QueuedAppends:
         await trio.lowlevel.checkpoint()
         try:
             if item.work is not None:
-                partition.local_log()  # or the work is in vain
+                partition.local_log()  # raises if the work would be in vain
                 await self._refine(item, item.work)
             log = partition.local_log()
             async with log.writing, log.latency.appending:
-                log = partition.local_log()  # of this moment: the locks may have taken long
+                log = partition.local_log()  # check again: the locks may have taken long
                 if partition.leader_epoch != item.leader_epoch:
                     raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "leaders have changed")
                 if item.needs_all:
@@ -199,8 +201,9 @@ class QueuedAppends:
         }
 
     def _copied(self, records: memoryview, in_pieces: bool) -> memoryview:
-        """In pieces: memory that a host has yet to give makes 3 ms of a megabyte. Room for all is
-        there from the beginning, as what grows is copied again.
+        """Copy records in pieces, into a buffer of the final size.
+
+        Memory that the host of a virtual machine has yet to provide costs 3 ms for a megabyte.
         """
         if len(records) <= PIECE:
             return memoryview(bytearray(records))

@@ -1,8 +1,7 @@
-"""A fetch from one partition: where its bytes are and what stands around them, for consumers and
-followers.
+"""Read of one partition for a Fetch: where its bytes are, and the offsets of its answer.
 
 Bytes are promised (a FileRange), not read, and never reach beyond what the reader may see. A read
-is performed in the loop (`read`), or in threads where it would wait for the disk.
+is performed in the loop (`read`), or in threads if it would wait for the disk.
 Source: KIP-320 (leader epochs), KIP-595 (diverging epochs), KIP-98 (read committed).
 """
 
@@ -23,23 +22,23 @@ UNKNOWN_OFFSET: Final = -1
 
 
 class Isolation(IntEnum):
-    """How far a reader sees. The first two are numbers of the protocol."""
+    """Visibility of a reader. The first two are numbers of the protocol."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
     LOG_END = 2  # followers
 
 
-# To look up a member of an enum costs a call.
+# A lookup of an enum's member costs a call.
 _UNCOMMITTED: Final = Isolation.READ_UNCOMMITTED
 _COMMITTED: Final = Isolation.READ_COMMITTED
 _BY_LEVEL: Final = {0: _UNCOMMITTED, 1: _COMMITTED}
 
 
 def isolation_of(level: int) -> Isolation:
-    """What a request asks for.
+    """Return the isolation of a request.
 
-    Raises KafkaError(UNKNOWN_SERVER_ERROR) for any other number, as Kafka answers it.
+    Raises KafkaError(UNKNOWN_SERVER_ERROR) for any other number, as Kafka does.
     """
     isolation = _BY_LEVEL.get(level)
     if isolation is None:
@@ -47,12 +46,12 @@ def isolation_of(level: int) -> Isolation:
     return isolation
 
 
-@define  # not frozen, which would make it three times as dear
+@define  # not frozen, which triples the time to make one
 class Wanted:
-    """What a fetch asks of one partition; never changed. -1: the client does not say.
+    """A fetch's request for one partition; never changed. -1: not given by the client.
 
-    last_fetched_epoch: of the last batch that a follower has; log_start_offset: where its log
-    begins.
+    last_fetched_epoch: of the last batch of a follower. log_start_offset: start of the follower's
+        log.
     """
 
     offset: int
@@ -64,7 +63,7 @@ class Wanted:
 
 @frozen
 class EpochEnd:
-    """Where the largest epoch not above the fetcher's ended: it truncates to there, or earlier."""
+    """End of the largest epoch not above the fetcher's, to which the fetcher truncates at most."""
 
     epoch: int
     end_offset: int
@@ -72,9 +71,9 @@ class EpochEnd:
 
 @define
 class PartitionRead:
-    """The answer for one partition. Offsets are -1 with an error.
+    """Answer for one partition. Offsets are -1 with an error.
 
-    range: must be sent or released. more: something may be seen at the offset that was asked for.
+    range: must be sent or released. more: there are visible records at the wanted offset.
     """
 
     range: FileRange | None = None
@@ -88,7 +87,7 @@ class PartitionRead:
 
     @property
     def is_idle(self) -> bool:
-        """Nothing to say until the partition changes."""
+        """True if there is nothing to answer until the partition changes."""
         return not (self.more or self.range or self.error or self.diverging)
 
     @property
@@ -96,14 +95,14 @@ class PartitionRead:
         return 0 if self.range is None else self.range.left
 
     def release(self) -> None:
-        """Give up the bytes."""
+        """Release the bytes."""
         if self.range is not None:
             self.range.release()
             self.range = None
 
 
 def visible_end(log: Log, isolation: Isolation) -> int:
-    """The offset that a reader does not see any more."""
+    """Return the end of what a reader may see."""
     if isolation is _UNCOMMITTED:
         return log.high_watermark
     if isolation is _COMMITTED:
@@ -135,7 +134,7 @@ def read(
 async def read_in_threads(
     partition: Partition, wanted: Wanted, max_bytes: int, isolation: Isolation
 ) -> PartitionRead:
-    """Read as `read` with `at_least_one` does; wait for the disk where it must."""
+    """Read as `read` with `at_least_one` does; wait for the disk if necessary."""
     log = partition.local_log(wanted.leader_epoch)
     try:
         return await perform_in_threads(
@@ -154,7 +153,7 @@ def _reading(
     *,
     at_least_one: bool = True,
 ) -> FileWork[PartitionRead]:
-    """One read. Offsets are those of its beginning; nothing is leased before its last operation."""
+    """Perform one read. Its offsets are those of its beginning. The lease is taken at its end."""
     answer = around(log)
     if wanted.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, wanted, answer):
         return answer
@@ -170,14 +169,16 @@ def _reading(
 
 
 def around(log: Log) -> PartitionRead:
-    """An answer without bytes, as of now."""
+    """Return an answer without bytes, with the offsets of this moment."""
     committed = log.high_watermark
     stable = log.producers.last_stable_offset(committed)
     return PartitionRead(None, committed, stable, log.start_offset)
 
 
 def _diverges(partition: Partition, log: Log, wanted: Wanted, answer: PartitionRead) -> bool:
-    """Whether the fetcher's log went another way; then `answer` says since when."""
+    """Return whether the fetcher's log has diverged; then `answer` has the end of the common
+    epoch.
+    """
     epoch, end = end_of_epoch(partition, log, wanted.last_fetched_epoch)
     if epoch == NO_EPOCH or end == UNKNOWN_OFFSET:
         raise KafkaError(

@@ -1,9 +1,8 @@
-"""What a topic may ask of a batch beyond its header: each record looked at, another codec.
+"""Work that a topic may demand on the records of a batch: checks of each record, recompression.
 
-Both are work for the processor, and grow with the batch. A small one is refined at once; any other
-has its turn in the partition's append queue, where it holds up nobody: records are walked in
-slices, and unpacked and packed in a thread, as codecs run without the interpreter's lock. LZ4 packs
-in slices too: it keeps the lock.
+Its cost grows with the batch. A small batch is processed at once. Any other takes its turn in the
+partition's append queue: records are checked in slices, and decompressed and compressed in a
+thread, as codecs release the interpreter's lock. LZ4 keeps the lock, so it compresses in slices.
 Source: compression.type, cleanup.policy=compact; trio.record.validation.
 """
 
@@ -26,21 +25,21 @@ from trio_kafka.world.world import World
 
 T = TypeVar("T")
 Refined = tuple[memoryview, BatchHeader]
-AT_ONCE: Final = 16 << 10  # bytes of records, unpacked: at most 2 ms of any codec
+AT_ONCE: Final = 16 << 10  # bytes of decompressed records: at most 2 ms with any codec
 _FEW: Final = 256  # records
 _SLICE_S: Final = 0.001
-_LARGE_ZSTD_LEVEL: Final = 9  # 16 MiB for the encoder; level 22 takes 800 MiB of a large batch
+_LARGE_ZSTD_LEVEL: Final = 9  # 16 MiB for the encoder; level 22 needs 800 MiB for a large batch
 
 
 @frozen
 class RecordValidation:
-    """The work on one batch, with the settings and the time of its arrival."""
+    """Work on one batch, with the settings and the time of its arrival."""
 
     settings: PartitionSettings
     now_ms: int
 
     def at_once(self, batch: memoryview, header: BatchHeader) -> Refined | None:
-        """The batch as it is to be stored; None: it is too large, or maybe broken: give it time."""
+        """Return the batch to be stored; None: it is too large, or maybe invalid, so queue it."""
         if header.size > AT_ONCE or header.count > _FEW:
             return None
         try:
@@ -49,9 +48,10 @@ class RecordValidation:
             return None
 
     def whole(self, batch: memoryview, header: BatchHeader, limit: int) -> Refined:
-        """The batch as it is to be stored, however long it takes. limit: bytes of its records.
+        """Return the batch to be stored, however long it takes. limit: bytes of its records.
 
-        Raises KafkaError as `check_records`; INVALID_RECORD for what cannot be unpacked.
+        Raises KafkaError as `check_records`; INVALID_RECORD for records that cannot be
+        decompressed.
         """
         settings = self.settings
         if self._walks:
@@ -74,7 +74,7 @@ class RecordValidation:
     async def in_turn(
         self, world: World, decompression: Decompression, batch: memoryview, header: BatchHeader
     ) -> Refined:
-        """Refine as `whole`, beside others."""
+        """Process the batch as `whole` does, while other tasks run."""
         settings = self.settings
         codec = settings.codec
         records = batch[HEADER_SIZE : header.size]
@@ -99,8 +99,9 @@ class RecordValidation:
         return await world.run_in_thread(repacked, batch, header, codec, data)
 
     async def _packed(self, world: World, codec: Codec, plain: Buffer) -> bytes:
-        """The records in another codec. Raises KafkaError(MESSAGE_TOO_LARGE), maybe long before
-        the end: a batch that grew may not become smaller.
+        """Compress the records with another codec.
+
+        Raises KafkaError(MESSAGE_TOO_LARGE), maybe early: a batch that grew may not shrink again.
         """
         level, most = self.settings.level, self.settings.limits.max_message_bytes
         if codec is Codec.LZ4:
@@ -118,7 +119,7 @@ class RecordValidation:
 def validation_of(
     settings: PartitionSettings, header: BatchHeader, now_ms: int
 ) -> RecordValidation | None:
-    """What is to be done to a batch; None: nothing."""
+    """Return the work on a batch; None: there is none."""
     codec = settings.codec
     if settings.walk or settings.need_keys or (codec is not None and codec != header.codec):
         return RecordValidation(settings, now_ms)
@@ -126,7 +127,7 @@ def validation_of(
 
 
 async def _in_slices(steps: Steps[T], elapsed: Callable[[], float]) -> T:
-    """The result of the steps; others run after each millisecond of them."""
+    """Return the result of the steps; other tasks run after each millisecond."""
     done = None
     while done is None:
         await trio.lowlevel.checkpoint()
@@ -135,7 +136,7 @@ async def _in_slices(steps: Steps[T], elapsed: Callable[[], float]) -> T:
 
 
 def _invalid(error: KafkaError) -> KafkaError:
-    """Not CORRUPT_MESSAGE: a client would send the same again."""
+    """Replace CORRUPT_MESSAGE, after which a client would send the same batch again."""
     if error.code is ErrorCode.CORRUPT_MESSAGE:
         return KafkaError(ErrorCode.INVALID_RECORD, error.message)
     return error

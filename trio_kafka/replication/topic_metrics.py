@@ -1,7 +1,7 @@
-"""What comes in and goes out, by topic: counted where it happens, summed when somebody asks.
+"""Traffic by topic: counted at each event, summed on demand.
 
-The partitions of a topic share one `TopicMetrics`, made with the first of them: to count is to add to
-an attribute. What a topic had counted stays in the sum over all topics when it goes.
+The partitions of a topic share one `TopicMetrics`, so that counting is an addition to an attribute.
+The counts of a deleted topic stay in the sum over all topics.
 Source: BrokerTopicStats and BrokerTopicMetrics of Apache Kafka 4.4.0.
 """
 
@@ -15,7 +15,7 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.scheduling.chunked_work import Steps
 
 _A_STEP: Final = 256  # topics: about 0.2 ms
-# What clients cause and mend themselves: no failure of the broker (ReplicaManager).
+# Errors that clients cause and handle: no failure of the broker (as Kafka's ReplicaManager).
 _EXPECTED_OF_PRODUCE: Final = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -44,8 +44,9 @@ _EXPECTED_OF_FETCH: Final = frozenset(
 
 @define(eq=False)
 class TopicMetrics:
-    """Of one topic on this broker. Requests are counted once for each partition that they name;
-    a fetch that waits counts again when it reads again, as in Kafka.
+    """Counters of one topic on this broker. Requests are counted once for each partition.
+
+    A parked fetch is counted again when it reads again, as in Kafka.
     """
 
     produces: int = 0
@@ -57,17 +58,17 @@ class TopicMetrics:
     bytes_out: int = 0
 
     def count_failed_produce(self, code: ErrorCode) -> None:
-        """Count an error, unless it is one that clients cause."""
+        """Count an error, except those that clients cause."""
         if code not in _EXPECTED_OF_PRODUCE:
             self.failed_produces += 1
 
     def count_failed_fetch(self, code: ErrorCode) -> None:
-        """As `count_failed_produce`."""
+        """Count an error, except those that clients cause."""
         if code not in _EXPECTED_OF_FETCH:
             self.failed_fetches += 1
 
     def add(self, other: "TopicMetrics") -> None:
-        """Count what another one has counted."""
+        """Add the counts of another object."""
         self.produces += other.produces
         self.failed_produces += other.failed_produces
         self.bytes_in += other.bytes_in
@@ -79,14 +80,14 @@ class TopicMetrics:
 
 @define(eq=False)
 class MetricsByTopic:
-    """gone: of topics that this broker has no partition of any more."""
+    """Counters of all topics. gone: of topics without partitions on this broker."""
 
     gone: TopicMetrics = field(factory=TopicMetrics, init=False)
     _topics: dict[str, TopicMetrics] = field(factory=dict, init=False)
     _partitions: dict[str, int] = field(factory=dict, init=False)
 
     def join(self, topic: str) -> TopicMetrics:
-        """What a new partition of this topic counts in."""
+        """Return the counters of a topic for a new partition."""
         self._partitions[topic] = self._partitions.get(topic, 0) + 1
         topic_metrics = self._topics.get(topic)
         if topic_metrics is None:
@@ -94,15 +95,16 @@ class MetricsByTopic:
         return topic_metrics
 
     def leave(self, topic: str) -> None:
-        """A partition has gone."""
+        """Remove a partition of a topic."""
         self._partitions[topic] -= 1
         if not self._partitions[topic]:
             del self._partitions[topic]
             self.gone.add(self._topics.pop(topic))
 
     def total(self) -> Steps[TopicMetrics]:
-        """The sum over all topics there ever were in this life of the broker. One that goes
-        meanwhile is counted once all the same, so that the sum never falls.
+        """Sum the counters of all topics since the start.
+
+        A topic that is deleted meanwhile is counted once, so that the sum never falls.
         """
         total, topics = TopicMetrics(), tuple(self._topics.values())
         total.add(self.gone)
