@@ -184,7 +184,7 @@ class Log:
             raise LogDirError(self.failed.path, str(self.failed)) from self.failed
         if self.closed:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.partition} is closed")
-        raise InvariantError(f"{self.partition}: an append while the log is cut or appended to")
+        raise InvariantError(f"{self.partition}: the log is busy with another append, roll or cut")
 
 
 def _nobody(_: object) -> None:

@@ -187,5 +187,7 @@ async def _look_into(
                         return done.value
                     await trio.lowlevel.checkpoint()
     except (trio.WouldBlock, trio.TooSlowError):
-        found = f"offset {candidate.header.base_offset}: the batch is large and others are unpacked"
+        found = (
+            f"offset {candidate.header.base_offset}: the memory for large batches is in use, retry"
+        )
         raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, found) from None

@@ -21,11 +21,12 @@ def delete_records(partition: Partition, offset: int) -> int:
     log = partition.local_log()
     if not log.config.deletes:
         raise KafkaError(
-            ErrorCode.POLICY_VIOLATION, f"cleanup.policy of {partition.at} has no delete"
+            ErrorCode.POLICY_VIOLATION,
+            f"cleanup.policy of {partition.at} has no delete, want one that has",
         )
     until = log.high_watermark if offset == HIGH_WATERMARK else offset
     if until < 0:
-        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset}")
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset}, want 0 or more, or -1")
     log.set_start_offset(until)
     partition.changed(partition)
     return log.start_offset

@@ -130,7 +130,9 @@ class ReplicaManager:
         """Return the replica by name and id. INCONSISTENT_TOPIC_ID if the name has another id."""
         found = self.partition(at.topic, at.partition)
         if found.topic_id != topic_id:
-            raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{at} has another topic id")
+            raise KafkaError(
+                ErrorCode.INCONSISTENT_TOPIC_ID, f"{at} has another topic id now, refresh metadata"
+            )
         return found
 
     def _miss(self, topic: TopicId | str, number: int) -> NoReturn:

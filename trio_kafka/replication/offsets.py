@@ -52,7 +52,8 @@ def check_time_is_known(timestamp: int, version: int) -> None:
     """
     if timestamp < 0 and not _SINCE.get(timestamp, version + 1) <= version:
         raise KafkaError(
-            ErrorCode.UNSUPPORTED_VERSION, f"timestamp {timestamp} in version {version}"
+            ErrorCode.UNSUPPORTED_VERSION,
+            f"special timestamp {timestamp}: want a newer version of ListOffsets than {version}",
         )
 
 

@@ -92,7 +92,7 @@ class QueuedAppends:
             self._refused += 1
             raise KafkaError(
                 ErrorCode.REQUEST_TIMED_OUT,
-                f"{partition.at}: the disk is slow and {len(queue)} appends wait for it",
+                f"{partition.at}: the disk is slow and {len(queue)} appends are queued, retry",
             )
 
     async def run(
@@ -163,7 +163,10 @@ class QueuedAppends:
             async with log.writing, log.latency.appending:
                 log = partition.local_log()  # check again: the locks may have taken long
                 if partition.leader_epoch != item.leader_epoch:
-                    raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "leaders have changed")
+                    raise KafkaError(
+                        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                        f"{partition.at}: the leader epoch has changed since the request, retry",
+                    )
                 if item.needs_all:
                     check_enough(len(partition.isr), partition.minimum)
                 return await append_in_thread(log, item.records, item.headers, item.leader_epoch)

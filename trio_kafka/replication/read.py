@@ -182,7 +182,8 @@ def _diverges(partition: Partition, log: Log, wanted: Wanted, answer: PartitionR
     epoch, end = end_of_epoch(partition, log, wanted.last_fetched_epoch)
     if epoch == NO_EPOCH or end == UNKNOWN_OFFSET:
         raise KafkaError(
-            ErrorCode.OFFSET_OUT_OF_RANGE, f"epoch {wanted.last_fetched_epoch} is not known here"
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"{partition.at}: its log has no leader epoch {wanted.last_fetched_epoch}",
         )
     if wanted.offset < log.start_offset:
         raise KafkaError(

@@ -107,7 +107,9 @@ class SessionCache:
             return self._begin(wanted, uses_ids, privileged, now)
         session = self._sessions.get(session_id)
         if session is None:
-            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"session {session_id}")
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"no session {session_id}, begin a new one"
+            )
         if session.epoch != epoch:
             raise KafkaError(
                 ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"epoch {epoch}, want {session.epoch}"
@@ -121,13 +123,19 @@ class SessionCache:
         new = {key: ask for key, ask in wanted.items() if key not in session.partitions}
         if new and self._has_many_unknown(session.partitions, new):
             self.remove(session_id)
-            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "too many unknown partitions")
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+                f"more than {MOST_UNKNOWN} partitions that do not exist, name all of them",
+            )
         session.update(wanted, forget)
         self._partitions += len(session.partitions) - before
         if self._partitions > self._most_partitions:
             self.remove(session_id)
             self.evictions += 1
-            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "too many partitions")
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+                "more partitions than all sessions may have, fetch without one",
+            )
         if not session.partitions:
             self.remove(session_id)
             return self._private(wanted, uses_ids)
