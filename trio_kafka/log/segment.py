@@ -107,7 +107,7 @@ class Segment(SegmentFile):
     def wrote(
         self, position: int, headers: Sequence[BatchHeader], index_interval_bytes: int
     ) -> None:
-        """Take over the batches that were written at `position`: timestamps and indexes."""
+        """Take over batches that were written, or found, at `position`: timestamps and indexes."""
         recent = self._recent
         for header in headers:
             last = header.base_offset + header.last_offset_delta
@@ -124,18 +124,6 @@ class Segment(SegmentFile):
             self.rolling_timestamp = self.max_timestamp
         if len(recent) >= 2 * _RECENT:
             del recent[:-_RECENT]
-
-    def note(self, position: int, header: BatchHeader, index_interval_bytes: int) -> None:
-        """Index a batch that was found in the file, as after its append."""
-        last = header.base_offset + header.last_offset_delta
-        if header.max_timestamp > self.max_timestamp:
-            self.max_timestamp = header.max_timestamp
-            self.max_timestamp_offset = last
-        if self._since_index > index_interval_bytes:
-            self._index(last, position)
-        self._since_index += header.length + 12
-        if self.rolling_timestamp is None:
-            self.rolling_timestamp = header.max_timestamp
 
     def _index(self, last_offset: int, position: int) -> None:
         self.offsets.append(last_offset, position)

@@ -96,7 +96,7 @@ def first_record(
     header = candidate.header
     for number, skimmed in enumerate(scan_records(plain, header), 1):
         if skimmed is not None:
-            delta, time, _ = skimmed
+            delta, time, *_ = skimmed
             offset = header.base_offset + delta
             if time >= timestamp and offset >= start_offset:
                 return TimedOffset(offset, time, header.leader_epoch)

@@ -12,6 +12,7 @@ from attrs import field
 from crc32c import crc32c
 
 from trio_kafka.attributes import define
+from trio_kafka.errors import KafkaError
 from trio_kafka.records.compression import Codec, compress, decompress
 from trio_kafka.records.header import (
     CONTROL,
@@ -36,6 +37,7 @@ from trio_kafka.records.header import (
     read_header,
     stamp_append_time,
 )
+from trio_kafka.records.record_scan import scan_records
 from trio_kafka.records.varint import encode_varint, read_varint
 from trio_kafka.world.protocols import Buffer
 
@@ -58,7 +60,6 @@ __all__ = [
 DECOMPRESSED_LIMIT: Final = 256 << 20
 
 _NEXT_OFFSET: Final = -1
-_SMALLEST_RECORD: Final = 7
 _NULL: Final = encode_varint(-1)
 
 Headers = list[tuple[str, bytes | None]]
@@ -91,80 +92,39 @@ def read_records(
         raise corrupt(f"batch of {header.size} bytes at position {position} of {len(buffer)}")
     data = memoryview(buffer)[position + HEADER_SIZE : end]
     plain = decompress(header.codec, data, limit)
-    if not 0 <= header.count * _SMALLEST_RECORD <= len(plain):
-        raise corrupt(f"{header.count} records in {len(plain)} bytes of the batch at {position}")
     return decode_records(plain, header, position)
 
 
 def decode_records(data: bytes, header: BatchHeader, position: int = 0) -> Iterator[Record]:
     """Decode the records of decompressed `data`; `position` names the batch in errors."""
-    at = 0
-    last_delta = -1
     try:
-        for _ in range(header.count):
-            record, at, delta = _decode(data, at, header)
-            if not last_delta < delta <= header.last_offset_delta:
-                most = header.last_offset_delta
-                raise ValueError(f"offset delta {delta} after {last_delta}, want at most {most}")
-            last_delta = delta
-            yield record
-        if at != len(data):
-            raise ValueError(f"{len(data) - at} bytes after {header.count} records")
-    except (IndexError, ValueError) as error:
-        what = "the records end early" if isinstance(error, IndexError) else str(error)
-        raise corrupt(f"{what}; byte {at} of the records of the batch at {position}") from error
+        for scanned in scan_records(data, header):
+            if scanned is not None:
+                delta, timestamp, key_size, key_end, value_size, value_end, count = scanned
+                yield Record(
+                    offset=header.base_offset + delta,
+                    timestamp=timestamp,
+                    key=None if key_size < 0 else data[key_end - key_size : key_end],
+                    value=None if value_size < 0 else data[value_end - value_size : value_end],
+                    headers=_read_headers(data, value_end) if count else [],
+                )
+    except ValueError as error:
+        raise corrupt(f"{error}; in the batch at {position}") from error
+    except KafkaError as error:
+        raise corrupt(f"{error.message} of the batch at {position}") from error
 
 
-def _decode(data: bytes, at: int, header: BatchHeader) -> tuple[Record, int, int]:
-    """Return the record at `at`, the position after it and its offset delta. IndexError,
-    ValueError.
-    """
-    length, at = read_varint(data, at)
-    end = at + length
-    if length < _SMALLEST_RECORD - 1 or end > len(data):
-        raise ValueError(f"record of {length} bytes, {len(data) - at} are left")
-    timestamp_delta, at = read_varint(data, at + 1)  # no bit of the attributes is in use
-    offset_delta, at = read_varint(data, at)
-    key, at = _read_bytes(data, at, end)
-    value, at = _read_bytes(data, at, end)
+def _read_headers(data: bytes, at: int) -> Headers:
+    """Read headers that were scanned. UnicodeDecodeError."""
     count, at = read_varint(data, at)
     headers: Headers = []
-    if count:
-        if not 0 < count <= (end - at) // 2:
-            raise ValueError(f"{count} headers in {end - at} bytes")
-        for _ in range(count):
-            name, at = _read_bytes(data, at, end)
-            if name is None:
-                raise ValueError("a header without a name")
-            content, at = _read_bytes(data, at, end)
-            headers.append((name.decode(), content))
-    if at != end:
-        raise ValueError(f"a record ends {end - at} bytes before its length does")
-    timestamp = (
-        header.max_timestamp
-        if header.attributes & LOG_APPEND_TIME
-        else header.base_timestamp + timestamp_delta
-    )
-    record = Record(
-        offset=header.base_offset + offset_delta,
-        timestamp=timestamp,
-        key=key,
-        value=value,
-        headers=headers,
-    )
-    return record, end, offset_delta
-
-
-def _read_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    length, at = read_varint(data, at)
-    if length < 0:
-        if length != -1:
-            raise ValueError(f"a length of {length} bytes")
-        return None, at
-    after = at + length
-    if after > end:
-        raise ValueError(f"{length} bytes in a record with {end - at} bytes left")
-    return data[at:after], after
+    for _ in range(count):
+        size, at = read_varint(data, at)
+        name, at = data[at : at + size].decode(), at + size
+        size, at = read_varint(data, at)
+        headers.append((name, None if size < 0 else data[at : at + size]))
+        at += max(size, 0)
+    return headers
 
 
 @define

@@ -240,7 +240,10 @@ def _compress_snappy(data: memoryview, most: int = sys.maxsize) -> bytes:
 
 
 def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
-    """Return the raw blocks of a stream of more than one."""
+    """Yield the raw blocks of a stream, or the one block that librdkafka writes without a head."""
+    if data[:8] != _SNAPPY_MAGIC:
+        yield data
+        return
     at = len(_SNAPPY_HEAD)
     while at < len(data):
         if len(data) - at < _LENGTH.size:
@@ -253,27 +256,11 @@ def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
         at += length
 
 
-def _only_snappy_block(data: memoryview) -> memoryview | None:
-    """Return the one raw block of a small batch, framed or not; None: there are more.
-
-    Saves 1.2 of 3.5 us for a batch of 1 kB.
-    """
-    if data[:8] != _SNAPPY_MAGIC:
-        return data
-    begin = len(_SNAPPY_HEAD) + _LENGTH.size
-    if len(data) > begin and _LENGTH.unpack_from(data, len(_SNAPPY_HEAD))[0] == len(data) - begin:
-        return data[begin:]
-    return None
-
-
 def _snappy_size(data: memoryview) -> int:
     """Sum the sizes that the blocks claim, so that nothing is allocated for an excessive sum.
 
     Raises KafkaError(CORRUPT_MESSAGE).
     """
-    block = _only_snappy_block(data)
-    if block is not None:
-        return _claimed_size(block)
     return sum(map(_claimed_size, _snappy_blocks(data)))
 
 
@@ -290,9 +277,6 @@ def _decompress_snappy(data: memoryview, output: bytearray | memoryview) -> int 
     """Return the bytes written, or why a block is invalid. `output` has room for the claimed
     sizes.
     """
-    block = _only_snappy_block(data)
-    if block is not None:
-        return _attempt(cramjam.snappy.decompress_raw_into, block, output)
     at = 0
     output = memoryview(output)
     for block in _snappy_blocks(data):

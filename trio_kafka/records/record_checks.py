@@ -51,10 +51,10 @@ def walk_records(
             if skimmed is None:
                 yield
                 continue
-            delta, timestamp, has_key = skimmed
+            delta, timestamp, key_size, *_ = skimmed
             if delta != index:
                 raise _invalid(f"offset delta {delta}, want {index}")
-            if need_keys and not has_key:
+            if need_keys and key_size < 0:
                 raise _invalid(f"record {index} has no key: the topic is compacted")
             if timed:
                 check_time(timestamp, limits, now_ms)

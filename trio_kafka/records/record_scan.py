@@ -1,7 +1,6 @@
 """Scan of records without a copy: a value may be as large as its batch.
 
-The structure is checked as by `batch.decode_records`, except the UTF-8 of header names: Kafka
-accepts such records, too.
+The UTF-8 of header names is not checked, as Kafka accepts others.
 """
 
 from collections.abc import Generator
@@ -11,8 +10,9 @@ from trio_kafka.records.header import LOG_APPEND_TIME, BatchHeader, corrupt
 from trio_kafka.records.varint import read_varint
 from trio_kafka.world.protocols import Buffer
 
-# Offset delta, timestamp, whether the record has a key.
-ScannedRecord: TypeAlias = tuple[int, int, bool]
+# Offset delta, timestamp, size (-1: null) and end of key and of value, number of headers. Headers
+# follow the value, their number first.
+ScannedRecord: TypeAlias = tuple[int, int, int, int, int, int, int]
 _SMALLEST_RECORD: Final = 7
 _STEP_HEADERS: Final = 64
 
@@ -39,9 +39,9 @@ def scan_records(data: Buffer, header: BatchHeader) -> Generator[ScannedRecord |
                 raise ValueError(f"record of {length} bytes, {size - at} are left")
             later, at = read_varint(data, at + 1)  # no bit of the attributes is in use
             delta, at = read_varint(data, at)
-            key, at = _skip(data, at, end)
-            _, at = _skip(data, at, end)
-            count, at = read_varint(data, at)
+            key, key_end = _skip(data, at, end)
+            value, value_end = _skip(data, key_end, end)
+            count, at = read_varint(data, value_end)
             if count:
                 if not 0 < count <= (end - at) // 2:
                     raise ValueError(f"{count} headers in {end - at} bytes")
@@ -57,7 +57,8 @@ def scan_records(data: Buffer, header: BatchHeader) -> Generator[ScannedRecord |
             if not last_delta < delta <= most:
                 raise ValueError(f"offset delta {delta} after {last_delta}, want at most {most}")
             last_delta = delta
-            yield delta, base + later if latest is None else latest, key >= 0
+            timestamp = base + later if latest is None else latest
+            yield delta, timestamp, key, key_end, value, value_end, count
         if at != size:
             raise ValueError(f"{size - at} bytes after {header.count} records")
     except (IndexError, ValueError) as error:

@@ -41,9 +41,12 @@ async def when_free(call: Callable[[], Awaitable[T]]) -> T:
         try:
             return await call()
         except (OSError, KafkaError, LogDirError) as error:
-            if not _is_waited_for(error, wait_s):
+            if not is_exhaustion(error):
                 raise
-        wait_s = await _wait(wait_s)
+            if wait_s == FIRST_WAIT_S:
+                _logger.warning("waiting for a descriptor", reason=str(error))
+        await trio.sleep(wait_s)
+        wait_s = min(2 * wait_s, LONGEST_WAIT_S)
 
 
 async def when_free_now(call: Callable[[], T]) -> T:
@@ -52,29 +55,11 @@ async def when_free_now(call: Callable[[], T]) -> T:
     No checkpoint follows the call: a cancellation there would lose a file.
     """
     await trio.lowlevel.checkpoint()
-    wait_s = FIRST_WAIT_S
-    while True:
-        try:
-            return call()
-        except (OSError, KafkaError, LogDirError) as error:
-            if not _is_waited_for(error, wait_s):
-                raise
-        wait_s = await _wait(wait_s)
 
+    async def attempt() -> T:
+        return call()
 
-async def _wait(seconds: float) -> float:
-    """Sleep. Return the length of the next sleep."""
-    await trio.sleep(seconds)
-    return min(2 * seconds, LONGEST_WAIT_S)
-
-
-def _is_waited_for(error: Exception, wait_s: float) -> bool:
-    """Return whether the error will pass. The first one is logged."""
-    if not is_exhaustion(error):
-        return False
-    if wait_s == FIRST_WAIT_S:
-        _logger.warning("waiting for a descriptor", reason=str(error))
-    return True
+    return await when_free(attempt)
 
 
 async def names_in(directory: Directory) -> list[str]:

@@ -82,7 +82,7 @@ async def check_segment(
                 if not checked.accepts(header) or not segment.reaches(header.last_offset):
                     return position + here
                 check_crc(view, at, header)
-                segment.note(position + at, header, index_interval_bytes)
+                segment.wrote(position + at, (header,), index_interval_bytes)
                 see(position + at, header)
                 checked.end_offset = header.next_offset
                 checked.epoch = header.leader_epoch
