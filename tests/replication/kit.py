@@ -20,11 +20,13 @@ from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceTyp
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Timers
 from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.replication.fetch import Fetch, FetchAnswer
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.publisher import ReplicaPublisher
 from trio_kafka.replication.read import PartitionRead, Wanted
 from trio_kafka.replication.settings import PartitionSettings
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.world.world import World
 
 ME = NodeId(1)
@@ -210,6 +212,11 @@ def park(delayed: Delayed) -> list:
 
 
 LANE: list[Delayed] = []
+
+
+def try_complete(fetch: Fetch, timed_out: bool) -> FetchAnswer | None:
+    """What a parked fetch does after a mark or at its deadline."""
+    return whole(fetch.complete()) if fetch.is_due(timed_out) else None
 
 
 def serve() -> int:

@@ -1,7 +1,18 @@
+from functools import partial
+
 import pytest
 import trio
 
-from tests.replication.kit import LANE, batch, make_cold, new_partition, park, serve, want
+from tests.replication.kit import (
+    LANE,
+    batch,
+    make_cold,
+    new_partition,
+    park,
+    serve,
+    try_complete,
+    want,
+)
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
@@ -9,6 +20,7 @@ from trio_kafka.replication.append import append
 from trio_kafka.replication.cold_reads import HANDOVER_S, ColdReads
 from trio_kafka.replication.fetch import Fetch, FetchLimits
 from trio_kafka.replication.sessions import Session
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.testing.simulation import fault_on
 
 
@@ -27,10 +39,10 @@ class Parked:
         session = Session(attach=lambda *_: None, detach=lambda *_: None)
         session.update({("t", 0): want()}, [])
         self.fetch = Fetch(session, FetchLimits(), lambda _: self.partition, full=True)
-        assert self.fetch.look() is None
+        assert whole(self.fetch.look()) is None
         purgatory = Purgatory("Fetch", Timers(node), node)
         self.delayed = Delayed(
-            self.fetch.keys, 1000.0, self.fetch.try_complete, purgatory=purgatory
+            self.fetch.keys, 1000.0, partial(try_complete, self.fetch), purgatory=purgatory
         )
         self.done = park(self.delayed)
 

@@ -21,7 +21,7 @@ from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import Isolation, PartitionRead, around, read, visible_end
 from trio_kafka.replication.sessions import NO_SESSION, FetchKey, Session, SessionPartition
 from trio_kafka.replication.topic_metrics import TopicMetrics
-from trio_kafka.scheduling.chunked_work import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps
 
 # Reads by key, as they are answered, and by partition of the session.
 Reads = list[tuple[FetchKey, PartitionRead]]
@@ -141,19 +141,14 @@ class Fetch:
 
     @property
     def is_wide(self) -> bool:
-        """True if the fetch takes long: use the methods with `in_steps`."""
+        """True if a read takes long: let others run between its steps."""
         return len(self.session.dirty) > self._wide or bool(self.session.rest)
 
-    def look(self) -> FetchAnswer | None:
-        """Read. Return the answer, or None.
+    def look(self) -> Steps[FetchAnswer | None]:
+        """Read in steps. Return the answer, or None.
 
-        With None, park this fetch and call `try_complete` on a mark or at its deadline.
-        """
-        return self._judge(whole(self._reading()))
-
-    def look_in_steps(self) -> Steps[FetchAnswer | None]:
-        """Read as `look` does, in steps. Changes meanwhile mark nothing: check once more
-        after parking.
+        With None, park this fetch, and call `complete` when it `is_due` after a mark or at its
+        deadline. Changes between two steps mark nothing: check once more after parking.
         """
         if self.session.rest:
             yield from self.session.take_rest()
@@ -170,20 +165,12 @@ class Fetch:
             part.release()
         return None
 
-    def try_complete(self, timed_out: bool) -> FetchAnswer | None:
-        """Read again if it is due. With `timed_out` there is always an answer."""
-        return self.complete() if self.is_due(timed_out) else None
-
     def is_due(self, timed_out: bool) -> bool:
         """Return whether to complete the fetch now, after a mark or at its deadline."""
         return timed_out or self._is_overtaken or bool(self.ready) or self._is_ripe()
 
-    def complete(self) -> FetchAnswer:
-        """Read and answer unconditionally."""
-        return self._answer(whole(self._reading()))
-
-    def complete_in_steps(self) -> Steps[FetchAnswer]:
-        """Read and answer unconditionally, in steps."""
+    def complete(self) -> Steps[FetchAnswer]:
+        """Read in steps and answer unconditionally."""
         return self._answer((yield from self._reading()))
 
     @property

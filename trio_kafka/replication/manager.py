@@ -35,7 +35,7 @@ from trio_kafka.replication.session_cache import MOST_PARTITIONS, SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
 from trio_kafka.replication.settings import PartitionSettings
 from trio_kafka.replication.topic_metrics import MetricsByTopic
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.chunked_work import Steps, whole
 from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
 
@@ -183,15 +183,13 @@ class ReplicaManager:
         full = session_epoch <= FIRST_EPOCH or session.id == NO_SESSION
         wide = WIDE_BESIDE if self.yield_point.bound else WIDE
         fetch = Fetch(session, limits, resolve or self._resolve, full=full, wide=wide)
-        if fetch.is_wide:
-            return self._fetch_in_steps(fetch, make, now, max_wait_s)
-        answer = fetch.look()
-        return self._park(fetch, make, now, max_wait_s) if answer is None else make(answer)
+        steps = self._fetching(fetch, make, now, max_wait_s)
+        return steps if fetch.is_wide else whole(steps)
 
-    def _fetch_in_steps(
+    def _fetching(
         self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
     ) -> Steps[T | Delayed]:
-        answer = yield from fetch.look_in_steps()
+        answer = yield from fetch.look()
         if answer is None:
             return self._park(fetch, make, now, max_wait_s)
         made = make(answer)
@@ -203,15 +201,14 @@ class ReplicaManager:
         """Make a Delayed of a fetch that waits. A wide one completes in steps, too."""
 
         # Quoted, as an annotation would be evaluated for each request.
-        def in_steps() -> "Steps[T]":
-            made = make((yield from fetch.complete_in_steps()))
+        def completing() -> "Steps[T]":
+            made = make((yield from fetch.complete()))
             return (yield from made) if isinstance(made, GeneratorType) else made
 
         def try_complete(timed_out: bool) -> "T | Steps[T] | None":
-            if fetch.is_wide:
-                return in_steps() if fetch.is_due(timed_out) else None
-            answer = fetch.try_complete(timed_out)
-            return None if answer is None else make(answer)
+            if not fetch.is_due(timed_out):
+                return None
+            return completing() if fetch.is_wide else whole(completing())
 
         wait_s = max(max_wait_s, COLD_WAIT_S) if fetch.cold else max_wait_s
         delayed = Delayed(fetch.keys, now + wait_s, try_complete, self.fetch)
