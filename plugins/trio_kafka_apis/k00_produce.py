@@ -34,6 +34,7 @@ from trio_kafka.plugin import (
     in_slices,
     is_settled,
     rows_of,
+    whole,
 )
 from trio_kafka.protocol.messages.k00_produce import (
     LeaderIdAndEpoch,
@@ -87,19 +88,11 @@ def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]
     count = len(request.topic_data)
     for topic in request.topic_data:
         count += len(topic.partition_data)
-    if count > MANY:
-        return _in_steps(request, context)
-    response = ProduceResponse()
-    parts: OpenRows = []
-    for topic in request.topic_data:
-        rows = _append(acks, context, topic, topic.partition_data, parts)
-        response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
-    if parts or acks == NO_ACKS:
-        return _acknowledge(request, context, response, parts)
-    return response
+    steps = _producing(request, context)
+    return steps if count > MANY else whole(steps)
 
 
-def _in_steps(request: ProduceRequest, context: Context) -> Steps[Answer]:
+def _producing(request: ProduceRequest, context: Context) -> Steps[Answer]:
     response = ProduceResponse()
     parts: OpenRows = []
     for topic in request.topic_data:
@@ -109,6 +102,8 @@ def _in_steps(request: ProduceRequest, context: Context) -> Steps[Answer]:
             rows += _append(request.acks, context, topic, some, parts)
             yield
         yield
+    if not parts and request.acks != NO_ACKS:
+        return response
     answer: Any = _acknowledge(request, context, response, parts)
     made: Answer = (yield from answer) if isinstance(answer, GeneratorType) else answer
     return made
@@ -172,13 +167,11 @@ def _tell(
     context: Context, response: ProduceResponse, parts: OpenRows, _done: Sequence[Produced]
 ) -> ProduceResponse | Steps[ProduceResponse]:
     """Return the answer when all parts are done."""
-    if len(parts) > MANY:
-        return _tell_in_steps(context, response, parts)
-    _fill(context, response, parts)
-    return response
+    steps = _telling(context, response, parts)
+    return steps if len(parts) > MANY else whole(steps)
 
 
-def _tell_in_steps(
+def _telling(
     context: Context, response: ProduceResponse, parts: OpenRows
 ) -> Steps[ProduceResponse]:
     for some in in_slices(parts, MANY):

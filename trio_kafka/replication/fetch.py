@@ -222,7 +222,7 @@ class Fetch:
         size = 0
         self.session.fresh.clear()
         urgent = False
-        ready = self._take_ready(keep=True) if self.ready else {}
+        ready = self._take_ready() if self.ready else {}
         reads: SessionReads = []
         self._served = []
         try:
@@ -301,15 +301,11 @@ class Fetch:
         part.more = True
         return part
 
-    def _take_ready(self, *, keep: bool = False) -> dict[SessionPartition, PartitionRead]:
+    def _take_ready(self) -> dict[SessionPartition, PartitionRead]:
         ready, self.ready = self.ready, {}
         if ready and self.taken is not None:
             self.taken.set()
-        if keep:
-            return ready
-        for part in ready.values():
-            part.release()
-        return {}
+        return ready
 
     def _answer(self, reads: SessionReads) -> FetchAnswer:
         session = self.session
