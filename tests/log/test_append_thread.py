@@ -5,7 +5,7 @@ import trio
 
 from tests.log.kit import append, batch, headers, new_log
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.log.append import append_in_thread, roll
+from trio_kafka.log.append import append_in_thread, roll, roll_in_thread
 from trio_kafka.log.disk_latency import SLOW_FOR_S
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.read import read, read_bytes
@@ -307,3 +307,45 @@ async def test_a_new_segment_that_cannot_be_made_fails_the_log(autojump_clock, w
 
     assert log.failed
     assert (log.end_offset, len(log.segments), log.busy) == (1, 1, False)
+
+
+async def test_of_a_log_that_is_closed_while_it_rolls_no_file_stays_open(
+    autojump_clock, world, nursery
+) -> None:
+    log = new_log(world)
+    append(log, batch())
+    world.universe.fault = fault_on("create", STALL_S, ".snapshot")
+    errors = []
+
+    async def rolls() -> None:
+        try:
+            await roll_in_thread(log)
+        except KafkaError as error:
+            errors.append(error.code)
+
+    nursery.start_soon(rolls)
+    await trio.sleep(STALL_S / 2)
+    log.abandon()
+    await trio.sleep(STALL_S)
+
+    assert errors == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    assert len(log.segments) == 1
+    assert world.descriptors.files == 0
+
+
+@pytest.mark.parametrize("in_thread", [True, False])
+async def test_where_no_snapshot_can_be_written_the_new_segment_is_closed(
+    autojump_clock, world, in_thread: bool
+) -> None:
+    log = new_log(world)
+    append(log, batch())
+    world.universe.fault = fault_on("append", OSError(errno.EIO, "broken"), ".snapshot")
+
+    with pytest.raises(LogDirError):
+        if in_thread:
+            await roll_in_thread(log)
+        else:
+            roll(log)
+    log.abandon()
+
+    assert world.descriptors.files == 0

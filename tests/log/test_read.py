@@ -12,6 +12,7 @@ from tests.log.kit import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.durability.sync import close
+from trio_kafka.log.files.operations import ReadBytes
 from trio_kafka.log.read import find_slice, perform_in_threads, perform_now, read, read_bytes
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
@@ -188,3 +189,17 @@ async def test_an_offset_of_a_later_segment_in_an_earlier_one_is_damage(autojump
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
     found = await slice_of(again, 6, 1 << 20, 20)
     assert found.first_offset == 6
+
+
+async def test_a_search_is_made_again_where_the_log_was_cut_meanwhile(autojump_clock, world):
+    log, searches = filled(world), []
+
+    def search():
+        searches.append(log.cuts)
+        yield ReadBytes(log.segments.first.file, 0, 1, 1)
+        if len(searches) == 1:
+            log.cuts += 1
+        return len(searches)
+
+    assert await perform_in_threads(log, search) == 2
+    assert searches == [0, 1]

@@ -2,8 +2,14 @@ import errno
 
 import pytest
 
-from trio_kafka.log.files.operations import ReadBytes, run_in_threads, run_now
-from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.log.files.operations import (
+    AppendBytes,
+    CreateFile,
+    ReadBytes,
+    run_in_threads,
+    run_now,
+)
+from trio_kafka.testing.simulation import fault_on, simulated_world
 
 
 def read_twice(file, need=4):
@@ -66,3 +72,49 @@ async def test_where_nothing_is_known_to_be_warm_all_is_cold(autojump_clock):
 
     with pytest.raises(BlockingIOError):
         run_now(read_twice(file))
+
+
+async def test_the_error_of_an_operation_is_thrown_into_the_generator(autojump_clock, world):
+    file, seen = filled(world), []
+    world.universe.fault = fault_on("append", OSError(errno.EIO, "broken"))
+
+    def writes():
+        try:
+            yield AppendBytes(file, b"x")
+        except OSError as error:
+            seen.append(error.errno)
+            return "failed"
+
+    assert run_now(writes()) == await run_in_threads(writes()) == "failed"
+    assert seen == [errno.EIO] * 2
+
+
+@pytest.mark.parametrize("content", [b"", b"new"])
+async def test_a_file_is_created_or_replaced_with_its_content(autojump_clock, world, content):
+    root = world.directory("/data", create=True)
+
+    def creates(name, replace):
+        return (yield CreateFile(root, name, content, replace))
+
+    for name in ("now", "thread"):
+        root.create(name).append([b"long before"])
+    for made in (
+        run_now(creates("now", True)),
+        await run_in_threads(creates("thread", True)),
+        run_now(creates("new", True)),
+    ):
+        assert made.size == len(content)
+    with pytest.raises(FileExistsError):
+        run_now(creates("now", False))
+
+
+async def test_a_file_that_gets_no_content_is_closed(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    world.universe.fault = fault_on("append", OSError(errno.EIO, "broken"))
+
+    def creates():
+        return (yield CreateFile(root, "f", b"content", True))
+
+    with pytest.raises(OSError, match="broken"):
+        run_now(creates())
+    assert world.descriptors.files == 0
