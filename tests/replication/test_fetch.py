@@ -116,7 +116,7 @@ async def test_the_deadline_answers_with_what_there_is(world) -> None:
 async def test_a_request_that_may_not_wait_is_answered(world) -> None:
     broker = Broker(world, 1)
 
-    assert sizes(whole(broker.fetch(full=True, may_wait=False).look())) == {0: 0}
+    assert sizes(whole(broker.fetch(full=True, max_wait_s=0).look())) == {0: 0}
 
 
 async def test_a_request_for_no_partition_is_answered(world) -> None:
@@ -127,7 +127,7 @@ async def test_a_request_for_no_partition_is_answered(world) -> None:
 
 async def test_an_idle_incremental_poll_waits(world) -> None:
     broker = Broker(world, 2)
-    sizes(whole(broker.fetch(full=True, may_wait=False).look()))
+    sizes(whole(broker.fetch(full=True, max_wait_s=0).look()))
     assert not broker.session.dirty
 
     fetch = broker.fetch()
@@ -294,7 +294,7 @@ async def test_what_is_cold_is_worth_a_wait_to_one_who_cannot_wait(world) -> Non
     broker = Broker(world, 1)
     broker.produce(0)
     make_cold(broker.partitions["t", 0])
-    fetch = broker.fetch(may_wait=False)
+    fetch = broker.fetch(max_wait_s=0)
 
     assert whole(fetch.look()) is None
     assert fetch.cold
@@ -369,7 +369,7 @@ async def test_no_order_of_events_hides_bytes_from_a_session(events) -> None:
         else:
             broker.session.update(moved, [])
             moved = {}
-            answer = whole(broker.fetch(may_wait=False, max_bytes=number).look())
+            answer = whole(broker.fetch(max_wait_s=0, max_bytes=number).look())
             ends = {key: broker.partitions[key].log.end_offset for key in positions}
             unread = {key for key, offset in positions.items() if offset < ends[key]}
             given_to = {key for key, read in answer.parts if read.size}

@@ -125,7 +125,7 @@ async def test_what_was_marked_and_then_read_to_its_end_is_looked_at_no_more(wor
     sizes(try_complete(fetch, False))
     broker_.session.update({("t", 0): want(1)}, [])
 
-    sizes(whole(broker_.fetch(may_wait=False).look()))
+    sizes(whole(broker_.fetch(max_wait_s=0).look()))
 
     assert not broker_.session.dirty
 

@@ -76,7 +76,7 @@ async def test_a_fetch_that_waits_has_given_nothing_yet(world) -> None:
     limits = FetchLimits(min_bytes=1 << 20)
     wanted = {(cluster.topic_id("t"), 0): want()}
 
-    delayed = cluster.replicas.begin_fetch(wanted, limits, lambda answer: answer, max_wait_s=5.0)
+    delayed = cluster.replicas.begin_fetch(wanted, limits, lambda answer: answer)
     (metrics,) = dict(cluster.replicas.topic_metrics).values()
     assert (metrics.fetches, metrics.bytes_out) == (1, 0)
 

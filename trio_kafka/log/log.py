@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.config import LogConfig
@@ -22,6 +24,19 @@ from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
+
+
+@define(kw_only=True)
+class LogState:
+    """Content of a log when it is created or loaded; see `Log`."""
+
+    segments: Segments
+    end_offset: int
+    start_offset: int
+    recovery_point: int
+    high_watermark: int = 0
+    epochs: LeaderEpochs = field(factory=LeaderEpochs)
+    producers: ProducerState = field(factory=ProducerState)
 
 
 class Log:
@@ -44,30 +59,25 @@ class Log:
         directory: Directory,
         partition: TopicPartition,
         config: LogConfig,
+        state: LogState,
         *,
-        segments: Segments,
-        end_offset: int,
-        start_offset: int,
-        recovery_point: int,
-        epochs: LeaderEpochs,
-        producers: ProducerState,
-        unsynced: UnsyncedFiles,
-        latency: DiskLatency,
+        parent: Directory | None = None,
+        latency: DiskLatency | None = None,
     ) -> None:
+        """parent: directory in which the name of the log's directory is not durable yet."""
         self.world = world
         self.directory = directory
         self.partition = partition
         self.config = config
         self.topic_id: TopicId | None = None
-        self.segments = segments
-        self.epochs = epochs
-        self.producers = producers
-        self.unsynced = unsynced
-        self.latency = latency
-        self.start_offset = start_offset
-        self.end_offset = end_offset
-        self.recovery_point = recovery_point
-        self.flush_end = recovery_point
+        self.segments = state.segments
+        self.epochs = state.epochs
+        self.producers = state.producers
+        self.unsynced = UnsyncedFiles(directory, parent)
+        self.latency = latency or DiskLatency(world.clock.elapsed, world.clock.waits)
+        self.start_offset = state.start_offset
+        self.end_offset = state.end_offset
+        self.recovery_point = self.flush_end = state.recovery_point
         self.failed: LogDirError | None = None
         self.wants_sync: Callable[[Log], None] = _nobody
         self.on_failure: Callable[[LogDirError], None] = _nobody
@@ -80,8 +90,9 @@ class Log:
         self.writing = trio.Lock()
         self.wall = world.clock.wall
         self.last_sync_ms = self.now_ms()
-        self._high_watermark = start_offset
-        self.rolling = Rolling(world, directory, segments, unsynced, config)
+        self._high_watermark = self.start_offset
+        self.high_watermark = state.high_watermark
+        self.rolling = Rolling(world, directory, self.segments, self.unsynced, config)
 
     # State
 

@@ -36,14 +36,14 @@ _DUPLICATE: Final = "another poll of this session came in between"
 class FetchLimits:
     """Limits of a request; never changed.
 
-    may_wait: whether its deadline lies ahead. follower: the broker that fetches, if one does.
+    max_wait_s: time until the deadline. follower: the broker that fetches, if one does.
     admit: called once with the reads to be sent; returns how many ms to wait instead.
     """
 
     min_bytes: int = 1
     max_bytes: int = (1 << 31) - 1
     isolation: Isolation = Isolation.READ_UNCOMMITTED
-    may_wait: bool = True
+    max_wait_s: float = 5.0
     follower: NodeId | None = None
     admit: "Callable[[Reads], int] | None" = None
 
@@ -158,7 +158,7 @@ class Fetch:
         if self._urgent or self._size >= self._minimum or self._is_overtaken:
             return self._answer(reads)
         # A cold partition justifies a short wait: without it a client would never make progress.
-        if not (self.limits.may_wait or self.cold) or not self.session.partitions:
+        if not (self.limits.max_wait_s > 0 or self.cold) or not self.session.partitions:
             return self._answer(reads)
         for partition, part in reads:
             self._available[partition] = part.size

@@ -157,7 +157,6 @@ class ReplicaManager:
         session_epoch: int = FINAL_EPOCH,
         forget: Sequence[FetchKey] = (),
         uses_ids: bool = True,
-        max_wait_s: float = 0.0,
         resolve: Callable[[FetchKey], Partition] | None = None,
     ) -> T | Delayed | Steps[T | Delayed]:
         """Begin one Fetch. Return its answer, or a Delayed to park; for many partitions in steps.
@@ -183,21 +182,19 @@ class ReplicaManager:
         full = session_epoch <= FIRST_EPOCH or session.id == NO_SESSION
         wide = WIDE_BESIDE if self.yield_point.bound else WIDE
         fetch = Fetch(session, limits, resolve or self._resolve, full=full, wide=wide)
-        steps = self._fetching(fetch, make, now, max_wait_s)
+        steps = self._fetching(fetch, make, now)
         return steps if fetch.is_wide else whole(steps)
 
     def _fetching(
-        self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
+        self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float
     ) -> Steps[T | Delayed]:
         answer = yield from fetch.look()
         if answer is None:
-            return self._park(fetch, make, now, max_wait_s)
+            return self._park(fetch, make, now)
         made = make(answer)
         return (yield from made) if isinstance(made, GeneratorType) else made
 
-    def _park(
-        self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
-    ) -> Delayed:
+    def _park(self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float) -> Delayed:
         """Make a Delayed of a fetch that waits. A wide one completes in steps, too."""
 
         # Quoted, as an annotation would be evaluated for each request.
@@ -210,7 +207,9 @@ class ReplicaManager:
                 return None
             return completing() if fetch.is_wide else whole(completing())
 
-        wait_s = max(max_wait_s, COLD_WAIT_S) if fetch.cold else max_wait_s
+        wait_s = fetch.limits.max_wait_s
+        if fetch.cold:
+            wait_s = max(wait_s, COLD_WAIT_S)
         delayed = Delayed(fetch.keys, now + wait_s, try_complete, self.fetch)
         if fetch.session.id:
             fetch.session.waiting = delayed

@@ -152,6 +152,7 @@ class _Load:
     async def _open(self, directory: LogDirectory, name: str, partition: TopicPartition) -> Log:
         folder = directory.root.directory(name)
         known, config = directory.known(partition), self.config_of(partition)
+        known.silent_since = self.silent_since
         log = await when_free(
             partial(
                 open_log,
@@ -162,7 +163,6 @@ class _Load:
                 known=known,
                 latency=directory.latency,
                 files=self.logs.files,
-                silent_since=self.silent_since,
             )
         )
         try:

@@ -23,14 +23,13 @@ from trio_kafka.log.files.names import (
 )
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_now
-from trio_kafka.log.log import Log
+from trio_kafka.log.log import Log, LogState
 from trio_kafka.log.producer_snapshots import drop_snapshots, drop_strays, load_producers
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.recovery.leftovers import clear_leftovers, drop_segment, finish_swaps
 from trio_kafka.log.recovery.segment_loader import Known, SegmentLoader
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
-from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicPartition
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
@@ -56,22 +55,14 @@ def create_log(
     segment = run_now(
         Segment.create(directory, start_offset, now_ms, files, reserve=config.reserve)
     )
-    producers = ProducerState()
-    producers.loads_at = start_offset
-    return Log(
-        world,
-        directory,
-        partition,
-        config,
+    state = LogState(
         segments=Segments([segment]),
         end_offset=start_offset,
         start_offset=start_offset,
         recovery_point=start_offset,
-        epochs=LeaderEpochs(),
-        producers=producers,
-        unsynced=UnsyncedFiles(directory, parent),
-        latency=latency or DiskLatency(world.clock.elapsed, world.clock.waits),
     )
+    state.producers.loads_at = start_offset
+    return Log(world, directory, partition, config, state, parent=parent, latency=latency)
 
 
 async def open_log(
@@ -84,40 +75,22 @@ async def open_log(
     parent: Directory | None = None,
     latency: DiskLatency | None = None,
     files: OpenFiles | None = None,
-    silent_since: int | None = None,
 ) -> Log:
     """Load the log in a directory, which may be empty.
 
-    known: must not claim more than is true. silent_since: see `load_producers`. LogDirError.
+    known: must not claim more than is true. LogDirError.
     Sync the log if its epochs are dirty: only then may the recovery point be its end.
     """
-    known = known or Known()
-    loader = _Loader(
-        world, directory, config, known, files or OpenFiles(), silent_since=silent_since
-    )
+    now_ms = int(world.clock.wall() * 1000)
+    loader = _Loader(directory, config, known or Known(), files or OpenFiles(), now_ms)
     try:
-        await loader.load()
+        state = await loader.load()
     except BaseException as error:
         loader.abandon()
         if isinstance(error, OSError):
             raise LogDirError(directory.path, f"{partition}: {error}") from error
         raise
-    log = Log(
-        world,
-        directory,
-        partition,
-        config,
-        segments=loader.segments,
-        end_offset=loader.end_offset,
-        start_offset=loader.start_offset,
-        recovery_point=loader.recovery_point,
-        epochs=loader.epochs,
-        producers=loader.producers,
-        unsynced=UnsyncedFiles(directory, parent),
-        latency=latency or DiskLatency(world.clock.elapsed, world.clock.waits),
-    )
-    log.high_watermark = loader.known.high_watermark
-    return log
+    return Log(world, directory, partition, config, state, parent=parent, latency=latency)
 
 
 class _Loader:
@@ -125,20 +98,17 @@ class _Loader:
 
     def __init__(
         self,
-        world: World,
         directory: Directory,
         config: LogConfig,
         known: Known,
         files: OpenFiles,
-        *,
-        silent_since: int | None,
+        now_ms: int,
     ) -> None:
         self.directory = directory
         self.files = files
         self.config = config
         self.known = known
-        self.silent_since = silent_since
-        self.now_ms = int(world.clock.wall() * 1000)
+        self.now_ms = now_ms
         self.start_offset = known.start_offset
         self.end_offset = 0
         self.doubtful = 0  # start offset that counts only if the log reaches it
@@ -148,7 +118,8 @@ class _Loader:
         self.segments: Segments
         self._found: list[Segment] = []
 
-    async def load(self) -> None:
+    async def load(self) -> LogState:
+        silent_since = self.known.silent_since
         if not self.known.clean and not self.directory.exists(LEADER_EPOCHS):
             # Never synced: the checkpoints describe an earlier log of the partition.
             self.known = Known()
@@ -193,11 +164,20 @@ class _Loader:
             upto,
             self.end_offset,
             rebuilt,
-            silent_since=self.silent_since,
+            silent_since=silent_since,
         )
         if not self.known.clean:
             self.producers.loads_at = None  # the snapshot may be in the page cache only
         await self._make_durable()
+        return LogState(
+            segments=self.segments,
+            end_offset=self.end_offset,
+            start_offset=self.start_offset,
+            recovery_point=self._recovery_point,
+            high_watermark=self.known.high_watermark,
+            epochs=self.epochs,
+            producers=self.producers,
+        )
 
     def _doubt_start(self, names: Collection[str]) -> None:
         """Ignore a start offset that only its own checkpoint reports, until the end is known.
@@ -217,7 +197,7 @@ class _Loader:
             segment.close()
 
     @property
-    def recovery_point(self) -> int:
+    def _recovery_point(self) -> int:
         """End of the log, unless rebuilt epochs are in memory only."""
         known = self.known
         if self.epochs.dirty and not known.clean:

@@ -34,6 +34,7 @@ class Known:
 
     clean: the broker stopped cleanly. cleaned_until: below it compaction may have left gaps.
     judge: called before damage is cut, for a log in which no offset may be missing.
+    silent_since: see `load_producers`.
     """
 
     clean: bool = False
@@ -41,6 +42,7 @@ class Known:
     start_offset: int = 0
     high_watermark: int = 0
     cleaned_until: int = 0
+    silent_since: int | None = None
     judge: Judge | None = None
 
 
