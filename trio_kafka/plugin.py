@@ -69,6 +69,7 @@ from trio_kafka.introspect.levels import logger_levels
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figure, Node
 from trio_kafka.log.append import Appended
+from trio_kafka.log.producer_state import Producer as ActiveProducer
 from trio_kafka.metadata.endpoints import (
     NodeEndpoint,
     OnlineDirectories,
@@ -97,7 +98,7 @@ from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.quotas.mutation import Charges
 from trio_kafka.replication.append import append, check_acks
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.delayed import Produced, is_settled
+from trio_kafka.replication.delayed_produce import Produced, is_settled
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
 from trio_kafka.replication.offsets import (
     ListedOffset,
@@ -106,8 +107,7 @@ from trio_kafka.replication.offsets import (
     search_offset,
     special_offset,
 )
-from trio_kafka.replication.partition import LED_ELSEWHERE, Partition
-from trio_kafka.replication.producers import ActiveProducer, active_producers
+from trio_kafka.replication.partition import LED_ELSEWHERE, Partition, active_producers
 from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
 from trio_kafka.replication.sessions import FetchKey
 from trio_kafka.requests.api import ANY_SIZE, MANY_PARTITIONS, api
