@@ -15,7 +15,7 @@ from trio_kafka.requests.parts import Parts
 from trio_kafka.security.operations import Operation
 
 if TYPE_CHECKING:
-    from trio_kafka.requests.parking import Parking
+    from trio_kafka.requests.handler_slot import HandlerSlot
 
     # For the type checker a context has every part as an attribute; at run time see below.
     from trio_kafka.requests.parts import Parts as _Parts
@@ -29,13 +29,13 @@ Ts = TypeVarTuple("Ts")
 class Context(_Parts):
     """One request's view of the broker; every field of `Parts` is an attribute of it."""
 
-    __slots__ = ("parking", "parts", "request", "version")
+    __slots__ = ("parts", "request", "slot", "version")
 
-    def __init__(self, request: Request, parts: Parts, parking: "Parking | None" = None) -> None:
+    def __init__(self, request: Request, parts: Parts, slot: "HandlerSlot | None" = None) -> None:
         self.request = request
         self.parts = parts
         self.version = request.code & 0xFFFF  # of the API; no negative one is ever served
-        self.parking = parking
+        self.slot = slot
 
     @property
     def correlation(self) -> int:
@@ -83,9 +83,9 @@ class Context(_Parts):
         leaves meanwhile. Whatever comes back comes back with a place. The request's frame stays
         valid.
         """
-        if self.parking is None:
+        if self.slot is None:
             raise RuntimeError("a plain handler cannot wait: return a Delayed, or make it async")
-        return await self.parking.parked(wait, *args, deadline=deadline)
+        return await self.slot.parked(wait, *args, deadline=deadline)
 
 
 def _reach(part: str) -> Any:

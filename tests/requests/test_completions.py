@@ -13,7 +13,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Delayed, api
 from trio_kafka.requests.interceptors.registry import Kind
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import ScriptedClient, connected, request_frame
@@ -224,7 +224,7 @@ async def test_who_stands_before_the_handler_sees_these_answers_too(
 
     async with a_shelf() as shelf:
         function: Any = after if kind == "after" else around
-        shelf.plane.parts.interceptors.add(kind, None, function, order=1, owner=Blamed())
+        shelf.plane.parts.interceptors.add(kind, None, function, order=1, owner=RecordingOwner())
         for _ in range(2):  # then there are tasks, whose names are lent
             shelf.ask_all()
             await shelf.answers()
