@@ -71,7 +71,7 @@ class Plane:
         if memory is not None:
             node.add("memory-pool", "part", memory.figures)
         self.times = self._shared.times
-        budget.handlers = channel.counts
+        budget.handlers = handlers
         self.idleness = Idleness(budget, lambda: self.processors, lambda: handlers.size)
         node.add("idle", "part", self.idleness.figures)
         self.budget = budget

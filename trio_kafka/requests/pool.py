@@ -32,6 +32,9 @@ T = TypeVar("T")
 _MAX_SPARE: Final = 500  # tasks of about 3 kB each
 
 
+_SPARE: Final = 500  # about 3 kB each
+
+
 class HandlerGroup:
     """Implementation of `network.handlers.Handlers`. size: `num.io.threads`.
 
