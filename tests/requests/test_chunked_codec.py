@@ -1,7 +1,5 @@
 """Steps are driven by the clock, thinned out, and give what one go gives."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from trio_kafka.protocol.compiler import to_bytes
@@ -129,22 +127,6 @@ def test_what_cannot_be_written_is_told_as_in_one_go() -> None:
 
     with pytest.raises(EncodeError, match="MetadataResponse version 12, topics"):
         list(encoded_in_steps(MetadataResponse(topics=lazily(range(200), make)), 12))
-
-
-def test_what_is_made_lazily_is_made_when_it_is_walked() -> None:
-    made: list[int] = []
-
-    def make(at: int) -> int:
-        made.append(at)
-        return at * 2
-
-    array = lazily([1, 2, 3], make)
-    assert len(array) == 3
-    assert made == []
-
-    walk: Iterator[int] = iter(array)
-    assert (next(walk), made) == (2, [1])
-    assert list(array) == [2, 4, 6]
 
 
 @pytest.mark.slow  # 0.3 s

@@ -1,4 +1,4 @@
-"""Answers that are there at the end of a reader's round: put off until then, and not parked."""
+"""Completion of delayed operations: at the end of a batch, or after being parked."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -1,4 +1,4 @@
-"""What the task of an errand does: deadlines, limits, and cancellation that comes at any time."""
+"""Deadlines and limits of an `around`, and cancellation that comes at any time."""
 
 from typing import Any
 

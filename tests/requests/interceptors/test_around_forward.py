@@ -1,4 +1,4 @@
-"""What `forward` waits for: registered once, told to the errand first, seen by those outside."""
+"""`forward`: what it waits for, what the layers see, and how it ends."""
 
 from collections.abc import Callable
 from typing import Any
@@ -64,7 +64,7 @@ def put(harness: PluginHarness, *functions: Any) -> list[RecordingOwner]:
 
 
 async def warmed(harness: PluginHarness) -> None:
-    """The tasks are there: errands are run by hand."""
+    """Serve some requests, so that routes and tasks exist."""
     await harness.ask(WaitRequest(1))
     await trio.testing.wait_all_tasks_blocked()
 
