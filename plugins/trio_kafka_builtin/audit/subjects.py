@@ -15,7 +15,7 @@ from trio_kafka.protocol.texts import show_uuid
 
 LONGEST: Final = 256  # most characters of a name: Kafka's own are shorter
 MOST: Final = 100  # most subjects of an event
-LOOKED_AT: Final = 2000  # most subjects of a request
+MOST_EXAMINED: Final = 2000  # most subjects of a request
 _RESOURCES: Final = {
     2: "topic",
     3: "group",
@@ -233,7 +233,7 @@ class Subjects:
         errors = [getattr(answer, "error_code", 0)]
         told = self.shape.told_key or self.shape.key
         for number, item in enumerate(self.shape.told(answer)):
-            if number >= LOOKED_AT:
+            if number >= MOST_EXAMINED:
                 break
             error = _error_of(item, self.shape.inner)
             if self.shape.in_order:
@@ -265,7 +265,7 @@ def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
     count = 0
     for item in shape.asked(request):
         count += 1
-        if count > LOOKED_AT:
+        if count > MOST_EXAMINED:
             continue
         type_, name = shape.key(item)
         subject = Subject(type_, _known_name(item, name, image), shape.settings(item))
@@ -290,7 +290,7 @@ def _error_of(item: Any, inner: str) -> int:
 
 
 def name_of(error: int) -> str:
-    """Return Return Kafka's name of an error."""
+    """Return Kafka's name of an error."""
     try:
         return ErrorCode(error).name
     except ValueError:

@@ -20,8 +20,8 @@ from trio_kafka.protocol.messages.k51_alter_user_scram_credentials import (
 )
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka_builtin.audit.subjects import (
-    LOOKED_AT,
     MOST,
+    MOST_EXAMINED,
     SHAPES,
     Subject,
     name_of,
@@ -95,12 +95,12 @@ def test_of_a_password_there_is_the_user() -> None:
 
 def test_long_names_are_cut_and_of_many_subjects_some_are_looked_at() -> None:
     class Many:
-        topics = [type("T", (), {"name": "x" * 1000, "configs": []})] * (LOOKED_AT + 7)
+        topics = [type("T", (), {"name": "x" * 1000, "configs": []})] * (MOST_EXAMINED + 7)
 
     subjects = subjects_of(19, Many(), MetadataImage())
 
-    assert subjects.count == LOOKED_AT + 7
-    assert len(subjects.found) == LOOKED_AT
+    assert subjects.count == MOST_EXAMINED + 7
+    assert len(subjects.found) == MOST_EXAMINED
     assert len(subjects.found[0].plain()["name"]) == 256
     assert len(Subject("t", "n", ["s"] * 1000).plain()["settings"]) == MOST
 
