@@ -38,7 +38,7 @@ class EventWriter:
         failed: Counter,
         logger: Logger,
     ) -> None:
-        """dropped: counts events without room; failed: lines that a sink rejected."""
+        """Make a writer. dropped: counts events beyond the bound. failed: counts rejected lines."""
         self._sinks = sinks
         self._bound = bound
         self._dropped = dropped

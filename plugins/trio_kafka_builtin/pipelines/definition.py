@@ -26,7 +26,9 @@ class DefinitionError(ValueError):
 
 @frozen(kw_only=True)
 class Definition:
-    """directory: where the command runs, absolute. pause_s: before the first restart; each further
+    """One pipeline.
+
+    directory: where the command runs, absolute. pause_s: before the first restart; each further
     pause is twice as long, up to longest_pause_s, until a run lasts healthy_s. grace_s: from
     SIGTERM to SIGKILL. The environment may hold secrets and is not shown.
     """

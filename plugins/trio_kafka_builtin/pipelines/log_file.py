@@ -13,7 +13,7 @@ class LogFile:
     def __init__(
         self, directory: Directory | None, name: str, most_bytes: int, logger: Logger
     ) -> None:
-        """directory: None: no log file."""
+        """Make a log file; without a directory, writes are ignored."""
         self._directory = directory
         self._name = f"{name}.log"
         self._most = most_bytes

@@ -14,7 +14,6 @@ from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.world.protocols import Child
 from trio_kafka.world.world import World
-from trio_kafka_builtin.pipelines.backoff import Backoff
 from trio_kafka_builtin.pipelines.definition import Definition
 from trio_kafka_builtin.pipelines.lines import Lines
 from trio_kafka_builtin.pipelines.log_file import LogFile
@@ -26,7 +25,7 @@ _KILLED_S: Final = 5.0  # for the end of a process that was killed
 
 
 class State(StrEnum):
-    """Return the row that the page shows."""
+    """State of a pipeline, as the page shows it."""
 
     WAITING = "waiting"  # for the broker
     RUNNING = "running"
@@ -38,9 +37,32 @@ class State(StrEnum):
     DISABLED = "disabled"
 
 
+@define(kw_only=True)
+class Backoff:
+    """Pauses before restarts: each twice as long as the one before, within two bounds.
+
+    first_s, longest_s: the bounds. healthy_s: a run this long resets the pause to the first.
+    """
+
+    first_s: float
+    longest_s: float
+    healthy_s: float
+    _next_s: float = field(init=False, default=0.0)
+
+    def pause_after(self, ran_s: float) -> float:
+        """Return the pause in seconds after a run of `ran_s` seconds."""
+        if ran_s >= self.healthy_s:
+            self._next_s = 0.0
+        pause_s = min(max(self._next_s, self.first_s), self.longest_s)
+        self._next_s = min(pause_s * 2, self.longest_s)
+        return pause_s
+
+
 @define(kw_only=True, eq=False)
 class Pipeline:
-    """environment: variables for a child, by its token. restarted, rows: counters.
+    """One supervised pipeline.
+
+    environment: variables for a child, by its token. restarted, rows: counters.
 
     status: of the last process, negative: its signal; since: seconds since 1970 of the state.
     """
