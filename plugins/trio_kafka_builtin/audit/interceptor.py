@@ -94,7 +94,7 @@ class AuditInterceptor:
 
     def _end(self, event: Event, subjects: Subjects, answer: Any, *, done: bool = False) -> None:
         """Record the outcome. answer: None: no response; done: none was expected."""
-        errors = [] if answer is None else subjects.tell(answer)
+        errors = [] if answer is None else subjects.record_outcomes(answer)
         if subjects.shape.read and self._is_idle(subjects):
             return
         failed = [error for error in errors if error]

@@ -21,7 +21,7 @@ _LONGEST_S: Final = 86_400.0
 
 
 class DefinitionError(ValueError):
-    """A definition cannot be used; the message names the key, what was found and what is wanted."""
+    """Unusable definition; the message names the key, what was found and what is wanted."""
 
 
 @frozen(kw_only=True)

@@ -5,9 +5,9 @@ from trio_kafka.world.protocols import Directory, File
 
 
 class LogFile:
-    """A log file that rotates once it is full. most_bytes: limit of each of the two files.
+    """Log file that rotates once it is full. most_bytes: limit of each of the two files.
 
-    An error of the disk ends it, with a warning: a pipeline does not stop for its log.
+    A disk error ends logging with a warning; the pipeline continues.
     """
 
     def __init__(

@@ -19,15 +19,15 @@ from trio_kafka_builtin.pipelines.lines import Lines
 from trio_kafka_builtin.pipelines.log_file import LogFile
 from trio_kafka_builtin.pipelines.queries import Queries
 
-# A child that prints without end is slowed to this rate: it waits for its pipe.
+# A child that prints without end is slowed to this rate, because its pipe fills.
 MOST_BYTES_PER_S: Final = 2 << 20
-_KILLED_S: Final = 5.0  # for the end of a process that was killed
+_KILLED_S: Final = 5.0  # time for a killed process to end
 
 
 class State(StrEnum):
     """State of a pipeline, as the page shows it."""
 
-    WAITING = "waiting"  # for the broker
+    WAITING = "waiting"  # for the broker to serve
     RUNNING = "running"
     PAUSED = "paused"  # before a restart
     STOPPING = "stopping"
@@ -103,7 +103,7 @@ class Pipeline:
         self._stop.set()
 
     async def run(self) -> None:
-        """Run the command, again and again as its policy says, until it is stopped or ended."""
+        """Run the command repeatedly, as its policy says, until stopped or finished."""
         wanted = self.definition
         if not wanted.enabled:
             self._go(State.DISABLED)
@@ -167,7 +167,7 @@ class Pipeline:
         finally:
             self._child, self._token = None, ""
             child.close()
-            # Killed already, or ended: this waits for the kernel, so that nothing is left running.
+            # Already killed or ended: wait for the kernel, so that no process is left.
             with trio.move_on_after(_KILLED_S, shield=True) as limit:
                 await child.wait()
             if limit.cancelled_caught:
@@ -225,7 +225,7 @@ class Pipeline:
         }
 
     def shown(self, most_lines: int) -> dict[str, Any]:
-        """Return the row of the page, ready for JSON."""
+        """Return the pipeline as a JSON-ready row of the page."""
         return {
             "name": self.name,
             "state": self.state.value,

@@ -64,7 +64,7 @@ def test_what_the_table_reads_of_an_api_is_there(key: int) -> None:
     assert response is not None
 
     found = subjects_of(key, filled(request), MetadataImage())
-    errors = found.tell(filled(response))
+    errors = found.record_outcomes(filled(response))
 
     assert set(errors) == {0}
     assert all(one.type and isinstance(one.name, str) for one in found.found)
@@ -76,7 +76,9 @@ def test_answers_without_names_come_in_the_order_of_the_request() -> None:
     )
     subjects = subjects_of(30, request, MetadataImage())
 
-    subjects.tell(CreateAclsResponse(results=[AclCreationResult(0), AclCreationResult(29)]))
+    subjects.record_outcomes(
+        CreateAclsResponse(results=[AclCreationResult(0), AclCreationResult(29)])
+    )
 
     assert [one.plain() for one in subjects.found] == [
         {"type": "topic", "name": "a"},
