@@ -117,7 +117,7 @@ class Bench:
         in_flight = InFlight() if kind == "around" else None
         for order in range(count):
             self.parts.interceptors.add(
-                kind, request, function, order=order, owner=Blamed(), in_flight=in_flight
+                kind, request, function, order=order, owner=Blamed(in_flight=in_flight)
             )
 
     def take_off(self) -> None:

@@ -252,6 +252,5 @@ class Contributions:
             owner=self.owner,
             deadline_s=None if self.owner.deadline_s == inf else self.owner.deadline_s,
             limit=self.owner.limiter if interception.kind == "around" else None,
-            in_flight=self.owner.in_flight if interception.kind == "around" else None,
             versions=interception.versions,
         )

@@ -34,54 +34,24 @@ class Cancellable(Protocol):
     def cancel(self) -> None: ...
 
 
-class Holder(Protocol):
-    """Owner of running `around` calls."""
-
-    def held_for(self, in_flight: "InFlight") -> Sequence[Cancellable]:
-        """Return the running `around` calls that belong to an owner."""
-
-
-class EndNotifier(Protocol):
-    """Registered `around` interceptor."""
-
-    def tell_ends(self, told: Callable[[], None]) -> None:
-        """Call a function at the end of each call from now on."""
-
-
 class InFlight:
-    """Requests in flight in one plugin, including those parked as a Delayed.
-
-    Calls of an `around` are not counted here, because that would cost time on every request. Their
-    holder is asked for them, and reports their ends only while `wait_empty` waits.
-    """
+    """Requests in flight in a plugin's code, also those parked as a Delayed."""
 
     def __init__(self) -> None:
-        self._counted = 0
-        self._holders: weakref.WeakSet[Holder] = weakref.WeakSet()
-        self._arounds: weakref.WeakSet[EndNotifier] = weakref.WeakSet()
-        self._is_draining = False
+        self.count = 0
         self._scopes: set[Cancellable] = set()
         self._parked: weakref.WeakSet[Delayed] = weakref.WeakSet()
         self._refs: set[weakref.ref[Delayed]] = set()
         self._decreased = trio.Event()
 
-    @property
-    def count(self) -> int:
-        return self._counted + len(self._errands())
-
     def enter(self) -> None:
-        self._counted += 1
+        """Count a request."""
+        self.count += 1
 
     def leave(self) -> None:
-        self._counted -= 1
-        self._notify()
-
-    def watch(self, around: EndNotifier, holder: Holder) -> None:
-        """Include the calls of an `around` of this owner. Idempotent."""
-        self._holders.add(holder)
-        self._arounds.add(around)
-        if self._is_draining:
-            around.tell_ends(self._notify)
+        """Count it no longer."""
+        self.count -= 1
+        self._decreased.set()
 
     def follow(self, delayed: Delayed) -> None:
         """Count a parked response until it is answered or dropped and then garbage-collected."""
@@ -104,22 +74,14 @@ class InFlight:
         self._scopes.discard(scope)
 
     async def wait_empty(self) -> None:
-        self._is_draining = True
-        for around in self._arounds:
-            around.tell_ends(self._notify)
+        """Wait until no request is in flight."""
         while self.count:
             self._decreased = trio.Event()
             await self._decreased.wait()
 
-    def _notify(self) -> None:
-        self._decreased.set()
-
-    def _errands(self) -> list[Cancellable]:
-        return [errand for holder in self._holders for errand in holder.held_for(self)]
-
     def cut_off(self) -> None:
         """Cancel everything in flight: tasks are cancelled, parked responses time out."""
-        for one in [*self._errands(), *self._scopes]:
+        for one in list(self._scopes):
             one.cancel()
         for delayed in list(self._parked):
             delayed.timed_out = True
@@ -129,15 +91,15 @@ class InFlight:
 class _Held:
     """Block of `InFlight.held`; not a generator, because it runs on every request of an app."""
 
-    __slots__ = ("_in_hand", "_scope")
+    __slots__ = ("_in_flight", "_scope")
 
     def __init__(self, in_flight: InFlight) -> None:
-        self._in_hand = in_flight
+        self._in_flight = in_flight
         self._scope = trio.CancelScope()
 
     def __enter__(self) -> None:
-        self._in_hand.enter()
-        self._in_hand.hold(self._scope)
+        self._in_flight.enter()
+        self._in_flight.hold(self._scope)
         self._scope.__enter__()
 
     def __exit__(
@@ -149,8 +111,8 @@ class _Held:
         try:
             return self._scope.__exit__(kind, error, traceback)
         finally:
-            self._in_hand.drop(self._scope)
-            self._in_hand.leave()
+            self._in_flight.drop(self._scope)
+            self._in_flight.leave()
 
 
 class Owner(Protocol):

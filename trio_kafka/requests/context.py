@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 import attrs
 
 from trio_kafka.model import Endpoint
-from trio_kafka.network.connection import Connection
-from trio_kafka.network.request import Request
+from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.requests.parts import Parts
 from trio_kafka.security.operations import Operation
 
 if TYPE_CHECKING:
-    from trio_kafka.requests.parking import Place
+    from trio_kafka.requests.parking import Parking
 
     # For the type checker a context has every part as an attribute; at run time see below.
     from trio_kafka.requests.parts import Parts as _Parts
@@ -31,7 +30,7 @@ class Context(_Parts):
 
     __slots__ = ("parking", "parts", "request", "version")
 
-    def __init__(self, request: Request, parts: Parts, parking: "Place | None" = None) -> None:
+    def __init__(self, request: Request, parts: Parts, parking: "Parking | None" = None) -> None:
         self.request = request
         self.parts = parts
         self.version = request.code & 0xFFFF  # of the API; no negative one is ever served
@@ -52,7 +51,7 @@ class Context(_Parts):
         return str(self.request.connection.principal)
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> ConnectionPort:
         return self.request.connection
 
     @property

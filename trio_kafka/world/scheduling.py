@@ -1,6 +1,6 @@
 """Runs that repeat: the order of tasks decided by a seed, in virtual time.
 
-With private names of Trio, as `world.lending`: `_core._run._ALLOW_DETERMINISTIC_SCHEDULING` (each
+With private names of Trio: `_core._run._ALLOW_DETERMINISTIC_SCHEDULING` (each
 batch of runnable tasks is sorted by task number, then shuffled by `_r`) and `_r`. pytest-trio sets
 the switch too where hypothesis is installed, so both are put back as they were.
 """
