@@ -258,13 +258,14 @@ async def test_a_quorum_of_more_than_one_is_refused_with_its_voters_named(
 async def test_a_directory_of_another_voter_is_refused(world, autojump_clock) -> None:
     await format_root(world)
 
+    before = world.descriptors.files
+    store = await open_store(world, world.directory(ROOT), CONFIG)
+    assert world.descriptors.files > before
+
     with pytest.raises(UnsupportedQuorumError, match="belongs to another directory"):
-        await open_quorum(
-            await open_store(world, world.directory(ROOT), CONFIG),
-            node_id=ONE,
-            directory_id=bytes(16),
-            node=Node("broker", "broker"),
-        )
+        await open_quorum(store, node_id=ONE, directory_id=bytes(16), node=Node("broker", "broker"))
+
+    assert world.descriptors.files == before
 
 
 async def test_a_directory_that_was_not_formatted_is_refused(world, autojump_clock) -> None:
