@@ -1,8 +1,8 @@
 """Requests that wait for a change of state or for their deadline, without a task.
 
-A change of state only marks what watches it: whoever changes may be in the middle of its work. A
-marked operation is put into a lane, at most once at a time, and whoever serves the lane calls
-`look`. An operation completes once, and has then left every list. Keys are objects, such as a
+A change of state only marks the operations that watch it, because the caller may be in the middle
+of its work. A marked operation enters a lane, once at a time; the task that serves the lane calls
+`look`. An operation completes once and has then left every list. Keys are objects, such as a
 partition; deadlines are `trio.current_time()`.
 """
 
@@ -19,19 +19,19 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 
-NO_ANSWER: Final = object()  # says of an operation: it is done, and nobody is to be told
-_COMPACTED: Final = 64  # a heap below this size is left as it is
+NO_ANSWER: Final = object()  # result of an operation that is complete and has no response to send
+_COMPACTED: Final = 64  # smaller heaps are not compacted
 
 
 @define(eq=False)
 class Timer:
-    """A call to come; None once it was made or cancelled."""
+    """Scheduled call; None once it was made or cancelled."""
 
     call: Callable[[], None] | None
 
 
 class Timers:
-    """One heap and one task for any number of timers; armed only while there are some."""
+    """One heap and one task for any number of timers; the task is idle without timers."""
 
     def __init__(self, node: Node, name: str = "timers") -> None:
         self._heap: list[tuple[float, int, Timer]] = []
@@ -41,7 +41,7 @@ class Timers:
         node.add(name, "job", self.figures)
 
     def at(self, deadline: float, call: Callable[[], None]) -> Timer:
-        """Call `call` when `trio.current_time()` has reached `deadline`; it must not raise."""
+        """Schedule `call` for `deadline` (`trio.current_time()`); it must not raise."""
         timer = Timer(call)
         heapq.heappush(self._heap, (deadline, next(self._order), timer))
         if self._heap[0][2] is timer:
@@ -49,8 +49,9 @@ class Timers:
         return timer
 
     def cancel(self, timer: Timer) -> None:
-        """Forget the call, and what it holds, at once. Idempotent. The heap is compacted when most
-        of it is dead.
+        """Cancel a timer and release its call at once. Idempotent.
+
+        The heap is compacted when most of it is cancelled.
         """
         if timer.call is None:
             return
@@ -73,7 +74,7 @@ class Timers:
         }
 
     async def run(self) -> NoReturn:
-        """Make the calls when their time has come, until cancelled."""
+        """Make due calls until cancelled."""
         while True:
             first = self._heap[0][0] if self._heap else float("inf")
             with trio.CancelScope(deadline=first) as self._scope:
@@ -91,21 +92,19 @@ class Timers:
 
 
 class Watcher(Protocol):
-    """What a purgatory tells that a key changed: a Delayed, or a session that notes it for
-    later.
-    """
+    """Object that a purgatory notifies of changed keys: a Delayed, or a fetch session."""
 
     def marked(self, key: Hashable) -> None:
-        """Only note it: whoever marks is in the middle of its work."""
+        """Note the change only: the caller is in the middle of its work."""
 
 
 @define(eq=False)
 class Delayed:
-    """What a handler returns instead of an answer.
+    """Operation that a handler returns instead of a response.
 
-    try_complete: called with `timed_out`; the answer, or None for "not yet", which it must not say
-        when timed out.
-    It holds all it needs: the request's frame is given back when the operation is registered.
+    try_complete: called with `timed_out`; returns the response, or None for "not yet", which is not
+    allowed when timed out.
+    It holds all that it needs: the request's frame is released when the operation is registered.
     """
 
     keys: Sequence[Hashable]
@@ -114,18 +113,18 @@ class Delayed:
     purgatory: "Purgatory"
     done: bool = field(default=False, init=False)
     timed_out: bool = field(default=False, init=False)
-    # For its purgatory:
+    # Used by its purgatory:
     queued: bool = field(default=False, init=False)
     lane: "Callable[[Delayed], None] | None" = field(default=None, init=False)
     finish: "Callable[[Any], None] | None" = field(default=None, init=False)
-    # `trio.current_time()` when it began to wait, by whoever registers it; 0: nobody said.
+    # `trio.current_time()` when it began to wait, set by the task that registers it; 0: unknown.
     since: float = field(default=0.0, init=False)
-    # Its answer is there at the end of the round, if all goes well: not to be registered before.
+    # Expected to complete at the end of the deferred batch: register it only after that.
     soon: bool = field(default=False, init=False)
     timer: Timer | None = field(default=None, init=False)
 
     def marked(self, key: Hashable = None) -> None:
-        """Enter the lane, unless it is there already or done."""
+        """Enter the lane, unless it is there already or complete."""
         del key
         if not self.queued and self.lane is not None:
             self.queued = True
@@ -133,12 +132,12 @@ class Delayed:
 
 
 class Purgatory:
-    """One kind of waiting request, by name (Produce, Fetch, ...)."""
+    """All waiting requests of one kind, such as Produce or Fetch."""
 
     def __init__(self, name: str, timers: Timers, node: Node) -> None:
         self.name = name
         self._timers = timers
-        self.watchers: dict[Hashable, dict[Watcher, None]] = {}  # who watches each key
+        self.watchers: dict[Hashable, dict[Watcher, None]] = {}  # watchers of each key
         self._waiting: dict[Delayed, None] = {}
         self._completed = self._expired = self._dropped = self._high_water = 0
         self._closed = False
@@ -150,12 +149,12 @@ class Purgatory:
         lane: Callable[[Delayed], None],
         finish: Callable[[Any], None],
     ) -> None:
-        """Register an operation that is not done yet. No change is missed if no checkpoint lies
-        between look and watch.
+        """Register an incomplete operation. No change is missed without a checkpoint between look
+        and watch.
 
-        lane: where the operation goes when it is marked; its servant calls `look`.
-        finish: called once, with the answer, with the exception that try_complete raised, or with
-            None if dropped.
+        lane: receives the operation when it is marked; its server calls `look`.
+        finish: called once with the response, with the exception of try_complete, or with None if
+        dropped.
         """
         delayed.lane, delayed.finish = lane, finish
         for key in delayed.keys:
@@ -169,14 +168,14 @@ class Purgatory:
             self._expire(delayed)
 
     def attach(self, key: Hashable, watcher: Watcher) -> None:
-        """Tell `watcher` of every mark of `key` from now on."""
+        """Notify `watcher` of every mark of `key` from now on."""
         watchers = self.watchers.get(key)
         if watchers is None:
             watchers = self.watchers[key] = {}
         watchers[watcher] = None
 
     def detach(self, key: Hashable, watcher: Watcher) -> None:
-        """Tell it no more. Idempotent."""
+        """Stop notifying a watcher. Idempotent."""
         watchers = self.watchers.get(key)
         if watchers is not None:
             watchers.pop(watcher, None)
@@ -184,7 +183,7 @@ class Purgatory:
                 del self.watchers[key]
 
     def move(self, delayed: Delayed, keys: Sequence[Hashable]) -> None:
-        """Let an operation watch other keys from now on. It has just been looked at."""
+        """Let an operation watch other keys; it was just examined by `look`."""
         for key in delayed.keys:
             self.detach(key, delayed)
         delayed.keys = keys
@@ -192,14 +191,16 @@ class Purgatory:
             self.attach(key, delayed)
 
     def mark(self, key: Hashable) -> None:
-        """The state under `key` changed, or it was deleted. Completes nothing itself."""
+        """Mark the watchers of `key`: its state changed, or it was deleted. Completes nothing
+        itself.
+        """
         watchers = self.watchers.get(key)
         if watchers is not None:
             for watcher in watchers:
                 watcher.marked(key)
 
     def look(self, delayed: Delayed) -> None:
-        """Ask a marked operation, taken from its lane, whether it is done now."""
+        """Try to complete a marked operation that was taken from its lane."""
         delayed.queued = False
         if delayed.done:
             return
@@ -213,8 +214,9 @@ class Purgatory:
         self._end(delayed, answer)
 
     def glance(self, delayed: Delayed) -> Any:
-        """The answer of what was never registered, which is done then, or the exception that
-        try_complete raised; None: register it.
+        """Try to complete an operation that was never registered.
+
+        Returns the response, or the exception of try_complete; None: register it.
         """
         answer = self._ask(delayed)
         if answer is not None:
@@ -228,23 +230,21 @@ class Purgatory:
             if answer is None and delayed.timed_out:
                 raise RuntimeError(f"{self.name}: no answer at the deadline")
         except KafkaError as error:
-            return error.as_value()  # a traceback would know this frame, which knows the answer
-        except Exception as error:  # noqa: BLE001 - whoever registers it answers for it
+            return error.as_value()  # its traceback would refer to this frame and the response
+        except Exception as error:  # noqa: BLE001 - the caller handles it
             return error
         return answer
 
     def drop(self, delayed: Delayed) -> None:
-        """End it without an answer: nobody is there to take one, or was before it was registered.
-        Idempotent.
-        """
+        """End an operation without a response, for example because its client left. Idempotent."""
         if not delayed.done:
             self._waiting.setdefault(delayed)
             self._dropped += 1
             self._end(delayed, None)
 
     def close(self) -> None:
-        """Mark everything as timed out, also what is still to come, so that it is answered with
-        what there is: the broker stops.
+        """Time out all operations, including later ones, so that they are answered while the broker
+        stops.
         """
         self._closed = True
         for delayed in self._waiting:
@@ -256,7 +256,7 @@ class Purgatory:
 
     @property
     def watched(self) -> int:
-        """Keys that somebody watches."""
+        """Keys that are being watched."""
         return len(self.watchers)
 
     def figures(self) -> Figures:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.introspect.metrics import Labels
-from trio_kafka.introspect.stamps import HOPS
+from trio_kafka.introspect.request_metrics import HOPS
 from trio_kafka.plugin import Kind, Steps
 from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.requests.parts import Parts
@@ -66,8 +66,8 @@ def read_native(parts: Parts, collected: MetricValues) -> Steps[None]:
     """Read the metrics."""
     for plane in parts.planes:
         _read_loop(plane.budget, plane.name, collected)
-        for key, sums in plane.times.settled():
-            at = (plane.name, plane.times.name_of(key))
+        for key, sums in plane.request_metrics.settled():
+            at = (plane.name, plane.request_metrics.name_of(key))
             for hop in HOPS:
                 labels = HOPS_TAKEN.with_values(*at, hop)
                 collected.summary(HOPS_TAKEN, labels, sums.count, total=getattr(sums, hop))

@@ -69,17 +69,17 @@ SOFTWARE = of_bean(
 def read_network(parts: Parts, collected: MetricValues) -> Steps[None]:
     """Read the metrics, in chunks of connections. Metrics without a label are the data plane's."""
     data = parts.planes[0]
-    collected.set(NETWORK_IDLE, data.idleness.network())
-    collected.set(HANDLERS_IDLE, data.idleness.handlers())
-    collected.set(BROKER_IDLE, data.idleness.handlers())
+    collected.set(NETWORK_IDLE, data.idle.network())
+    collected.set(HANDLERS_IDLE, data.idle.handlers())
+    collected.set(BROKER_IDLE, data.idle.handlers())
     collected.set(REQUESTS, data.requests.queued)
-    collected.set(RESPONSES, sum(one.responding.queued for one in data.processors))
+    collected.set(RESPONSES, sum(one.responses.queued for one in data.processors))
     if data.memory is not None:
         collected.set(MEMORY_FREE, data.memory.free)
         collected.set(MEMORY_USED, data.memory.size - data.memory.free)
-    for gate in parts.limits.gates:
-        blocked_ns = int(gate.blocked.count * _NS)
-        collected.summary(BLOCKED, BLOCKED.with_values(gate.name), blocked_ns)
+    for admission in parts.limits.listeners:
+        blocked_ns = int(admission.blocked.count * _NS)
+        collected.summary(BLOCKED, BLOCKED.with_values(admission.name), blocked_ns)
     yield
     yield from _read_connections(parts.planes, collected)
 
@@ -91,7 +91,7 @@ def _read_connections(planes: list[Plane], collected: MetricValues) -> Steps[Non
     for number, processor in enumerate(processors):
         listener = processor.listener.name
         collected.set(PROCESSOR_IDLE, processor.parked.lately(), str(number))
-        collected.set(RESPONSES_OF, processor.responding.queued, str(number))
+        collected.set(RESPONSES_OF, processor.responses.queued, str(number))
         collected.set(CONNECTIONS, len(processor.connections), listener, str(number))
         clients: Counter[tuple[str, str]] = Counter()
         for seen, connection in enumerate(tuple(processor.connections.values()), 1):

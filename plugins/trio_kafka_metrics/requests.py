@@ -67,13 +67,13 @@ class RequestMetrics:
         """Begin to count."""
         self._parts.error_counts.set_active(True)
         for plane in self._parts.planes:
-            plane.times.follow(self.note)
+            plane.request_metrics.follow(self.note)
 
     def end(self) -> None:
         """Stop counting. Idempotent."""
         self._parts.error_counts.set_active(False)
         for plane in self._parts.planes:
-            plane.times.unfollow(self.note)
+            plane.request_metrics.unfollow(self.note)
 
     def note(self, stamps: Stamps) -> None:
         """Count a finished request."""
@@ -109,7 +109,7 @@ class RequestMetrics:
 
     def read(self, collected: MetricValues) -> Steps[None]:
         """Read the metrics, one API per step."""
-        name_of = self._parts.planes[0].times.name_of
+        name_of = self._parts.planes[0].request_metrics.name_of
         for key, api in tuple(self._apis.items()):
             name = name_of(key)
             for shown in (name, _ALSO.get(name)):

@@ -50,7 +50,7 @@ def test_a_value_in_the_metadata_that_is_refused_counts_as_not_set(caplog) -> No
 
     assert [record.getMessage() for record in caplog.records] == [
         "topic setting ignored",
-        "broker settings in the metadata refused",
+        "broker settings in the metadata rejected",
     ]
 
 

@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.network.echoing import delaying, waiting
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
@@ -232,7 +232,7 @@ async def test_draining_answers_what_is_in_hand_and_ends_the_rest(
         assert (await busy.receive_answer(WaitResponse, 0))[1].outcome == "done"
         await busy.wait_closed()
         await until(lambda: drained == [True])
-        assert plane.closed(events.DRAINED) == 2
+        assert plane.closed(CloseReason.DRAINED) == 2
         for client in (idle, busy):
             client.close()
 
@@ -344,7 +344,7 @@ async def test_a_broken_peer_among_many_harms_no_other(autojump_clock: MockClock
 async def test_what_is_let_in_is_served_at_once_and_the_rest_by_its_own_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("trio_kafka.network.processor._SERVE_PENDING_S", 0.0)  # one item at a time
+    monkeypatch.setattr("trio_kafka.network.reader._SERVE_PENDING_S", 0.0)  # one item at a time
     world = RealWorld()  # a loopback delivers at once, which no simulated network does
     async with (
         asked_plane(world, [echo]) as (plane, one),

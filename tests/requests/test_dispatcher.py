@@ -1,4 +1,4 @@
-"""Large requests and answers do not hold the loop: steps of them lie between those of others.
+"""Dispatch of large requests and responses: other tasks run between slices of the work.
 
 The clock here grows with every reading, so that all work takes time, in virtual time too.
 """
@@ -12,7 +12,7 @@ import trio
 from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.plugin import Context, Delayed, api, lazily
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
 from trio_kafka.requests.chunked_codec import LARGE, Steps
@@ -249,7 +249,7 @@ async def test_a_large_request_that_is_none_costs_its_connection_only(
         await client.send(cut)
 
         assert await client.wait_closed()
-        assert plane.closed(events.UNDECODABLE) == 1
+        assert plane.closed(CloseReason.UNDECODABLE) == 1
         check(await other.ask(ListRequest(MANY), 1), MANY, 0)
 
 

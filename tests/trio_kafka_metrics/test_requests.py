@@ -35,7 +35,7 @@ async def test_hops_versions_errors_and_sizes_are_told_by_api(autojump_clock: Mo
         metrics = RequestMetrics(it.parts)
         for error in (0, 0, 35):
             metrics.note(stamps(APIS | 3, error=error))
-        it.parts.planes[0].times.of(18)
+        it.parts.planes[0].request_metrics.of(18)
 
         found = read(lambda _, collected: metrics.read(collected), it.parts)
 
@@ -91,7 +91,7 @@ async def test_what_was_long_ago_is_forgotten(autojump_clock: MockClock) -> None
 async def test_they_are_off_unless_they_are_wanted(autojump_clock: MockClock) -> None:
     async with harness() as it:
         await it.ask(ApiVersionsRequest("a", "1"))
-        assert it.parts.planes[0].times.log is None
+        assert it.parts.planes[0].request_metrics.log is None
         assert [name for name in await values(it) if name.startswith(OF)] == []
 
 
@@ -101,7 +101,7 @@ async def test_wanted_they_follow_every_request_until_the_plugin_goes(
     async with harness({"requests": "true"}) as it:
         await it.ask(DescribeClientQuotasRequest())
         found = await values(it)
-        times = it.parts.planes[0].times
+        times = it.parts.planes[0].request_metrics
         assert it.parts.error_counts.active
         await it.host.stop()
 

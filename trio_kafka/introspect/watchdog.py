@@ -19,7 +19,7 @@ from attrs import evolve, field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.world.world import Sentry, World
+from trio_kafka.world.world import WatchdogThread, World
 
 _logger: Final = get_logger(__name__)
 _SHORTEST_S: Final = 0.001  # of a rest
@@ -130,7 +130,9 @@ class Watchdog:
         self._root = trio.lowlevel.current_root_task()
         token = trio.lowlevel.current_trio_token()
         async with trio.open_nursery() as nursery:
-            await nursery.start(self._world.run_sentry, lambda sentry: self._watch(sentry, token))
+            await nursery.start(
+                self._world.run_watchdog_thread, lambda thread: self._watch(thread, token)
+            )
             task_status.started()
             while True:
                 await self._told.wait()
@@ -147,7 +149,7 @@ class Watchdog:
 
     # --- in the thread
 
-    def _watch(self, sentry: Sentry, token: trio.lowlevel.TrioToken) -> None:
+    def _watch(self, thread: WatchdogThread, token: trio.lowlevel.TrioToken) -> None:
         loop, judge = self._loop, Judge(self._limit_s)
         going = True
         while going:
@@ -155,26 +157,26 @@ class Watchdog:
             if loop.waiting:
                 verdict = judge.sleeps(passes)
             else:
-                verdict = judge.runs(passes, loop.began, loop.elapsed(), sentry.starved_s())
+                verdict = judge.runs(passes, loop.began, loop.elapsed(), thread.starved_s())
             if verdict is Verdict.SLEEP:
-                loop.on_begin = sentry.ring
+                loop.on_begin = thread.ring
                 # A pass that began before it was set would not be told of.
-                going = sentry.rest(None if loop.passes == passes else _SHORTEST_S)
+                going = thread.rest(None if loop.passes == passes else _SHORTEST_S)
             elif verdict is Verdict.BLOCKED:
-                self._name(sentry, passes)
+                self._name(thread, passes)
             else:
-                going = sentry.rest(verdict)
+                going = thread.rest(verdict)
             if self._over:
                 token.run_sync_soon(self._tell)
 
-    def _name(self, sentry: Sentry, passes: int) -> None:
+    def _name(self, thread: WatchdogThread, passes: int) -> None:
         """Tell who blocks now."""
         loop = self._loop
-        block = self._named = self._look(sentry.frame(), loop.elapsed() - loop.began)
+        block = self._named = self._look(thread.frame(), loop.elapsed() - loop.began)
 
         def over(seconds: float) -> None:
             self._end(seconds)
-            sentry.ring()
+            thread.ring()
 
         loop.on_end = over
         _logger.error(

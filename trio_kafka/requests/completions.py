@@ -16,7 +16,7 @@ import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.request import IN_STEPS, Request
 from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.failures import ErrorResponder
@@ -158,7 +158,7 @@ class Completions:
         A ProtocolError closes the connection. An InvariantError is raised again.
         """
         if isinstance(error, ProtocolError):
-            request.refuse(events.FORBIDDEN, f"{route.api.name}: {error}")
+            request.refuse(CloseReason.FORBIDDEN, f"{route.api.name}: {error}")
             return
         code, text = self._errors.classify(request, route, error)
         segments = None
@@ -173,7 +173,7 @@ class Completions:
         except Exception:
             logger.exception("error response failed", api=route.api.name)
         if segments is None:
-            request.refuse(events.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+            request.refuse(CloseReason.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
             request.respond(segments)
 
@@ -185,7 +185,7 @@ class Completions:
             segments = yield from route.write_in_steps(request, response)
         except Exception:
             logger.exception("error response failed", api=route.api.name)
-            request.refuse(events.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+            request.refuse(CloseReason.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
             request.respond(segments)
 

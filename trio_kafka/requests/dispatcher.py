@@ -13,7 +13,7 @@ import trio
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.model import code_of
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.request import Request
 from trio_kafka.protocol.errors import ManyItemsError
 from trio_kafka.requests.chunked_codec import LARGE
@@ -108,7 +108,7 @@ class Dispatcher:
             self.completions.in_steps(request, self._perform_in_steps(request, route))
             return None
         except (ProtocolError, UnicodeDecodeError) as error:
-            request.refuse(events.UNDECODABLE, str(error))
+            request.refuse(CloseReason.UNDECODABLE, str(error))
             return None
 
     def _decode_in_steps(self, request: Request, route: Route) -> Steps[Any]:
@@ -124,7 +124,7 @@ class Dispatcher:
                     return route.read(frame, length)
             return (yield from route.read_in_steps(frame, length))
         except (ProtocolError, UnicodeDecodeError) as error:
-            request.refuse(events.UNDECODABLE, str(error))
+            request.refuse(CloseReason.UNDECODABLE, str(error))
             return None
 
     def _respond_unsupported(self, request: Request) -> None:
@@ -135,6 +135,6 @@ class Dispatcher:
         """
         route = self.routes.get(code_of(API_VERSIONS, 0)) if request.key == API_VERSIONS else None
         if route is None:
-            request.refuse(events.UNKNOWN_API, f"key {request.key} version {request.version}")
+            request.refuse(CloseReason.UNKNOWN_API, f"key {request.key} version {request.version}")
         else:
             self.completions.fail(request, route, None, KafkaError(ErrorCode.UNSUPPORTED_VERSION))

@@ -11,7 +11,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.network.inflight import Connected, requests_in_hand, stage_of, wait_of
+from trio_kafka.network.inflight import ConnectionOwners, requests_in_flight, stage_of, wait_of
 from trio_kafka.network.plane import Plane
 from trio_kafka.requests.loopback.in_process import InProcessClient
 from trio_kafka.scheduling.chunked_work import Steps
@@ -120,19 +120,19 @@ def _in_flight(
     plane: Plane, is_wanted: RequestFilter, in_process: InProcessClient | None
 ) -> Iterable[InspectedRequest | None]:
     """Yield each wanted request, and None for each other, to pause at."""
-    owners: list[Connected] = [*plane.processors]
+    owners: list[ConnectionOwners] = [*plane.processors]
     if in_process is not None:
         owners.append(in_process)
-    for request in requests_in_hand(owners):
+    for request in requests_in_flight(owners):
         if request is None or not is_wanted(request.stamps, request.client_id):
             yield None
             continue
         yield InspectedRequest(
             plane=plane.name,
-            api=plane.times.name_of(request.key),
+            api=plane.request_metrics.name_of(request.key),
             stamps=request.stamps,
             client_id=request.client_id,
-            now=plane.times.elapsed(),
+            now=plane.request_metrics.elapsed(),
             stage=stage_of(request).value,
             waits_for=wait_of(request),
         )
@@ -142,7 +142,7 @@ def _ended(
     plane: Plane, selection: Selection, is_wanted: RequestFilter
 ) -> Iterable[InspectedRequest | None]:
     """Yield each wanted request, and None for each other, to pause at."""
-    times = plane.times
+    times = plane.request_metrics
     for stamps in times.latest() if selection is Selection.LATEST else times.slowest():
         if not is_wanted(stamps, stamps.client_id):
             yield None

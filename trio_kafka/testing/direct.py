@@ -17,8 +17,8 @@ from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.connection import Connection
-from trio_kafka.network.processor import Processor
+from trio_kafka.network.connection import Connection, ConnectionOwner
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.protocol.compiler import decoder
@@ -115,7 +115,7 @@ class DirectClient:
         there = Endpoint("127.0.0.1", 50000 + number % 15000)
         socket = cast("Socket", _NoSocket(number, there, here))
         framer = Framer(group.buffers, self.listener.largest_frame)
-        self.connection = Connection(socket, cast("Processor", self), framer)
+        self.connection = Connection(socket, cast("ConnectionOwner", self), framer)
         self._answered = trio.Event()
         self._segments: Segments | None = None
         self._closed: ClosedError | None = None
@@ -189,7 +189,7 @@ class DirectClient:
 
     # --- as the processor of the connection
 
-    def answer(self, request: Request, segments: Segments | None) -> None:
+    def answer(self, connection: Connection, request: Request, segments: Segments | None) -> None:
         """Keep the answer. Raises RuntimeError for a second one."""
         stamps = request.stamps
         if not self._in_hand:
@@ -197,14 +197,16 @@ class DirectClient:
         self._in_hand = False
         stamps.answered = stamps.sending = self._elapsed()
         stamps.handled = stamps.handled or stamps.answered
-        self.connection.framer.done()
+        connection.framer.done()
         self._segments = segments
         self._answered.set()
 
-    def refuse(self, request: Request, reason: str, detail: str) -> None:
+    def refuse(
+        self, connection: Connection, request: Request, reason: CloseReason, detail: str
+    ) -> None:
         """The connection ends instead."""
         del request
-        self.connection.closed = True
-        self.connection.framer.drop()
+        connection.closed = True
+        connection.framer.drop()
         self._closed = ClosedError(reason, detail)
         self._answered.set()

@@ -58,7 +58,7 @@ class RunningPlane:
     @property
     def buffers_out(self) -> int:
         """Bytes of pooled buffers in use, if all have the small size."""
-        buffers = self.processor._shared.buffers  # noqa: SLF001 - no public figure exposes this
+        buffers = self.processor.resources.buffers
         return buffers.fresh * SMALL - buffers.kept
 
     def closed(self, reason: str) -> int:

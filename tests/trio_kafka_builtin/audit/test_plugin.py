@@ -39,8 +39,8 @@ from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_builtin.audit.event_writer import LOGGER
 from trio_kafka_builtin.audit.plugin import audit
-from trio_kafka_builtin.audit.trail import LOGGER
 
 SECRET = "correct-horse"
 
@@ -314,7 +314,7 @@ async def test_one_whose_time_to_drain_is_used_up_goes_without_a_failure_of_its_
             nursery.cancel_scope.cancel()
 
     assert "ValueError" not in caplog.text
-    assert "ValueError" not in generation.life.error
+    assert "ValueError" not in generation.lifecycle.error
 
 
 async def test_reloads_at_the_same_time_leave_every_api_served(autojump_clock: MockClock) -> None:
@@ -324,7 +324,7 @@ async def test_reloads_at_the_same_time_leave_every_api_served(autojump_clock: M
                 await client.ask(ReloadPluginRequest("audit"), 0)
 
     async with audited(queue="10000") as served:
-        limiter = served.broker.planes[0]._shared.handlers.limiter
+        limiter = served.broker.planes[0]._resources.handlers.limiter
         with trio.move_on_after(10):
             async with trio.open_nursery() as nursery:
                 for _ in range(12):  # more than there are handlers

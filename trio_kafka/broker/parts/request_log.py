@@ -31,7 +31,7 @@ async def start_request_log(
         parts.interceptors,
         tuple(parts.planes),
         context.node,
-        names=parts.planes[0].times.name_of,
+        names=parts.planes[0].request_metrics.name_of,
         topic_id=lambda name: (
             topic.id if (topic := parts.metadata.image.topics.get(name)) else None
         ),

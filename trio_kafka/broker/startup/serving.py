@@ -160,7 +160,7 @@ def _make_plane(
         counters=context.counters,
         node=node,
         node_id=context.config.node_id,
-        lives=context.config.trio_request_lives,
+        recent=context.config.trio_request_lives,
         limits=parts.limits,
         memory=request_memory(context.config, budget.elapsed),
     )

@@ -7,11 +7,10 @@ import trio
 
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.model import Endpoint
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.connection import Connection
+from trio_kafka.network.connection import Connection, ConnectionOwner
 from trio_kafka.network.outgoing import release
-from trio_kafka.network.processor import Processor
+from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.request import IN_QUEUE, Request
 from trio_kafka.protocol.compiler import decoder_in_steps
 from trio_kafka.protocol.headers import response_header_version
@@ -34,7 +33,7 @@ _SIZE_BYTES: Final = 4  # of the size before a frame
 
 
 class Exchange:
-    """One request and its response; the processor of the request's connection.
+    """One request and its response; the owner of the request's connection.
 
     It does not keep the connection: a reference cycle would hold the response until a garbage
     collection.
@@ -54,13 +53,13 @@ class Exchange:
         self.is_throttled = False
         self.unthrottled.set()
 
-    def receive(self, request: object, version: int, client_id: str) -> Request:
+    def receive(self, request: object, version: int, client_id: str) -> tuple[Request, Connection]:
         """Encode a request, and return it as received on a connection of its own."""
         encoded = ClientSide(client_id).ask(request, version, answered=False)
         frame = memoryview(bytearray(encoded))[_SIZE_BYTES:]
         connection = Connection(
             cast("Socket", _NoSocket(self._peer)),
-            cast("Processor", self),
+            cast("ConnectionOwner", self),
             cast("Framer", _NoFramer()),
         )
         connection.principal = self._principal
@@ -68,11 +67,12 @@ class Exchange:
         code, correlation, length = HEAD(frame, 0)
         stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
         connection.requests = 1
-        return Request(frame, code, correlation, length, connection, stamps)
+        return Request(frame, code, correlation, length, connection, stamps), connection
 
-    async def enqueue(self, request: Request, channel: RequestChannel) -> None:
+    async def enqueue(
+        self, request: Request, connection: Connection, channel: RequestChannel
+    ) -> None:
         """Put a request into the request channel; waits in turn while that is full."""
-        connection = request.connection
         connection.request, request.waits_for = request, IN_QUEUE
         while True:
             try:
@@ -106,7 +106,7 @@ class Exchange:
                 try:
                     found.append(await segment.lease.read(segment.position, segment.left))
                 except RangeCutError as error:
-                    raise RefusedError(events.TRUNCATED, str(error)) from None
+                    raise RefusedError(CloseReason.TRUNCATED, str(error)) from None
             else:
                 found.append(segment)
         return b"".join(found)
@@ -128,30 +128,36 @@ class Exchange:
         if self._segments is not None:
             release(self._segments)
 
-    # --- the processor of the connection
+    # --- the owner of the connection
 
-    def answer(self, request: Request, segments: Segments | None) -> None:
+    def answer(self, connection: Connection, request: Request, segments: Segments | None) -> None:
         """Take the response."""
         self._stamp(request)
-        if request.connection.closed:
+        if connection.closed:
             release(segments or ())
             return
         self._segments = segments
         self._answered.set()
 
-    def refuse(self, request: Request, reason: str, detail: str) -> None:
+    def refuse(
+        self, connection: Connection, request: Request, reason: CloseReason, detail: str
+    ) -> None:
         """Note that there is no response."""
+        del connection
         self._stamp(request)
         self._refused = reason, detail
         self._answered.set()
 
-    def post(self, item: events.Item) -> None:
-        """Note that the connection is throttled, or no longer."""
-        if isinstance(item, events.StartThrottle):
-            self.is_throttled = True
-            self.unthrottled = trio.Event()
-        elif isinstance(item, events.EndThrottle):
-            self.unthrottled.set()
+    def mute(self, connection: Connection, reason: MuteReason) -> None:
+        """Keep the response back while the connection is throttled."""
+        del connection, reason
+        self.is_throttled = True
+        self.unthrottled = trio.Event()
+
+    def unmute(self, connection: Connection, reason: MuteReason) -> None:
+        """Let the response go."""
+        del connection, reason
+        self.unthrottled.set()
 
     def _stamp(self, request: Request) -> None:
         stamps = request.stamps

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.introspect.stamps import Times
+from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 class InProcessClient:
     """Client of one broker within its process.
 
-    times: returns the request times that count these requests, or None.
+    metrics: returns the request metrics that count these requests, or None.
     connections: connections in flight by number, each with one request.
     """
 
-    def __init__(self, apis: Registry, times: Callable[[], Times | None]) -> None:
+    def __init__(self, apis: Registry, metrics: Callable[[], RequestMetrics | None]) -> None:
         self.connections: dict[int, Connection] = {}
         self._apis = apis
-        self._times = times
+        self._metrics = metrics
         self._asked = self._throttled = self._high_water = 0
         self._handlers: RequestHandlers | None = None
         self._channel: RequestChannel
@@ -77,15 +77,15 @@ class InProcessClient:
             raise TypeError(f"{message.name} is no request with a response")
         version = self._version_of(message, version)
         exchange = Exchange(handlers, peer, principal)
-        made = exchange.receive(request, version, client_id)
+        made, connection = exchange.receive(request, version, client_id)
         number = self._asked = self._asked + 1
-        self.connections[number] = made.connection
+        self.connections[number] = connection
         self._high_water = max(self._high_water, len(self.connections))
         try:
-            await exchange.enqueue(made, self._channel)
+            await exchange.enqueue(made, connection, self._channel)
             data = await exchange.wait_response()
         finally:
-            exchange.close(made.connection)
+            exchange.close(connection)
             del self.connections[number]
         self._count(made, handlers.elapsed())
         self._throttled += exchange.is_throttled
@@ -110,13 +110,13 @@ class InProcessClient:
         return version
 
     def _count(self, request: Request, sent: float) -> None:
-        """Count a request in the request times and the request log."""
-        stamps, times = request.stamps, self._times()
+        """Count a request in the request metrics and the request log."""
+        stamps, metrics = request.stamps, self._metrics()
         stamps.client_id = request.client_id
-        if times is not None:
-            times.of(request.key).add(stamps, sent)
-            if times.log is not None:
-                times.log(stamps)
+        if metrics is not None:
+            metrics.of(request.key).add(stamps, sent)
+            if metrics.log is not None:
+                metrics.log(stamps)
 
     def _figures(self) -> Figures:
         return {

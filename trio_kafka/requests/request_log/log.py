@@ -100,7 +100,7 @@ class RequestLog:
         """Log requests that pass a filter, from the next one. Queued lines go to the new sinks."""
         self._filter, self._sinks = wanted, sinks
         for plane in self._planes:
-            plane.times.follow(self._enqueue)
+            plane.request_metrics.follow(self._enqueue)
         if self._interception is None:
             self._interception = self._interceptors.add(
                 "before", None, self._keep_body, order=FIRST, owner=self
@@ -109,7 +109,7 @@ class RequestLog:
     def stop(self) -> None:
         """Stop logging; queued lines are still written. Idempotent."""
         for plane in self._planes:
-            plane.times.unfollow(self._enqueue)
+            plane.request_metrics.unfollow(self._enqueue)
         if self._interception is not None:
             self._interceptors.remove(self._interception)
             self._interception = None

@@ -16,10 +16,10 @@ from trio_kafka.world.protocols import Child
 from trio_kafka.world.real.background_thread import yielding
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.network import RealNetwork
-from trio_kafka.world.real.sentry import run_sentry
 from trio_kafka.world.real.storage import RealDirectory, make_directories
 from trio_kafka.world.real.volume import Volume
-from trio_kafka.world.world import Sentry
+from trio_kafka.world.real.watchdog_thread import run_watchdog_thread
+from trio_kafka.world.world import WatchdogThread
 
 T = TypeVar("T")
 
@@ -69,10 +69,10 @@ class RealWorld:
             )
         return done
 
-    async def run_sentry(
-        self, watch: Callable[[Sentry], None], *, task_status: trio.TaskStatus[None]
+    async def run_watchdog_thread(
+        self, watch: Callable[[WatchdogThread], None], *, task_status: trio.TaskStatus[None]
     ) -> None:
-        await run_sentry(watch, task_status=task_status)
+        await run_watchdog_thread(watch, task_status=task_status)
 
     async def run_in_process(
         self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any

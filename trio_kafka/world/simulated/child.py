@@ -2,14 +2,12 @@
 
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
+from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.world import Crashed
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.world import SimulatedWorld
 
 CANNOT_RUN: Final = 127
 _PIPE: Final = 1 << 16  # bytes that a pipe holds; more waits for its reader
@@ -64,7 +62,7 @@ Program = Callable[[SimulatedProcess], Awaitable[int]]
 class SimulatedChild:
     """See `protocols.Child`."""
 
-    def __init__(self, world: "SimulatedWorld", process: SimulatedProcess, pid: int) -> None:
+    def __init__(self, world: Machine, process: SimulatedProcess, pid: int) -> None:
         self.pid = pid
         self.process = process
         self._world = world
@@ -116,7 +114,7 @@ class SimulatedChild:
 
 
 def start_child(
-    world: "SimulatedWorld", command: Sequence[str], environment: Mapping[str, str], directory: str
+    world: Machine, command: Sequence[str], environment: Mapping[str, str], directory: str
 ) -> SimulatedChild:
     """See `World.start_child`."""
     process = SimulatedProcess(command, environment, directory)

@@ -3,16 +3,13 @@
 import errno
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import trio
 
 from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
 from trio_kafka.world.recent_writes import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.world import SimulatedWorld
+from trio_kafka.world.simulated.run import Machine
 
 
 class SimulatedLease:
@@ -44,7 +41,7 @@ class SimulatedLease:
 class SimulatedFile:
     """See `protocols.File`."""
 
-    def __init__(self, world: "SimulatedWorld", node: FileNode, path: str, writes: Writes) -> None:
+    def __init__(self, world: Machine, node: FileNode, path: str, writes: Writes) -> None:
         self._world = world
         self._node = node
         self._path = path

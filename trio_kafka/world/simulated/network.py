@@ -8,16 +8,14 @@ does.
 import errno
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
 from trio_kafka.model import Endpoint
+from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.simulated.selector import MemorySelector
 from trio_kafka.world.simulated.socket import MemorySocket
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.world import SimulatedWorld
 
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - all interfaces
 _LOOPBACK_ADDRESS: Final = "127.0.0.1"
@@ -33,7 +31,7 @@ class MemoryListener:
 
     def __init__(
         self,
-        world: "SimulatedWorld",
+        world: Machine,
         address: Endpoint,
         backlog: int,
         send_room: int,
@@ -82,7 +80,7 @@ class MemoryListener:
             return
         self.world.call("close_listener", str(self.address))
         self._closed = True
-        self.world.network.forget(self)
+        self.world.listeners.pop((self.address.host, self.address.port), None)
         for socket in self._waiting:
             socket.abort()
         self._lot.unpark_all()
@@ -91,9 +89,8 @@ class MemoryListener:
 class SimulatedNetwork:
     """See `protocols.Network`. Buffers are room; without numbers the universe's is halved."""
 
-    def __init__(self, world: "SimulatedWorld") -> None:
+    def __init__(self, world: Machine) -> None:
         self._world = world
-        self.listeners: dict[tuple[str, int], MemoryListener] = {}
         self._next_port = _FIRST_PORT
 
     async def host_name(self) -> str:
@@ -124,7 +121,7 @@ class SimulatedNetwork:
         self._world.call("listen", f"{host}:{port}")
         host = "" if host in _EVERYWHERE else host
         port = port or self._free_port()
-        for taken, number in self.listeners:
+        for taken, number in self._world.listeners:
             if number == port and (taken == host or not taken or not host):
                 raise OSError(errno.EADDRINUSE, f"port {port} is in use")
         half = self._world.universe.room // 2
@@ -135,33 +132,22 @@ class SimulatedNetwork:
             half if send_buffer is None else send_buffer,
             half if receive_buffer is None else receive_buffer,
         )
-        self.listeners[host, port] = listener
+        self._world.listeners[host, port] = listener
         return listener
 
     def _free_port(self) -> int:
         self._next_port += 1
         return self._next_port
 
-    def forget(self, listener: MemoryListener) -> None:
-        """It is closed."""
-        self.listeners.pop((listener.address.host, listener.address.port), None)
-
-    def crash(self) -> None:
-        self.listeners.clear()
-
-    def listener(self, host: str, port: int) -> MemoryListener | None:
-        """What would take a connection to `host` on this machine."""
-        return self.listeners.get((host, port)) or self.listeners.get(("", port))
-
-    def _machine(self, host: str, port: int) -> "SimulatedWorld | None":
-        """Who has that host."""
-        machines = self._world.universe.machines
+    def _machine(self, host: str, port: int) -> Machine | None:
+        """Return the machine that has a host."""
+        machines: dict[str, Machine] = self._world.universe.machines
         if host in _LOOPBACK or host in _EVERYWHERE:
             return self._world
         if host in machines:
             return machines[host]
         for world in machines.values():
-            if (host, port) in world.network.listeners:
+            if (host, port) in world.listeners:
                 return world
         return None
 
@@ -181,7 +167,7 @@ class SimulatedNetwork:
             if there is None:
                 raise ConnectionRefusedError(errno.ECONNREFUSED, f"nobody is {host}")
             if not there.dark and universe.linked(world.name, there.name):
-                listener = there.network.listener(host, port)
+                listener = there.listeners.get((host, port)) or there.listeners.get(("", port))
                 if listener is None:
                     raise ConnectionRefusedError(errno.ECONNREFUSED, "nobody listens")
                 if not listener.full:

@@ -1,20 +1,16 @@
 """Edge-triggered readiness of simulated sockets."""
 
-from typing import TYPE_CHECKING
-
 import trio
 
 from trio_kafka.world.protocols import READ, Socket
+from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.simulated.socket import MemorySocket
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.world import SimulatedWorld
 
 
 class MemorySelector:
     """See `protocols.Selector`. An edge makes a key ready; `poll` gives the state at that time."""
 
-    def __init__(self, world: "SimulatedWorld") -> None:
+    def __init__(self, world: Machine) -> None:
         self._world = world
         self._sockets: dict[int, MemorySocket] = {}
         self._ready: dict[int, None] = {}

@@ -7,7 +7,7 @@ bounded.
 
 import errno
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import trio
 
@@ -22,13 +22,18 @@ from trio_kafka.world.protocols import (
     RangeCutError,
 )
 from trio_kafka.world.simulated.file import SimulatedLease
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.selector import MemorySelector
-    from trio_kafka.world.simulated.world import SimulatedWorld
+from trio_kafka.world.simulated.run import Machine
 
 _RETRANSMISSION_S: Final = 0.2
 _HOLD_S: Final = 0.2  # how long the kernel keeps what was sent by MSG_MORE
+
+
+class EdgeReceiver(Protocol):
+    """The selector that a socket is registered with."""
+
+    def wake(self, key: int) -> None: ...
+
+    def forget(self, socket: "MemorySocket") -> None: ...
 
 
 class MemorySocket:
@@ -36,7 +41,7 @@ class MemorySocket:
 
     def __init__(
         self,
-        world: "SimulatedWorld",
+        world: Machine,
         local: Endpoint,
         peer: Endpoint,
         send_buffer: int,
@@ -47,7 +52,7 @@ class MemorySocket:
         self.peer = peer
         self.key = world.take_key()
         self.other: MemorySocket
-        self.selector: MemorySelector | None = None
+        self.selector: EdgeReceiver | None = None
         self.send_buffer = send_buffer
         self.receive_buffer = receive_buffer
         self._target = str(peer)

@@ -3,7 +3,6 @@
 import errno
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import trio
 
@@ -19,9 +18,7 @@ from trio_kafka.world.simulated.disk import (
     Unlink,
 )
 from trio_kafka.world.simulated.file import SimulatedFile
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.world import SimulatedWorld
+from trio_kafka.world.simulated.run import Machine
 
 
 def _error(number: int, path: str) -> OSError:
@@ -42,9 +39,7 @@ def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
 class SimulatedDirectory:
     """See `protocols.Directory`."""
 
-    def __init__(
-        self, world: "SimulatedWorld", node: DirectoryNode, path: str, writes: Writes
-    ) -> None:
+    def __init__(self, world: Machine, node: DirectoryNode, path: str, writes: Writes) -> None:
         self.path = path
         self._world = world
         self._node = node

@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import trio
 
@@ -13,13 +13,11 @@ from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.child import Program, SimulatedChild, start_child
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
-from trio_kafka.world.simulated.network import SimulatedNetwork
+from trio_kafka.world.simulated.network import MemoryListener, SimulatedNetwork
+from trio_kafka.world.simulated.run import SimulatedRun
+from trio_kafka.world.simulated.socket import MemorySocket
 from trio_kafka.world.simulated.storage import SimulatedDirectory, find_directory
-from trio_kafka.world.world import Crashed, Sentry
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.socket import MemorySocket
-    from trio_kafka.world.simulated.universe import Universe
+from trio_kafka.world.world import Crashed, WatchdogThread
 
 T = TypeVar("T")
 _PLENTY: Final = 1 << 40
@@ -45,7 +43,7 @@ class SimulatedWorld:
 
     simulated = True
 
-    def __init__(self, universe: "Universe", name: str, disk: DirectoryNode, life: int) -> None:
+    def __init__(self, universe: SimulatedRun, name: str, disk: DirectoryNode, life: int) -> None:
         self.universe = universe
         self.name = name
         self.disk = disk
@@ -63,6 +61,7 @@ class SimulatedWorld:
         self.children: dict[SimulatedChild, None] = {}
         self.started = 0
         self.locks: dict[str, object] = {}
+        self.listeners: dict[tuple[str, int], MemoryListener] = {}
         self._free_keys: list[int] = []
         self._next_key = 3
 
@@ -119,7 +118,7 @@ class SimulatedWorld:
         self.universe.note(self.name, "crash", "power" if power else "kill")
         self.alive = False
         self.dark = power
-        self.network.crash()
+        self.listeners.clear()
         for socket in list(self.sockets):
             socket.die(silent=power)
         for child in self.children:
@@ -158,9 +157,9 @@ class SimulatedWorld:
         await self.pause(1e-5, 1e-3)
         return call(*args)
 
-    async def run_sentry(
+    async def run_watchdog_thread(
         self,
-        watch: Callable[[Sentry], None],  # noqa: ARG002 - part of the interface; no thread runs
+        watch: Callable[[WatchdogThread], None],  # noqa: ARG002 - part of the interface; no thread runs
         *,
         task_status: trio.TaskStatus[None],
     ) -> None:

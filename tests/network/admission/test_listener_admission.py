@@ -1,4 +1,4 @@
-"""The gate of a listener, step by step."""
+"""Admission of a listener's connections, step by step."""
 
 from typing import Any
 
@@ -34,11 +34,11 @@ def limits(**bounds: Any) -> ConnectionLimits:
 
 async def test_who_waits_and_is_let_in_as_it_is_cancelled_gives_its_place_back() -> None:
     made = limits(connections=1)
-    gate = made.gate("PLAINTEXT")
-    first, second = gate.arrive(handle()), gate.arrive(handle())
+    admission = made.admission("PLAINTEXT")
+    first, second = admission.arrive(handle()), admission.arrive(handle())
     assert [first.entered, second.entered] == [True, False]
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(gate.enter, second)
+        nursery.start_soon(admission.enter, second)
         await wait_all_tasks_blocked()
         first.close()
         assert second.entered
@@ -51,10 +51,10 @@ async def test_who_waits_and_is_let_in_as_it_is_cancelled_gives_its_place_back()
 
 async def test_who_is_cancelled_while_it_waits_leaves_the_line() -> None:
     made = limits(connections=1)
-    gate = made.gate("PLAINTEXT")
-    first, second = gate.arrive(handle()), gate.arrive(handle())
+    admission = made.admission("PLAINTEXT")
+    first, second = admission.arrive(handle()), admission.arrive(handle())
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(gate.enter, second)
+        nursery.start_soon(admission.enter, second)
         await wait_all_tasks_blocked()
         assert made.figures()["waiting"] == 1
         nursery.cancel_scope.cancel()
@@ -66,10 +66,10 @@ async def test_who_is_cancelled_while_it_waits_leaves_the_line() -> None:
 
 async def test_room_for_two_lets_two_in(nursery: trio.Nursery) -> None:
     made = limits(connections=0)
-    gates = [made.gate(name) for name in ("A", "B", "C")]
-    slots = [gate.arrive(handle()) for gate in gates]
-    for gate, slot in zip(gates, slots, strict=True):
-        nursery.start_soon(gate.enter, slot)
+    admissions = [made.admission(name) for name in ("A", "B", "C")]
+    slots = [admission.arrive(handle()) for admission in admissions]
+    for admission, slot in zip(admissions, slots, strict=True):
+        nursery.start_soon(admission.enter, slot)
         await wait_all_tasks_blocked()
 
     made.obey(ConnectionBounds(connections=2))
@@ -79,68 +79,68 @@ async def test_room_for_two_lets_two_in(nursery: trio.Nursery) -> None:
 
 
 async def test_rates_are_waited_for_before_places(autojump_clock: MockClock) -> None:
-    gate = limits(rate=0, connections=1).gate("PLAINTEXT")
-    slot = gate.arrive(handle())
+    admission = limits(rate=0, connections=1).admission("PLAINTEXT")
+    slot = admission.arrive(handle())
     assert (slot.entered, slot.wait_s) == (False, 1.0)
     began = trio.current_time()
 
-    await gate.enter(slot)
+    await admission.enter(slot)
 
     assert slot.entered
     assert trio.current_time() - began == 1.0
 
 
-async def test_a_gate_that_is_closed_is_forgotten_with_its_last_connection() -> None:
+async def test_an_admission_that_is_closed_is_forgotten_with_its_last_connection() -> None:
     made = limits()
-    node = made.node
-    gate = made.gate("PLAINTEXT")
-    slot = gate.arrive(handle())
+    node = made._node
+    admission = made.admission("PLAINTEXT")
+    slot = admission.arrive(handle())
     assert [child.name for child in node.children] == ["PLAINTEXT"]
-    gate.close()
-    gate.close()
-    assert made.gates == [gate]
+    admission.close()
+    admission.close()
+    assert made.listeners == [admission]
 
     slot.close()
 
-    assert made.gates == []
+    assert made.listeners == []
     assert node.children == ()
 
 
 async def test_the_log_tells_a_storm_as_a_number(autojump_clock: MockClock, caplog: Any) -> None:
-    gate = limits(per_address=0).gate("PLAINTEXT")
+    admission = limits(per_address=0).admission("PLAINTEXT")
     with caplog.at_level("INFO"):
         for _ in range(500):
-            assert not gate.admit(gate.arrive(handle()))
+            assert not admission.admit(admission.arrive(handle()))
         await trio.sleep(1.5)
-        assert not gate.admit(gate.arrive(handle()))
+        assert not admission.admit(admission.arrive(handle()))
 
     told = [record.getMessage() for record in caplog.records if "refused" in record.getMessage()]
     assert len(told) == 2
-    assert gate.account.count == 0
+    assert admission.account.count == 0
 
 
 async def test_who_was_let_in_is_not_let_in_again_before_it_has_heard_of_it(
     nursery: trio.Nursery,
 ) -> None:
     made = limits(connections=2)
-    gate = made.gate("PLAINTEXT")
-    first, second, third = [gate.arrive(handle()) for _ in range(3)]
-    nursery.start_soon(gate.enter, third)
+    admission = made.admission("PLAINTEXT")
+    first, second, third = [admission.arrive(handle()) for _ in range(3)]
+    nursery.start_soon(admission.enter, third)
     await wait_all_tasks_blocked()
 
     first.close()
     second.close()
 
     assert third.entered
-    assert made.accounts.total == gate.account.count == 1
+    assert made.accounts.total == admission.account.count == 1
     nursery.cancel_scope.cancel()
 
 
-async def test_a_gate_that_is_closed_protects_no_other() -> None:
+async def test_an_admission_that_is_closed_protects_no_other() -> None:
     made = ConnectionLimits(
         simulated_world().network, Counters(), Node("plane", "plane"), protected=["INSIDE"]
     )
-    inside, outside = made.gate("INSIDE"), made.gate("OUTSIDE")
+    inside, outside = made.admission("INSIDE"), made.admission("OUTSIDE")
     assert made.accounts.is_protected(inside.account)
 
     outside.close()

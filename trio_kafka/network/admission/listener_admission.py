@@ -1,67 +1,86 @@
-"""The gate of a listener: its connections, and who may become one of them."""
+"""Admission of one listener's connections: rates, room, and limits of their addresses."""
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import trio
 
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.meter import Meter
-from trio_kafka.introspect.tree import Figures
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.network.admission.delayed_close import DelayedCloses
 from trio_kafka.network.admission.slot import Slot
-from trio_kafka.quotas.connection import bound_or_none, now_ms
+from trio_kafka.network.admission.waiting_line import WaitingLine
+from trio_kafka.quotas.connection import ConnectionAccounts, bound_or_none, now_ms
 from trio_kafka.world.protocols import Socket
-
-if TYPE_CHECKING:
-    from trio_kafka.network.admission.limits import ConnectionLimits
 
 logger: Final = get_logger(__name__)
 
-# Why a connection was refused: a closed set, as they are labels of a counter.
+# Reasons to refuse a connection; labels of the counter `connections_refused`.
 TOO_MANY: Final = "too many of its address"
 TOO_FAST: Final = "too fast from its address"
-_TELL_S: Final = 1.0  # between two lines of the log: a storm is told as a number
+_LOG_S: Final = 1.0  # between two log lines: a storm is logged as a number
 
 
-class Gate:
-    """Passed in three steps: `arrive`, `enter` where the slot has not entered yet, `admit`."""
+class ListenerAdmission:
+    """Admits connections in three steps: `arrive`, `enter` unless entered already, `admit`.
 
-    def __init__(self, limits: "ConnectionLimits", name: str) -> None:
+    slots: that have entered. blocked: seconds in which the acceptor waited though a connection was
+        there (AcceptorBlockedPercent). closed: called when the listener and its last slot are gone.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        accounts: ConnectionAccounts,
+        line: WaitingLine,
+        delayed: DelayedCloses,
+        counters: Counters,
+        node: Node,
+        closed: Callable[["ListenerAdmission"], None],
+    ) -> None:
         self.name = name
-        self.account = limits.accounts.open(name)
+        self.account = accounts.open(name)
         self.slots: dict[Slot, None] = {}
-        # s in which its acceptor accepted nothing, though it might: AcceptorBlockedPercent
         self.blocked = Meter(trio.current_time())
-        self._limits = limits
-        self._accounts = limits.accounts
-        self._node = limits.node.add(name, "part", self.figures)
+        self._accounts = accounts
+        self._line = line
+        self._delayed = delayed
+        self._counters = counters
+        self._node = node.add(name, "part", self.figures)
+        self._closed = closed
         self._open = True
-        self._told = -_TELL_S
-        self._untold = 0
+        self._logged = -_LOG_S
+        self._unlogged = 0
 
     def arrive(self, socket: Socket) -> Slot:
-        """A socket was accepted: its slot, entered if it need not wait."""
+        """Return the slot of an accepted socket, entered if it need not wait."""
         slot = Slot(socket, self)
         slot.wait_s = self._accounts.arrive(self.account, _now_ms()) / 1000
         if not slot.wait_s and self._accounts.has_room(self.account):
-            self.let_in(slot)
+            self.enter_now(slot)
         return slot
 
     async def enter(self, slot: Slot) -> None:
-        """Wait until a slot may enter: as long as rates ask for, then until there is room."""
+        """Wait for as long as rates require, then until there is room."""
         await trio.sleep(slot.wait_s)
         if self._accounts.has_room(self.account):
-            self.let_in(slot)
+            self.enter_now(slot)
         else:
-            await self._limits.wait_room(slot)
+            await self._line.wait_room(slot)
 
     def admit(self, slot: Slot) -> bool:
-        """Whether a slot that entered may stay, for its address's sake; else its socket is closed,
-        now or after the delay that rates ask for.
+        """Return whether an entered slot may stay.
+
+        If its address exceeds a limit, the socket is closed, now or after the delay that rates
+        require.
         """
         delay_ms = self._accounts.delay_ms(self.account, slot.address, _now_ms())
         if delay_ms > 0:
             slot.release()
-            self._limits.held.add(slot.socket, trio.current_time() + delay_ms / 1000)
+            self._delayed.add(slot.socket, trio.current_time() + delay_ms / 1000)
             self._refused(slot, TOO_FAST)
             return False
         if self._accounts.is_crowded(slot.address):
@@ -70,28 +89,28 @@ class Gate:
             return False
         return True
 
-    def let_in(self, slot: Slot) -> None:
-        """Count a slot, from now until it is released."""
+    def enter_now(self, slot: Slot) -> None:
+        """Count a slot until it is released."""
         slot.entered = True
         self.slots[slot] = None
         self._accounts.enter(self.account, slot.address)
         if self._accounts.excess:
-            self._limits.look_again()
+            self._line.recheck()
 
     def leave(self, slot: Slot) -> None:
-        """Its place is somebody else's."""
+        """Count a slot no more."""
         del self.slots[slot]
         self._accounts.leave(self.account, slot.address)
         self._forget()
-        self._limits.look_again()
+        self._line.recheck()
 
     def close(self) -> None:
-        """The listener accepts no more; its connections count until they end. Idempotent."""
+        """End accepting; connections count until they close. Idempotent."""
         if self._open:
             self._open = False
             self._accounts.close(self.account)
             self._forget()
-            self._limits.look_again()
+            self._line.recheck()
 
     def figures(self) -> Figures:
         account, now = self.account, _now_ms()
@@ -108,22 +127,22 @@ class Gate:
 
     def _forget(self) -> None:
         if not (self._open or self.slots):
-            self._limits.gates.remove(self)
+            self._closed(self)
             self._node.remove()
 
     def _refused(self, slot: Slot, reason: str) -> None:
-        self._limits.counters.add("connections_refused", listener=self.name, reason=reason)
-        self._untold += 1
+        self._counters.add("connections_refused", listener=self.name, reason=reason)
+        self._unlogged += 1
         now = trio.current_time()
-        if now - self._told >= _TELL_S:
+        if now - self._logged >= _LOG_S:
             logger.info(
                 "connection refused",
                 peer=slot.address,
                 listener=self.name,
                 reason=reason,
-                refused=self._untold,
+                refused=self._unlogged,
             )
-            self._told, self._untold = now, 0
+            self._logged, self._unlogged = now, 0
 
 
 def _now_ms() -> int:

@@ -1,7 +1,7 @@
-"""A thread that watches the loop from outside: it rests, and looks now and then.
+"""The thread that watches the loop from outside: it rests, and checks the loop at intervals.
 
-How long the loop's thread was ready to run but had no processor is the kernel's to tell, in
-`schedstat`; where it does not, that is never. Source: Documentation/scheduler/sched-stats of Linux.
+The kernel's `schedstat` says how long the thread of the loop was runnable without a processor; 0
+where that is missing. Source: Documentation/scheduler/sched-stats of Linux.
 """
 
 import contextlib
@@ -18,12 +18,12 @@ import trio
 _NANO: Final = 1e-9
 
 
-class RealSentry:
-    """See `world.Sentry`. Made in the thread that is watched."""
+class RealWatchdogThread:
+    """See `world.WatchdogThread`. Make it in the thread that is watched."""
 
     def __init__(self) -> None:
         self._watched = threading.get_ident()
-        self._bell: SimpleQueue[None] = SimpleQueue()  # whoever rings never waits for a lock
+        self._bell: SimpleQueue[None] = SimpleQueue()  # `ring` never waits for a lock
         self._ended = False
         self._statistics = _open_statistics()
         self.ring: Callable[[], None] = self._ring
@@ -45,28 +45,26 @@ class RealSentry:
         self._bell.put(None)
 
     def end(self) -> None:
-        """Let `rest` say no from now on."""
+        """Make `rest` return False from now on."""
         self._ended = True
         self._ring()
 
     def close(self) -> None:
-        """When the thread has ended."""
+        """Close the statistics; call it when the thread has ended."""
         if self._statistics is not None:
             os.close(self._statistics)
 
 
-async def run_sentry(
-    watch: Callable[[RealSentry], None], *, task_status: trio.TaskStatus[None]
+async def run_watchdog_thread(
+    watch: Callable[[RealWatchdogThread], None], *, task_status: trio.TaskStatus[None]
 ) -> None:
-    """Run `watch` in a thread of its own until cancelled, and wait for its end; started when it
-    runs.
-    """
-    sentry = RealSentry()
-    limiter = trio.CapacityLimiter(1)  # of its own: it takes nobody's thread
+    """See `World.run_watchdog_thread`. Waits for the end of the thread."""
+    thread = RealWatchdogThread()
+    limiter = trio.CapacityLimiter(1)  # so it takes no thread of the default limiter
 
     def begin() -> None:
         trio.from_thread.run_sync(task_status.started)
-        watch(sentry)
+        watch(thread)
 
     async def run() -> None:
         with trio.CancelScope(shield=True):
@@ -74,20 +72,20 @@ async def run_sentry(
 
     try:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(run, name="sentry")
+            nursery.start_soon(run, name="watchdog-thread")
             try:
                 await trio.sleep_forever()
             finally:
-                sentry.end()
+                thread.end()
     finally:
-        sentry.close()
+        thread.close()
 
 
 def _open_statistics() -> int | None:
     path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
     try:
         opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # no Linux, or a kernel that does not tell
+    except OSError:  # not Linux, or a kernel without schedstat
         return None
     if len(os.pread(opened, 100, 0).split()) != 3:
         os.close(opened)

@@ -8,21 +8,21 @@ import trio
 
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
-from trio_kafka.world.real.sentry import RealSentry
-from trio_kafka.world.world import Sentry
+from trio_kafka.world.real.watchdog_thread import RealWatchdogThread
+from trio_kafka.world.world import WatchdogThread
 
 PATIENCE_S = 20.0
 
 
 async def test_it_runs_beside_the_loop_until_cancelled() -> None:
-    def watch(sentry: Sentry) -> None:
+    def watch(thread: WatchdogThread) -> None:
         threads.append(threading.get_ident())
-        rests.append(sentry.rest(None))
+        rests.append(thread.rest(None))
 
     threads: list[int] = []
     rests: list[bool] = []
     async with trio.open_nursery() as nursery:
-        await nursery.start(RealWorld(SkippingClock()).run_sentry, watch)
+        await nursery.start(RealWorld(SkippingClock()).run_watchdog_thread, watch)
         nursery.cancel_scope.cancel()
 
     assert threads != [threading.get_ident()]
@@ -30,21 +30,21 @@ async def test_it_runs_beside_the_loop_until_cancelled() -> None:
 
 
 async def test_a_ring_ends_a_rest_also_one_that_has_not_begun() -> None:
-    sentry = RealSentry()
-    sentry.ring()
+    thread = RealWatchdogThread()
+    thread.ring()
 
-    assert sentry.rest(None)
-    assert sentry.rest(0.001)
-    sentry.end()
-    assert not sentry.rest(None)
-    sentry.close()
+    assert thread.rest(None)
+    assert thread.rest(0.001)
+    thread.end()
+    assert not thread.rest(None)
+    thread.close()
 
 
 async def test_it_sees_what_the_watched_thread_executes() -> None:
-    sentry = RealSentry()
+    watchdog = RealWatchdogThread()
 
     def look() -> list[str]:
-        frame, found = sentry.frame(), []
+        frame, found = watchdog.frame(), []
         while frame is not None:
             found.append(frame.f_code.co_name)
             frame = frame.f_back
@@ -54,36 +54,36 @@ async def test_it_sees_what_the_watched_thread_executes() -> None:
     thread = threading.Thread(target=lambda: seen.extend(look()))
     thread.start()
     thread.join()
-    sentry.close()
+    watchdog.close()
 
     assert "test_it_sees_what_the_watched_thread_executes" in seen
 
 
 async def test_time_without_a_processor_only_grows_and_sleep_is_none_of_it() -> None:
-    sentry = RealSentry()
-    before, began = sentry.starved_s(), time.monotonic()
+    thread = RealWatchdogThread()
+    before, began = thread.starved_s(), time.monotonic()
     await trio.sleep(0.05)
-    starved, took = sentry.starved_s() - before, time.monotonic() - began
-    sentry.close()
+    starved, took = thread.starved_s() - before, time.monotonic() - began
+    thread.close()
 
     assert 0 <= starved < took
 
 
 async def test_a_watch_that_fails_is_heard_of() -> None:
-    def watch(sentry: Sentry) -> None:
+    def watch(thread: WatchdogThread) -> None:
         raise ValueError
 
     with pytest.RaisesGroup(ValueError, flatten_subgroups=True), trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
-            await nursery.start(RealWorld(SkippingClock()).run_sentry, watch)
+            await nursery.start(RealWorld(SkippingClock()).run_watchdog_thread, watch)
             await trio.sleep_forever()
 
 
 async def test_a_kernel_that_does_not_tell_is_one_where_nobody_starves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("trio_kafka.world.real.sentry._open_statistics", lambda: None)
-    sentry = RealSentry()
+    monkeypatch.setattr("trio_kafka.world.real.watchdog_thread._open_statistics", lambda: None)
+    thread = RealWatchdogThread()
 
-    assert sentry.starved_s() == 0.0
-    sentry.close()
+    assert thread.starved_s() == 0.0
+    thread.close()
