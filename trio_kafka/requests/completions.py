@@ -121,7 +121,7 @@ class Completions:
         self, request: Request, route: Route, message: Any, delayed: Delayed
     ) -> None:
         """Complete an operation at the end of the deferred batch; register it if it is not done."""
-        result = delayed.purgatory.glance(delayed)
+        result = delayed.purgatory.complete_now(delayed)
         if result is None:
             self._watch(request, route, message, delayed, has_yielded=True)
         else:
