@@ -15,6 +15,7 @@ import trio
 
 from trio_kafka.introspect.log import Logger
 from trio_kafka.plugin_host.mounts import Mount, Mounts
+from trio_kafka.security.principal import NOBODY, parse_principal
 from trio_kafka_http.credentials import CHALLENGES, token_of
 from trio_kafka_http.host_check import Names, same_origin
 from trio_kafka_http.plane_statistics import PlaneStatistics
@@ -71,6 +72,7 @@ class Dispatcher:
         self._settings = settings
         self._deadline_s = deadline_s
         self._token = (settings.token or "").encode()
+        self._principal = parse_principal(settings.principal)
         self._mounts = mounts
         self._unready = unready
         self._random_bytes = random_bytes
@@ -192,6 +194,7 @@ class Dispatcher:
             "request_id": cycle.request_id,
             "unlimited": unlimited,
             "authorized": has_token,
+            "principal": self._principal if has_token else NOBODY,
         }
         return {
             **scope,

@@ -104,7 +104,8 @@ class Bench:
         purgatory, perform = self.parts.replicas.fetch, self.direct.group.perform
         made = [client.arrive(frame) for client in self.clients]
         for request in made:
-            perform(request)
+            if not perform(request):  # async: a handler task takes it
+                self.direct.channel.offer(request)
         while purgatory.waiting < PARKED:
             await trio.lowlevel.checkpoint()
         for delayed in list(purgatory._waiting):

@@ -28,6 +28,10 @@ class Handlers(Protocol):
     def names(self) -> Mapping[int, str]:
         """Names of the served APIs by key."""
 
+    @property
+    def idle(self) -> int:
+        """Number of idle handlers, `size` at most."""
+
     def largest_request(self, key: int) -> int:
         """Return the largest request in bytes that an API declares; 0 if it declares none."""
 

@@ -74,7 +74,7 @@ class Plane:
         if memory is not None:
             node.add("memory-pool", "part", memory.figures)
         self.request_metrics = self._resources.request_metrics
-        budget.handlers = channel.counts
+        budget.handlers = handlers
         self.idle = IdleMetrics(budget, lambda: self.processors, lambda: handlers.size)
         node.add("idle", "part", self.idle.figures)
         self.budget = budget

@@ -54,12 +54,17 @@ class Completions:
         self._lane = lane
         self._start = start
 
-    def complete(self, request: Request, route: Route, message: Any, answer: Any) -> None:
-        """Make what a handler returned, or an operation ended with, the response."""
+    def complete(
+        self, request: Request, route: Route, message: Any, answer: Any, *, ran: bool = False
+    ) -> None:
+        """Make what a handler returned, or an operation ended with, the response.
+
+        ran: other tasks may have run since the answer was made, so a `Delayed` is looked at again.
+        """
         try:
             kind = type(answer)
             if kind is Delayed:
-                self._delay(request, route, message, answer)
+                self._delay(request, route, message, answer, ran=ran)
             elif answer is None or answer is NO_ANSWER:
                 request.respond(None)
             elif isinstance(answer, Exception):
@@ -84,7 +89,7 @@ class Completions:
         except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
             self.fail(request, route, message, error)
         else:
-            self.complete(request, route, message, answer)
+            self.complete(request, route, message, answer, ran=True)
 
     def _write(self, request: Request, route: Route, message: Any, answer: Any) -> Steps[None]:
         """Write a large response."""
@@ -97,22 +102,26 @@ class Completions:
 
     # --- delayed operations
 
-    def _delay(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
+    def _delay(
+        self, request: Request, route: Route, message: Any, delayed: Delayed, *, ran: bool
+    ) -> None:
         if delayed.soon and self._deferred.calls is not None:
             request.stamps.handled = self._budget.elapsed()
             self._deferred.defer(partial(self._settle, request, route, message, delayed))
             return
-        self._watch(request, route, message, delayed)
+        self._watch(request, route, message, delayed, ran=ran)
 
     def _settle(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
         """Complete an operation at the end of the batch, or register it if it is not done yet."""
         answer = delayed.purgatory.complete_now(delayed)
         if answer is None:
-            self._watch(request, route, message, delayed)
+            self._watch(request, route, message, delayed, ran=True)
         else:
             self.complete(request, route, message, answer)
 
-    def _watch(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
+    def _watch(
+        self, request: Request, route: Route, message: Any, delayed: Delayed, *, ran: bool
+    ) -> None:
         connection = request.connection
         if connection.left or connection.closed:  # the edge will not come again
             delayed.purgatory.drop(delayed)
@@ -124,7 +133,8 @@ class Completions:
         connection.request, request.waits_for = request, delayed
         request.give_back()
         delayed.purgatory.watch(delayed, self._lane, partial(self._finish, request, route, message))
-        delayed.marked()  # for changes before it was registered
+        if ran:
+            delayed.marked()  # for changes before it was registered
 
     def _finish(self, request: Request, route: Route, message: Any, answer: Any) -> None:
         """Complete a request whose delayed operation has ended."""

@@ -5,8 +5,7 @@ a token again, also to learn that its deadline has passed. A request that is can
 ends without one.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
 import trio
@@ -83,11 +82,14 @@ class Parking:
         result: Any = None
         failure: Exception | None = None
         limit = trio.CancelScope(deadline=deadline)
-        with self._given_up(self._name_of(wait), self._cancel), limit:
-            try:
+        self._park(self._name_of(wait), self._cancel)
+        try:
+            with limit:
                 result = await wait(*args)
-            except Exception as error:  # noqa: BLE001 - raised again below, with a token
-                failure = error
+        except Exception as error:  # noqa: BLE001 - raised again below, with a token
+            failure = error
+        finally:
+            self._return()
         await self.take()
         if failure is not None:
             try:
@@ -98,8 +100,10 @@ class Parking:
             raise trio.TooSlowError
         return result  # type: ignore[no-any-return]
 
-    async def completed(self, delayed: Delayed) -> Any:
+    async def completed(self, delayed: Delayed, *, ran: bool) -> Any:
         """Wait for a delayed operation without a token; return what it ended with.
+
+        ran: other tasks may have run since it was made, so it is looked at again.
 
         The result is a response, an exception, or None if the peer left: then the request is
         cancelled, and None is seen by shielded code only. The request's frame is given back.
@@ -116,32 +120,34 @@ class Parking:
             self._cancel()
             wait.drop()
 
-        with self._given_up(delayed, peer_left):
+        self._park(delayed, peer_left)
+        try:
             delayed.since = trio.current_time()
             request.connection.request = request
             request.give_back()
             purgatory.watch(delayed, self._group.complete, wait.finish)
-            delayed.marked()  # for changes before it was registered
-            answer = await wait.result()
+            if ran:
+                delayed.marked()  # for changes before it was registered
+            if wait.begin():
+                await trio.lowlevel.wait_task_rescheduled(wait.abort)
+        finally:
+            self._return()
         await self.take()
-        return answer
+        return wait.answer
 
-    @contextmanager
-    def _given_up(self, waits_for: Any, peer_left: Callable[[], None]) -> Iterator[None]:
-        """Be parked while the block runs."""
-        request = self._request
+    def _park(self, waits_for: Any, peer_left: Callable[[], None]) -> None:
+        request, group = self._request, self._group
         stamps = request.stamps
-        stamps.handled = stamps.handled or self._group.elapsed()
+        stamps.handled = stamps.handled or group.elapsed()
         self.leave()
-        self._group.one_parked()
+        group.one_parked()
         request.connection.parked = peer_left
         request.waits_for = waits_for
-        try:
-            yield
-        finally:
-            if not self.is_over:
-                request.connection.parked = request.waits_for = None
-            self._group.one_returned()
+
+    def _return(self) -> None:
+        if not self.is_over:
+            self._request.connection.parked = self._request.waits_for = None
+        self._group.one_returned()
 
     def _name_of(self, wait: Any) -> Any:
         """Return what the list of requests shows; with the plugin, if its interceptor waits."""
@@ -155,19 +161,25 @@ class Parking:
 
 
 class _Wait:
-    """One task that waits for a delayed operation."""
+    """A task's wait for a delayed operation."""
 
-    __slots__ = ("_answer", "_delayed", "_is_done", "_task")
+    __slots__ = ("_delayed", "_is_done", "_task", "answer")
 
     def __init__(self, delayed: Delayed) -> None:
         self._delayed = delayed
         self._task: trio.lowlevel.Task | None = None
-        self._answer: Any = None
         self._is_done = False
+        self.answer: Any = None
+
+    def begin(self) -> bool:
+        """Note the task that waits from now on. False: the operation has ended already."""
+        if not self._is_done:
+            self._task = trio.lowlevel.current_task()
+        return not self._is_done
 
     def finish(self, answer: Any) -> None:
         """Note the end of the operation, as a purgatory tells it."""
-        self._answer, self._is_done = answer, True
+        self.answer, self._is_done = answer, True
         if self._task is not None:
             task, self._task = self._task, None
             trio.lowlevel.reschedule(task)
@@ -177,17 +189,8 @@ class _Wait:
         if not self._is_done:
             self._delayed.purgatory.drop(self._delayed)
 
-    async def result(self) -> Any:
-        """Return what the operation ended with; drop it if cancelled."""
-        if self._is_done:
-            await trio.lowlevel.checkpoint()
-        else:
-            self._task = trio.lowlevel.current_task()
-            await trio.lowlevel.wait_task_rescheduled(self._abort)
-        answer, self._answer = self._answer, None
-        return answer
-
-    def _abort(self, raise_cancel: object) -> trio.lowlevel.Abort:
+    def abort(self, raise_cancel: object) -> trio.lowlevel.Abort:
+        """Drop the operation, as the task is cancelled."""
         del raise_cancel
         self._task = None
         self.drop()

@@ -12,7 +12,7 @@ loop. The connection's next request waits meanwhile, so answers keep their order
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import trio
 
@@ -43,11 +43,14 @@ from trio_kafka.requests.replies import Route
 from trio_kafka.requests.routes import API_VERSIONS, Routes
 from trio_kafka.requests.throttling.charging import charging
 from trio_kafka.requests.tokens import Tokens
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.chunked_work import Steps, step
 from trio_kafka.scheduling.loop_budget import LoopBudget
 
 T = TypeVar("T")
 logger = get_logger(__name__)
+
+
+_SPARE: Final = 500  # about 3 kB each
 
 
 class HandlerGroup:
@@ -67,6 +70,7 @@ class HandlerGroup:
         self.size = size
         self.unparked = 0
         self.parked = self.most_parked = 0
+        self.spare = 0  # tasks kept above `size`, so that parking starts no task each time
         self.elapsed: Callable[[], float] = budget.elapsed
         self._channel = channel
         self._parts = parts
@@ -97,6 +101,11 @@ class HandlerGroup:
     def names(self) -> Mapping[int, str]:
         return self._parts.apis.names
 
+    @property
+    def idle(self) -> int:
+        """Number of idle handlers; tasks kept above `size` do not count."""
+        return max(0, self._channel.counts.idle - max(0, self.unparked - self.size))
+
     def largest_request(self, key: int) -> int:
         """Bytes of the largest request that the API declares; 0 if it declares none."""
         return self._routes.largest(key)
@@ -125,7 +134,9 @@ class HandlerGroup:
     def one_parked(self) -> None:
         """A handler waits for others: another takes its place."""
         self.parked += 1
-        self.most_parked = max(self.most_parked, self.parked)
+        if self.parked > self.most_parked:
+            self.most_parked = self.parked
+            self.spare = min(self.parked, _SPARE)
         self.unparked -= 1
         if self.unparked < self.size:
             self._start_one()
@@ -170,7 +181,7 @@ class HandlerGroup:
         channel, budget, elapsed = self._channel, self._budget, self.elapsed
         ends = 0.0
         try:
-            while self.unparked <= self.size:
+            while self.unparked <= self.size + self.spare:
                 item = channel.take_nowait()
                 if item is None:
                     item = await channel.take()
@@ -200,7 +211,7 @@ class HandlerGroup:
                     item.stamps.begun = elapsed()
                     if not self.perform(item):
                         return item
-                over = elapsed() >= ends or self.unparked > self.size
+                over = elapsed() >= ends or self.unparked > self.size + self.spare
                 item = None if over else self._channel.take_nowait()
             return None
         finally:
@@ -208,7 +219,9 @@ class HandlerGroup:
 
     async def _perform_async(self, request: Request, route: Route) -> None:
         request.waits_for = None
-        message = await self._completions.run_steps(self._read_large(request, route))
+        reading = self._read_large(request, route)
+        done = step(reading)
+        message = done.value if done else await self._completions.run_steps(reading)
         if message is None:
             return
         with trio.CancelScope() as scope:
@@ -222,7 +235,7 @@ class HandlerGroup:
                 self._completions.fail(request, route, message, error)
             else:
                 parking.close()
-                self._completions.complete(request, route, message, answer)
+                self._completions.complete(request, route, message, answer, ran=True)
             finally:
                 parking.close()
         if scope.cancelled_caught:

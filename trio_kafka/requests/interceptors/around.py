@@ -9,7 +9,7 @@ leaves; one that runs continues. Time in `forward` is not the interceptor's own:
 deadline nor its limit counts it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from types import GeneratorType
 from typing import Any, Final
 
@@ -23,10 +23,9 @@ from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import check_answer, split_cancelled, tell_owner
 from trio_kafka.requests.interceptors.before_after import ChainDependencies
 from trio_kafka.requests.interceptors.registry import Interception, InterceptorError
-from trio_kafka.requests.large_requests import LARGE, LAZY
+from trio_kafka.requests.large_requests import LAZY
 from trio_kafka.requests.materialize import has_ranges, opened, release_ranges
-from trio_kafka.requests.replies import Encoded, Route
-from trio_kafka.scheduling.chunked_work import whole
+from trio_kafka.requests.replies import Route
 
 _NEVER: Final = float("inf")
 _UNASKED: Final = object()  # in the place of a response that `forward` has not returned
@@ -44,9 +43,9 @@ class Around:
     dependencies: ChainDependencies
     has_ranges: bool
 
-    async def serve(self, message: Any, context: Context) -> Any:
-        """Serve a request in the place of the handler."""
-        return await _Call(self, message, context).run()
+    def serve(self, message: Any, context: Context) -> Coroutine[Any, Any, Any]:
+        """Serve a request in the place of an async handler."""
+        return _Call(self, message, context).run()
 
 
 def around_of(
@@ -110,24 +109,15 @@ class _Call:
 
         Raises KafkaError, ProtocolError, InvariantError, Cancelled.
         """
-        one = self._around.one
-        await self._enter()
+        one, slot = self._around.one, self._slot
+        if one.limiter is not None:
+            await self._enter(one.limiter)
         in_flight = one.owner.in_flight
         if in_flight is not None:
             in_flight.enter()
             in_flight.hold(self)
-        try:
-            return await self._answer()
-        finally:
-            self._release()
-            if in_flight is not None:
-                in_flight.drop(self)
-                in_flight.leave()
-
-    async def _answer(self) -> Any:
         answer: Any = None
         failure: BaseException | None = None
-        slot, one = self._slot, self._around.one
         self._outer, slot.plugin = slot.plugin, one.owner.name
         self._began = self._around.dependencies.elapsed()
         self._start_deadline()
@@ -138,6 +128,22 @@ class _Call:
             failure = error
         finally:
             self._end()
+            if in_flight is not None:
+                in_flight.drop(self)
+                in_flight.leave()
+        try:
+            return self._judge(answer, failure)
+        finally:
+            failure = None  # or an exception would hold itself, by this frame
+
+    # --- what becomes of the call
+
+    def _judge(self, answer: Any, failure: BaseException | None) -> Any:
+        """Return the response for what the interceptor returned, or raised."""
+        stamps = self._context.request.stamps
+        plain = failure is None and not self._scope.cancelled_caught
+        if plain and answer is self._inner and not stamps.answered:
+            return answer  # it has only forwarded
         try:
             if failure is not None:
                 cancelled, failure = split_cancelled(failure)
@@ -150,7 +156,7 @@ class _Call:
                 raise failure
             if self._scope.cancelled_caught:
                 failure = self._why_cancelled()
-            answer = self._judge(answer) if failure is None else self._blame(failure)
+            answer = self._checked(answer) if failure is None else self._blame(failure)
         except BaseException:
             self._keep(None)
             raise
@@ -159,9 +165,7 @@ class _Call:
         finally:
             cancelled = failure = None  # or an exception would hold itself, by this frame
 
-    # --- what becomes of the call
-
-    def _judge(self, answer: Any) -> Any:
+    def _checked(self, answer: Any) -> Any:
         """Return the response for what the interceptor returned."""
         around, request = self._around, self._context.request
         inner = None if self._inner is _UNASKED else self._inner
@@ -200,10 +204,12 @@ class _Call:
     def _end(self) -> None:
         """Count the call, and end a `forward` that still waits in another task."""
         self._is_over = True
+        self._release()
         self._slot.plugin = self._outer
         one = self._around.one
         spent = self._around.dependencies.elapsed() - self._began
-        one.count(spent)
+        one.calls += 1
+        one.seconds += spent
         if spent > one.alarm_s:
             one.note_slow(spent)
         self._context.request.stamps.plugin_s += spent
@@ -218,14 +224,21 @@ class _Call:
         self._check_forward(message)
         self._forwarded = True
         elapsed = around.dependencies.elapsed
-        began = elapsed()
+        began, made = elapsed(), LAZY.made
         slot, plugin = self._slot, self._slot.plugin
         slot.plugin = ""
         self._stop_deadline()
         self._release()
         try:
             try:
-                answer = await self._inner_answer(message)
+                answer = around.inner(message, self._context)
+                if around.inner_waits:
+                    answer = await answer
+                if type(answer) is Delayed:
+                    self._delayed = answer
+                    answer = await slot.completed(answer, ran=around.inner_waits)
+                if type(answer) is not around.route.api.response or LAZY.made != made:
+                    answer = await self._opened(answer)
             except _NOT_ANSWERABLE as error:
                 if not isinstance(error, InterceptorError):
                     self._error = error
@@ -234,10 +247,13 @@ class _Call:
                 failures, request = around.dependencies.failures, self._context.request
                 code, text = failures.judge(request, around.route, error)
                 answer = failures.answer(request, around.route, message, code, text)
+            finally:
+                self._delayed = None
             if self._is_over:
                 raise InterceptorError(f"{self._where}: the request has been answered")
             self._inner = answer
-            await self._enter()
+            if around.one.limiter is not None:
+                await self._enter(around.one.limiter)
         finally:
             self._began += elapsed() - began
             if not self._is_over:
@@ -253,30 +269,20 @@ class _Call:
             found = type(message).__name__
             raise InterceptorError(f"{self._where}: forwards {found}, want {want.__name__}")
 
-    async def _inner_answer(self, message: Any) -> Any:
-        """Return the response of what lies further in as a message; None: there is none."""
-        around = self._around
-        made = LAZY.made
-        answer = around.inner(message, self._context)
-        if around.inner_waits:
-            answer = await answer
+    async def _opened(self, answer: Any) -> Any:
+        """Return a response as a message; None: there is none. Raises what further in raised."""
+        dependencies, route = self._around.dependencies, self._around.route
         if type(answer) is GeneratorType:
-            answer = await around.dependencies.run_steps(answer)
-        if type(answer) is Delayed:
-            self._delayed = answer
-            try:
-                answer = await self._slot.completed(answer)
-            finally:
-                self._delayed = None
+            answer = await dependencies.run_steps(answer)
+            if type(answer) is Delayed:
+                self._delayed = answer
+                answer = await self._slot.completed(answer, ran=True)
         if isinstance(answer, Exception):
             raise answer
         if answer is None or answer is NO_ANSWER:
+            await trio.lowlevel.checkpoint_if_cancelled()
             return None
-        if type(answer) is Encoded and len(answer.body) <= LARGE:
-            return whole(opened(around.route, answer))
-        if type(answer) is Encoded or LAZY.made != made:
-            return await around.dependencies.run_steps(opened(around.route, answer))
-        return answer
+        return await dependencies.run_steps(opened(route, answer))
 
     # --- deadline and limit
 
@@ -289,11 +295,8 @@ class _Call:
             self._left_s = self._scope.deadline - trio.current_time()
             self._scope.deadline = _NEVER
 
-    async def _enter(self) -> None:
+    async def _enter(self, limiter: trio.CapacityLimiter) -> None:
         """Take a place under the interceptor's limit, parked while there is none."""
-        limiter = self._around.one.limiter
-        if limiter is None:
-            return
         try:
             limiter.acquire_on_behalf_of_nowait(self)
         except trio.WouldBlock:

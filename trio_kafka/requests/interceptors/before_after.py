@@ -212,7 +212,8 @@ class BeforeAfter:
         return self._failures.answer(request, self._route, message, code, text)
 
     def _count(self, one: Interception, spent: float) -> None:
-        one.count(spent)
+        one.calls += 1
+        one.seconds += spent
         if spent > one.alarm_s and one.note_slow(spent):
             tell_late(one, self._route.api.name, spent)
 

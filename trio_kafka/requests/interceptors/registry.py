@@ -95,11 +95,6 @@ class Interception:
     alarm_s: float = field(default=0.0, init=False)
     node: Node | None = field(default=None, init=False)
 
-    def count(self, spent_s: float) -> None:
-        """Count a call."""
-        self.calls += 1
-        self.seconds += spent_s
-
     def note_slow(self, spent_s: float) -> bool:
         """Note a call that took longer than `alarm_s`. True: it was over its deadline."""
         self.longest_s = max(self.longest_s, spent_s)

@@ -1,0 +1,31 @@
+"""What an active controller writes first."""
+
+from tests.controller.kit import broker, image_of
+from tests.raft.kit import ONE
+from trio_kafka.controller.bootstrap import first_records, level_in
+from trio_kafka.controller.decision import ControllerSettings
+from trio_kafka.metadata.features import bootstrap_features
+from trio_kafka.metadata.image import ControllerRegistration, MetadataImage
+
+ME = ControllerRegistration(id=ONE, incarnation_id=bytes(16))
+
+
+def names(image: MetadataImage, level: int = 33) -> list[list[str]]:
+    made = first_records(image, bootstrap_features(level), ME, ControllerSettings())
+    return [[type(record).__name__.removesuffix("Record") for record in one] for one in made]
+
+
+def test_a_log_that_has_begun_gets_a_registration_only() -> None:
+    assert names(image_of(broker(1))) == [["RegisterController"]]
+
+
+def test_an_old_level_knows_neither_transactions_nor_controllers() -> None:
+    assert names(MetadataImage(), 10) == [["FeatureLevel"]]
+    assert names(MetadataImage(), 14) == [["BeginTransaction", "FeatureLevel", "EndTransaction"]]
+
+
+def test_without_bootstrap_records_the_newest_level_is_taken() -> None:
+    made = list(first_records(MetadataImage(), (), ME, ControllerSettings()))
+
+    assert level_in(made[0]) == 33
+    assert level_in(made[1]) == 0

@@ -1,0 +1,91 @@
+"""Batches become images; transactions whole or not at all."""
+
+import pytest
+
+from tests.metadata.kit import ONE, TWO, committed, everything, image_of
+from trio_kafka.errors import InvariantError
+from trio_kafka.metadata.image_builder import ImageBuilder
+from trio_kafka.metadata.source import MetadataRecord
+from trio_kafka.model import NodeId
+from trio_kafka.protocol.stored.metadata.topics import TopicRecord
+from trio_kafka.protocol.stored.metadata.transactions import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+)
+
+
+def take(assembly: ImageBuilder, records: list[MetadataRecord], **others: object) -> None:
+    for _ in assembly.take(committed(records, assembly.offset, **others)):
+        continue
+
+
+def test_several_batches_give_one_delta() -> None:
+    assembly = ImageBuilder("c")
+    start = assembly.published
+
+    take(assembly, [], leader_id=NodeId(4))
+    take(assembly, [TopicRecord(name="a", topic_id=ONE)])
+    take(assembly, [TopicRecord(name="b", topic_id=TWO)])
+    made = assembly.finish()
+
+    assert made is not None
+    assert made[0].image is start
+    assert list(made[0].topics) == [ONE, TWO]
+    assert (made[1].offset, made[1].leader_id, made[1].cluster_id) == (2, 4, "c")
+    assert assembly.finish() is None
+
+
+def test_a_transaction_is_no_part_of_an_image_before_its_end() -> None:
+    assembly = ImageBuilder("c")
+    before = TopicRecord(name="a", topic_id=ONE)
+
+    take(assembly, [before, BeginTransactionRecord(), TopicRecord(name="b", topic_id=TWO)])
+    half = assembly.finish()
+    take(assembly, [EndTransactionRecord()])
+    whole = assembly.finish()
+
+    assert half is not None
+    assert whole is not None
+    assert (list(half[1].topics), half[1].offset) == (["a"], 1)
+    assert list(whole[0].topics) == [TWO]
+    assert (list(whole[1].topics), whole[1].offset) == (["a", "b"], 4)
+
+
+def test_an_aborted_transaction_never_was() -> None:
+    assembly = ImageBuilder("c")
+
+    take(assembly, [BeginTransactionRecord(), TopicRecord(name="b", topic_id=TWO)])
+    take(assembly, [AbortTransactionRecord(), TopicRecord(name="b", topic_id=ONE)])
+    made = assembly.finish()
+
+    assert made is not None
+    assert made[1].topics["b"].id == ONE
+    assert made[1].offset == 4
+
+
+@pytest.mark.parametrize(
+    "wrong", [[EndTransactionRecord()], [BeginTransactionRecord(), BeginTransactionRecord()]]
+)
+def test_transactions_begin_and_end_in_turn(wrong: list[MetadataRecord]) -> None:
+    with pytest.raises(InvariantError):
+        take(ImageBuilder("c"), wrong)
+
+
+def test_a_snapshot_replaces_what_was_known_and_says_what_changed() -> None:
+    assembly = ImageBuilder("c")
+    take(assembly, everything())
+    assembly.finish()
+    rest = [record for record in everything() if "Topic" not in type(record).__name__]
+    rest = [record for record in rest if "Partition" not in type(record).__name__]
+
+    batch = committed(rest, 0, snapshot=True)
+    for _ in assembly.take(batch):
+        continue
+    assembly.offset = 500
+    made = assembly.finish()
+
+    assert made is not None
+    assert made[0].deleted_topics == {ONE: "a", TWO: "b"}
+    assert not made[1].topics
+    assert made[1].brokers == image_of(everything()).brokers

@@ -1,0 +1,61 @@
+"""A mapping copied by what changes in it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.metadata.immutable_map import ImmutableMap
+
+changes = st.lists(
+    st.dictionaries(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 9)), max_size=12),
+    max_size=12,
+)
+
+
+def apply(model: dict[int, int], change: dict[int, int | None]) -> dict[int, int]:
+    merged = {**model, **change}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+@given(st.integers(0, 2000), changes)
+def test_every_generation_equals_a_dict_that_took_the_same_changes(
+    size: int, steps: list[dict[int, int | None]]
+) -> None:
+    model = {number: number for number in range(size)}
+    found: ImmutableMap[int, int] = ImmutableMap(model)
+    generations = [(found, dict(model))]
+    for change in steps:
+        model = apply(model, change)
+        found = found.updated(change)
+        generations.append((found, dict(model)))
+
+    for overlay, expected in generations:
+        assert len(overlay) == len(expected)
+        assert dict(overlay.items()) == expected
+        assert all(overlay.get(key) == expected.get(key) for key in range(45))
+        assert all((key in overlay) == (key in expected) for key in range(45))
+
+
+def test_many_changes_become_a_new_base() -> None:
+    found: ImmutableMap[int, int] = ImmutableMap({n: n for n in range(1000)})
+
+    for number in range(300):
+        found = found.updated({number: -1})
+
+    assert not found._changes or len(found._changes) <= 256
+    assert len(found) == 1000
+
+
+def test_what_was_removed_is_in_no_new_base() -> None:
+    found: ImmutableMap[int, int] = ImmutableMap({n: n for n in range(1000)})
+
+    found = found.updated(dict.fromkeys(range(300)))
+
+    assert not found._changes
+    assert len(found) == 700
+    assert list(found.items()) == [(n, n) for n in range(300, 1000)]
+
+
+def test_no_change_gives_the_same_map() -> None:
+    found: ImmutableMap[int, int] = ImmutableMap({1: 1})
+
+    assert found.updated({}) is found
