@@ -10,12 +10,10 @@ MOST_LINES = 100
 EXCEPTIONS = {
     "classic-groups",
     "consumer-groups",
-    "control-plane",
     "coordinators",
     "interceptors",
     "large-fetch",
     "small-produce",
-    "turns",
 }
 PAGES = {path.stem for path in DESIGN.glob("*.md")}
 
