@@ -1,10 +1,10 @@
-"""Periodic jobs by name, run one after the other by a single task.
+"""Periodic jobs by name: one task runs all of them, one after the other.
 
-The task sleeps until the first armed job is due, forever if none is armed: the owner of an idle job
-disarms it. Jobs that are nearly due run together with the first, so that periodic work wakes the
-loop once. A job that raises is logged, counted and run again; only InvariantError ends the task. A
-long job delays the others, so it hands its work to a task of its owner. All times are run times:
-jobs are added and armed inside `trio.run`.
+The task sleeps until the first armed job is due; without one it sleeps for ever. The owner of a job
+disarms it while there is nothing to do. Jobs that are nearly due run with the first one, so
+periodic work wakes the loop once. A job that raises is logged, counted and run again; only
+InvariantError is raised. A job that takes long delays the others: its work belongs in another task.
+Jobs are added and armed inside `trio.run`.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,11 +20,11 @@ from trio_kafka.introspect.tree import Figures, Node
 Action = Callable[[], Awaitable[None] | None]
 
 _log: Final = get_logger(__name__)
-_EARLY: Final = 0.1  # share of the interval by which a job may run early, together with another
+_EARLY: Final = 0.1  # share of its interval by which a job may run early, with another one
 
 
 class Job:
-    """Handle of a job: its owner arms, disarms and cancels it."""
+    """A job, as its owner arms, disarms and cancels it."""
 
     __slots__ = (
         "_action",
@@ -61,27 +61,27 @@ class Job:
 
     @property
     def armed(self) -> bool:
-        """True if the job will run again unless disarmed."""
+        """Whether it will run again."""
         return self._due is not None
 
     def arm(self, delay_s: float | None = None) -> None:
-        """Run after `delay_s` (None: the interval), then every interval.
+        """Run after `delay_s` (the interval, if None), then every interval.
 
-        An earlier pending run stays. Raises ValueError after `cancel`.
+        A run that is due sooner stays. Raises ValueError after `cancel`.
         """
         if not self._scheduler.knows(self):
-            raise ValueError(f"job {self.name} was cancelled: it cannot be armed")
+            raise ValueError(f"job {self.name} was cancelled: add it again instead of arming it")
         due = trio.current_time() + (self._interval_s if delay_s is None else delay_s)
         if self._due is None or due < self._due:
             self._due = due
             self._scheduler.wake()
 
     def disarm(self) -> None:
-        """Stop running until armed again; a run in progress continues. Idempotent."""
+        """Do not run until armed again; a run in progress continues. Idempotent."""
         self._due = None
 
     def cancel(self) -> None:
-        """Remove the job; a run in progress is cancelled if it waits. Idempotent."""
+        """Remove the job; cancel a run in progress. Idempotent."""
         self._due = None
         self._scheduler.forget(self)
         self._node.remove()
@@ -89,16 +89,16 @@ class Job:
             self._scope.cancel()
 
     def is_due(self, now: float) -> bool:
-        """True if due, or near enough to run together with a due job."""
+        """Return whether it is due, or nearly due."""
         return self._due is not None and self._due - self._early_s <= now
 
     @property
     def due(self) -> float:
-        """Time of the next run if nothing wakes the scheduler earlier; infinity if not armed."""
+        """Time at which it is due; infinity if it is not armed."""
         return inf if self._due is None else self._due
 
     async def run(self) -> None:
-        """Run once; the next run is due one interval after this one began, or when it ends."""
+        """Run once. The next run is due an interval after this start, and not before its end."""
         started = self._last_run = trio.current_time()
         self._due = started + self._interval_s
         self._runs += 1
@@ -135,7 +135,7 @@ class Job:
 
 
 class Scheduler:
-    """Jobs of one broker. Jobs may be added before `run` is started, and by jobs."""
+    """Jobs of one broker. They may be added before `run`, and by other jobs."""
 
     def __init__(self, node: Node) -> None:
         self.node = node.add("scheduler", "task", self._figures)
@@ -155,15 +155,14 @@ class Scheduler:
     ) -> Job:
         """Add a job that runs every `interval_s`, first after `delay_s` (None: the interval).
 
-        action: a plain or async function.
-        early_s: how much earlier it may run together with another job; None: a tenth of the
-        interval.
-        armed: False for a job that waits for `Job.arm`.
-        Raises ValueError for a name that is taken, or an interval not above `early_s`.
+        action: a sync or async function.
+        early_s: how early it may run, with another one; None: a tenth of the interval.
+        armed: False: it does not run before `Job.arm`.
+        Raises ValueError for a name that is taken, or an interval that is not above `early_s`.
         """
         early_s = interval_s * _EARLY if early_s is None else early_s
         if name in self._jobs:
-            raise ValueError(f"there is a job {name} already")
+            raise ValueError(f"job {name} exists already: use another name")
         if not 0 <= early_s < interval_s:
             raise ValueError(f"job {name}: interval {interval_s} s, want more than {early_s} s")
         job = self._jobs[name] = Job(self, name, interval_s, early_s, action)
@@ -174,7 +173,7 @@ class Scheduler:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Run due jobs until cancelled; started at once."""
+        """Run jobs when they are due, until cancelled; started at once."""
         try:
             task_status.started()
             while True:
@@ -184,11 +183,11 @@ class Scheduler:
             self.node.remove()
 
     def wake(self) -> None:
-        """Check again which job is due first, because one was armed."""
+        """Recompute which job is due first, as one was armed."""
         self._changed.set()
 
     def knows(self, job: Job) -> bool:
-        """Return True if the job was not cancelled."""
+        """Return whether the job was added and not cancelled."""
         return self._jobs.get(job.name) is job
 
     def forget(self, job: Job) -> None:
@@ -199,15 +198,15 @@ class Scheduler:
     async def _run_due(self) -> None:
         now = trio.current_time()
         if all(job.due > now for job in self._jobs.values()):
-            return  # a job runs early only together with another
+            return  # jobs run early only with one that is due
         for job in sorted(self._jobs.values(), key=_due):
-            # An earlier job of this pass may have disarmed or cancelled it.
+            # An earlier job may have disarmed or cancelled it.
             if job.is_due(now):
                 await job.run()
                 await trio.lowlevel.checkpoint()
 
     async def _wait_for_next(self) -> None:
-        # No checkpoint between this check and the wait: arming a job sets the new event.
+        # No checkpoint before the wait: arming a job later sets the new event.
         self._changed = trio.Event()
         first = min(map(_due, self._jobs.values()), default=inf)
         with trio.move_on_at(first):

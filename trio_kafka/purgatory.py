@@ -1,9 +1,9 @@
-"""Requests that wait for a change of state or for their deadline, without a task.
+"""Purgatories: operations that wait for a change of state or a deadline, without a task.
 
-A change of state only marks the operations that watch it, because the caller may be in the middle
-of its work. A marked operation enters a lane, once at a time; the task that serves the lane calls
-`look`. An operation completes once and has then left every list. Keys are objects, such as a
-partition; deadlines are `trio.current_time()`.
+A change only marks the operations that watch its key, as the code that makes it may be in the
+middle of its work. A marked operation enters a lane, at most once at a time; the task that serves
+the lane calls `check`. An operation completes once, and has left every list then. Keys are objects,
+such as a partition; deadlines are `trio.current_time()`. Source: Kafka's DelayedOperationPurgatory.
 """
 
 import heapq
@@ -19,19 +19,19 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 
-NO_ANSWER: Final = object()  # result of an operation that is complete and has no response to send
+NO_ANSWER: Final = object()  # result of an operation that ends without an answer
 _COMPACTED: Final = 64  # smaller heaps are not compacted
 
 
 @define(eq=False)
 class Timer:
-    """Scheduled call; None once it was made or cancelled."""
+    """A scheduled call; None once it was made or cancelled."""
 
     call: Callable[[], None] | None
 
 
 class Timers:
-    """One heap and one task for any number of timers; the task is idle without timers."""
+    """Any number of timers with one heap and one task, which sleeps while there are none."""
 
     def __init__(self, node: Node, name: str = "timers") -> None:
         self._heap: list[tuple[float, int, Timer]] = []
@@ -41,7 +41,7 @@ class Timers:
         node.add(name, "job", self.figures)
 
     def at(self, deadline: float, call: Callable[[], None]) -> Timer:
-        """Schedule `call` for `deadline` (`trio.current_time()`); it must not raise."""
+        """Schedule `call`, which must not raise, for a time of `trio.current_time()`."""
         timer = Timer(call)
         heapq.heappush(self._heap, (deadline, next(self._order), timer))
         if self._heap[0][2] is timer:
@@ -74,7 +74,7 @@ class Timers:
         }
 
     async def run(self) -> NoReturn:
-        """Make due calls until cancelled."""
+        """Make the calls when they are due, until cancelled."""
         while True:
             first = self._heap[0][0] if self._heap else float("inf")
             with trio.CancelScope(deadline=first) as self._scope:
@@ -92,19 +92,21 @@ class Timers:
 
 
 class Watcher(Protocol):
-    """Object that a purgatory notifies of changed keys: a Delayed, or a fetch session."""
+    """Watcher of a key: a Delayed, or a fetch session that notes the change for later."""
 
     def marked(self, key: Hashable) -> None:
-        """Note the change only: the caller is in the middle of its work."""
+        """Note that the key changed; nothing else, as the caller is in the middle of its work."""
 
 
 @define(eq=False)
 class Delayed:
-    """Operation that a handler returns instead of a response.
+    """Operation that a handler returns instead of an answer.
 
-    try_complete: called with `timed_out`; returns the response, or None for "not yet", which is not
-    allowed when timed out.
-    It holds all that it needs: the request's frame is released when the operation is registered.
+    try_complete: called with `timed_out`; returns the answer, or None for "not yet", which is not
+        allowed when timed out. It must not use the frame, which is given back at `watch`.
+    since: `trio.current_time()` when it was registered; 0: unknown.
+    soon: it will probably be done at the end of the round, so it is registered only after that.
+    queued, lane, finish, timer: belong to the purgatory.
     """
 
     keys: Sequence[Hashable]
@@ -113,18 +115,15 @@ class Delayed:
     purgatory: "Purgatory"
     done: bool = field(default=False, init=False)
     timed_out: bool = field(default=False, init=False)
-    # Used by its purgatory:
     queued: bool = field(default=False, init=False)
     lane: "Callable[[Delayed], None] | None" = field(default=None, init=False)
     finish: "Callable[[Any], None] | None" = field(default=None, init=False)
-    # `trio.current_time()` when it began to wait, set by the task that registers it; 0: unknown.
     since: float = field(default=0.0, init=False)
-    # Expected to complete at the end of the deferred batch: register it only after that.
     soon: bool = field(default=False, init=False)
     timer: Timer | None = field(default=None, init=False)
 
     def marked(self, key: Hashable = None) -> None:
-        """Enter the lane, unless it is there already or complete."""
+        """Enter the lane, unless the operation is there already or done."""
         del key
         if not self.queued and self.lane is not None:
             self.queued = True
@@ -132,12 +131,12 @@ class Delayed:
 
 
 class Purgatory:
-    """All waiting requests of one kind, such as Produce or Fetch."""
+    """Operations of one kind, by name (Produce, Fetch, ...). watchers: by key."""
 
     def __init__(self, name: str, timers: Timers, node: Node) -> None:
         self.name = name
         self._timers = timers
-        self.watchers: dict[Hashable, dict[Watcher, None]] = {}  # watchers of each key
+        self.watchers: dict[Hashable, dict[Watcher, None]] = {}
         self._waiting: dict[Delayed, None] = {}
         self._completed = self._expired = self._dropped = self._high_water = 0
         self._closed = False
@@ -149,12 +148,12 @@ class Purgatory:
         lane: Callable[[Delayed], None],
         finish: Callable[[Any], None],
     ) -> None:
-        """Register an incomplete operation. No change is missed without a checkpoint between look
-        and watch.
+        """Register an operation that is not done yet.
 
-        lane: receives the operation when it is marked; its server calls `look`.
-        finish: called once with the response, with the exception of try_complete, or with None if
-        dropped.
+        No change is missed if no checkpoint lies between `try_complete` and this call.
+        lane: called with the operation when it is marked; the task of the lane calls `check`.
+        finish: called once, with the answer, the exception that `try_complete` raised, or None if
+            the operation was dropped.
         """
         delayed.lane, delayed.finish = lane, finish
         for key in delayed.keys:
@@ -168,14 +167,14 @@ class Purgatory:
             self._expire(delayed)
 
     def attach(self, key: Hashable, watcher: Watcher) -> None:
-        """Notify `watcher` of every mark of `key` from now on."""
+        """Let `watcher` watch `key`."""
         watchers = self.watchers.get(key)
         if watchers is None:
             watchers = self.watchers[key] = {}
         watchers[watcher] = None
 
     def detach(self, key: Hashable, watcher: Watcher) -> None:
-        """Stop notifying a watcher. Idempotent."""
+        """Undo `attach`. Idempotent."""
         watchers = self.watchers.get(key)
         if watchers is not None:
             watchers.pop(watcher, None)
@@ -183,7 +182,7 @@ class Purgatory:
                 del self.watchers[key]
 
     def move(self, delayed: Delayed, keys: Sequence[Hashable]) -> None:
-        """Let an operation watch other keys; it was just examined by `look`."""
+        """Change the keys of an operation, right after a `check`."""
         for key in delayed.keys:
             self.detach(key, delayed)
         delayed.keys = keys
@@ -191,15 +190,13 @@ class Purgatory:
             self.attach(key, delayed)
 
     def mark(self, key: Hashable) -> None:
-        """Mark the watchers of `key`: its state changed, or it was deleted. Completes nothing
-        itself.
-        """
+        """Mark all that watches `key`: its state changed, or it was deleted."""
         watchers = self.watchers.get(key)
         if watchers is not None:
             for watcher in watchers:
                 watcher.marked(key)
 
-    def look(self, delayed: Delayed) -> None:
+    def check(self, delayed: Delayed) -> None:
         """Try to complete a marked operation that was taken from its lane."""
         delayed.queued = False
         if delayed.done:
@@ -213,10 +210,10 @@ class Purgatory:
             self._completed += 1
         self._end(delayed, answer)
 
-    def glance(self, delayed: Delayed) -> Any:
-        """Try to complete an operation that was never registered.
+    def complete_now(self, delayed: Delayed) -> Any:
+        """Try to complete an operation that is not registered.
 
-        Returns the response, or the exception of try_complete; None: register it.
+        Returns its answer, or the exception that `try_complete` raised; None: register it.
         """
         answer = self._ask(delayed)
         if answer is not None:
@@ -230,22 +227,20 @@ class Purgatory:
             if answer is None and delayed.timed_out:
                 raise RuntimeError(f"{self.name}: no answer at the deadline")
         except KafkaError as error:
-            return error.as_value()  # its traceback would refer to this frame and the response
-        except Exception as error:  # noqa: BLE001 - the caller handles it
+            return error.as_value()  # its traceback would keep this frame alive
+        except Exception as error:  # noqa: BLE001 - becomes the answer
             return error
         return answer
 
     def drop(self, delayed: Delayed) -> None:
-        """End an operation without a response, for example because its client left. Idempotent."""
+        """End an operation without an answer, registered or not. Idempotent."""
         if not delayed.done:
             self._waiting.setdefault(delayed)
             self._dropped += 1
             self._end(delayed, None)
 
     def close(self) -> None:
-        """Time out all operations, including later ones, so that they are answered while the broker
-        stops.
-        """
+        """Time out all operations, also later ones, as the broker stops."""
         self._closed = True
         for delayed in self._waiting:
             self._expire(delayed)
@@ -256,7 +251,7 @@ class Purgatory:
 
     @property
     def watched(self) -> int:
-        """Keys that are being watched."""
+        """Number of watched keys."""
         return len(self.watchers)
 
     def figures(self) -> Figures:

@@ -443,7 +443,7 @@ def test_what_left_during_the_walk_is_passed_over_and_what_came_is_seen() -> Non
 def test_what_leads_to_a_node_is_given_even_if_it_has_left_meanwhile() -> None:
     root = Node("root", "broker")
     part = root.add("part", "part")
-    part.add("log", "log", passing=lambda _: part.remove() or ())
+    part.add("log", "log", transient=lambda _: part.remove() or ())
     part.add("task", "task")
 
     found = [step and (step[0], step[1].name) for step in choose(walk(root, -1), ["task"])]

@@ -41,7 +41,7 @@ REPETITIONS: Final = 5
 
 @define
 class Passes:
-    """Snapshots at each pass of the loop until `over`; an idle pass takes `idle_s`."""
+    """Gaps between passes of the loop until `over`; an empty pass takes `idle_s`."""
 
     gaps: list[float] = field(factory=list)
     idle_s: float = 0.0

@@ -128,7 +128,7 @@ async def test_who_blocks_is_named_with_task_and_stack_while_it_blocks(
 
     (record,) = named
     fields = record.fields  # type: ignore[attr-defined]
-    assert record.message == "the loop is blocked"
+    assert record.message == "loop blocked"
     assert fields["task"] == "the-culprit"
     assert re.search(r"test_watchdog:\d+ \S*culprit", fields["stack"])
     assert fields["since_ms"] >= LIMIT_S * 1e3

@@ -12,7 +12,7 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
 from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
-from trio_kafka.introspect.tree import Kind, Node
+from trio_kafka.introspect.tree import Node, NodeKind
 from trio_kafka.model import Endpoint
 from trio_kafka.plugin_host.contributions import Contributions, Interception
 from trio_kafka.plugin_host.dependencies import Reporters
@@ -244,7 +244,11 @@ class PluginContext(_Of[S]):
         self._contributions.assign(assignor)
 
     async def start(
-        self, name: str, call: Callable[..., Awaitable[Any]], *arguments: Any, kind: Kind = "task"
+        self,
+        name: str,
+        call: Callable[..., Awaitable[Any]],
+        *arguments: Any,
+        kind: NodeKind = "task",
     ) -> Any:
         """Run `call(*arguments, task_status=...)` in the nursery; return its start value.
 
@@ -257,7 +261,7 @@ class PluginContext(_Of[S]):
         name: str,
         call: Callable[..., Awaitable[Any]],
         arguments: tuple[Any, ...],
-        kind: Kind,
+        kind: NodeKind,
         *,
         task_status: trio.TaskStatus[Any],
     ) -> None:

@@ -1,6 +1,6 @@
 """Conversion of DescribeTree rows: figures to values, nodes to paths."""
 
-from trio_kafka.introspect.snapshots import Look, NodeLook, Path
+from trio_kafka.introspect.snapshots import NodeSnapshot, Path, TreeSnapshot
 from trio_kafka.introspect.tree import Figure
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     BOOLEAN,
@@ -25,12 +25,12 @@ def value_of(figure: TreeFigure) -> Figure:
     return figure.value
 
 
-def look_of(answer: DescribeTreeResponse, at: float) -> Look:
+def look_of(answer: DescribeTreeResponse, at: float) -> TreeSnapshot:
     """Return the nodes of a response read at time `at`. The last node of a repeated path wins."""
-    nodes: dict[Path, NodeLook] = {}
+    nodes: dict[Path, NodeSnapshot] = {}
     path: list[str] = []
     for row in answer.rows:
         path[row.depth :] = [row.name]
         figures = {one.name: value_of(one) for one in row.figures}
-        nodes[tuple(path)] = NodeLook(row.kind, row.name, figures)
-    return Look(at, nodes)
+        nodes[tuple(path)] = NodeSnapshot(row.kind, row.name, figures)
+    return TreeSnapshot(at, nodes)

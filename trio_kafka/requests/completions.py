@@ -113,7 +113,7 @@ class Completions:
 
     def _settle(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
         """Complete an operation at the end of the batch, or register it if it is not done yet."""
-        answer = delayed.purgatory.glance(delayed)
+        answer = delayed.purgatory.complete_now(delayed)
         if answer is None:
             self._watch(request, route, message, delayed, ran=True)
         else:

@@ -206,7 +206,7 @@ class HandlerGroup:
         try:
             while item is not None:
                 if isinstance(item, Delayed):
-                    item.purgatory.look(item)
+                    item.purgatory.check(item)
                 else:
                     item.stamps.begun = elapsed()
                     if not self.perform(item):

@@ -62,7 +62,7 @@ async def test_a_plugin_that_blocks_is_named_meanwhile_and_fails_after(
         seen.extend(blocked())
 
     def blocked() -> list[logging.LogRecord]:
-        return [one for one in caplog.records if one.message == "the loop is blocked"]
+        return [one for one in caplog.records if one.message == "loop blocked"]
 
     asked, seen = trio.Event(), list[logging.LogRecord]()
     settings = {"log.dirs": str(tmp_path), "trio.watchdog.ms": str(LIMIT_MS)}

@@ -1,4 +1,4 @@
-"""docs/configuration.md: every setting, its type, default and bounds, and what becomes of it here.
+"""docs/reference/configuration.md: every setting, its type, default, bounds and effect here.
 
 `python -m trio_kafka.config.report.document` prints it; a test compares it with the file.
 """
@@ -27,22 +27,24 @@ from trio_kafka.config.setting import Setting, Update, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
 
 _HEAD: Final = """\
-# Configuration
+# Settings
 
-Written by `python -m trio_kafka.config.report.document > docs/configuration.md`: change what
-`trio_kafka/config` declares, not this page. [How to configure a broker](how-to/configure.md) says
-where settings come from; `trio-kafka config explain NAME` shows one with its value.
+Look up what a setting does here. [How to configure a broker](../how-to/configure.md) says where
+values come from; `trio-kafka config explain NAME` shows one setting with its value.
 
-Names, types, defaults and bounds are those of Apache Kafka 4.4. Every setting has one of these
-fates:
+Names, types, defaults and bounds are those of Apache Kafka 4.4. Every setting belongs to one of
+these classes:
 
-- **honoured**: some part obeys it.
-- **not yet**: it is accepted and checked, a start warns of it, and it has no effect for the reason
-  given.
-- **without meaning here**: the same, and it will stay so.
+- **honoured**: it has the effect that it has in Kafka, or the one described.
+- **not yet**: it is accepted and checked, and the start warns that it has no effect, with the
+  reason.
+- **without meaning here**: the same, and no effect is planned.
 
 Changed: `start` is read when the broker starts, `broker` may be changed for one broker while it
 runs, `cluster` for one or for all.
+
+This page is generated: change the declarations in `trio_kafka/config`, then run
+`python -m trio_kafka.config.report.document > docs/reference/configuration.md`.
 """
 _UPDATES: Final = {
     Update.READ_ONLY: "start",

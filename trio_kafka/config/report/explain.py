@@ -1,4 +1,4 @@
-"""What is known of a setting, in words: for `config explain` and docs/configuration.md."""
+"""Description of a setting in words, for `config explain` and the page of settings."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""One Linux machine, as long as this process lives."""
+"""World of a real machine."""
 
 import os
 import random
@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 class RealWorld:
-    """See `world.World`. clock: the one that was given to `trio.run`, if it is ours.
+    """See `world.World`.
 
-    Without one, wall time and stamps are the machine's and nothing advances them.
-    descriptors: the limit of the process, None: none but the system's; see `Descriptors`.
+    clock: that of `trio.run`, if it is ours; None: the machine's clock.
+    descriptors: limit of the process; None: that of the system. See `Descriptors`.
     """
 
     simulated = False
@@ -77,7 +77,7 @@ class RealWorld:
     async def run_in_process(
         self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
     ) -> T:
-        import trio_parallel  # noqa: PLC0415 - 30 ms and multiprocessing: only where it is used
+        import trio_parallel  # noqa: PLC0415 - takes 30 ms, and imports multiprocessing
 
         with self.clock.working():
             done: T = await trio_parallel.run_sync(
@@ -88,7 +88,7 @@ class RealWorld:
     async def start_child(
         self, command: Sequence[str], *, environment: Mapping[str, str], directory: str
     ) -> Child:
-        from trio_kafka.world.real.child import start_child  # noqa: PLC0415 - few start any
+        from trio_kafka.world.real.child import start_child  # noqa: PLC0415 - rarely needed
 
         return await start_child(command, environment=environment, directory=directory)
 
@@ -99,5 +99,5 @@ def _yield_and_call(call: Callable[..., T], *args: Any) -> T:
 
 
 def _run_job(job: Callable[..., Generator[None, None, T]], path: str, *args: Any) -> T:
-    """In a worker process: to the end at once, and reads may block."""
+    """Run a job to its end in a worker process, where reads may block."""
     return whole(job(RealDirectory(Volume(MachineClock(), 1, blocking=True), path), *args))

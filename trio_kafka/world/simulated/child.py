@@ -1,4 +1,4 @@
-"""Child processes of a simulated machine: programs are async functions of a test."""
+"""Child processes of a simulated machine, whose programs are async functions of a test."""
 
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,13 +10,13 @@ from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.world import Crashed
 
 CANNOT_RUN: Final = 127
-_PIPE: Final = 1 << 16  # bytes that a pipe holds; more waits for its reader
+_PIPE: Final = 1 << 16  # bytes that a pipe holds
 
 
 class SimulatedProcess:
-    """A program's view of its own process.
+    """A process, as its program sees it.
 
-    catches_terminate: SIGTERM sets `terminated` and does nothing else. output: what the pipe holds.
+    catches_terminate: SIGTERM sets `terminated` and does nothing else. output: bytes in the pipe.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class SimulatedProcess:
         self.tell()
 
     async def wait_change(self) -> None:
-        """Wait until the pipe has more, or less, or has ended."""
+        """Wait until the pipe was written, read or closed."""
         await self.output_changed.wait()
 
     def tell(self) -> None:
@@ -50,7 +50,7 @@ class SimulatedProcess:
         changed.set()
 
     def die(self, status: int) -> None:
-        """End it with this status, unless it has ended."""
+        """End with a status, unless it has ended."""
         if self.status is None:
             self.status = status
             self.scope.cancel()
@@ -98,7 +98,7 @@ class SimulatedChild:
         self.kill()
 
     async def run(self, program: Program | None) -> None:
-        """Run the program to its end: a task of the run's own."""
+        """Run the program to its end."""
         process = self.process
         with process.scope:
             if program is None:
@@ -128,5 +128,5 @@ def start_child(
 async def _run_safely(child: SimulatedChild, program: Program | None) -> None:
     try:
         await child.run(program)
-    except Crashed:  # it used its machine, which is off
+    except Crashed:  # the machine was switched off
         child.process.ended.set()

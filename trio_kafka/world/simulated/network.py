@@ -1,8 +1,7 @@
 """Listeners and connections between simulated machines.
 
-A host is a machine's name, any name that some machine listens on, or loopback: the machine itself.
-A packet to a machine that is off, cut off or has a full backlog is repeated for 127 s, as Linux
-does.
+A host is the name of a machine, a name that a machine listens on, or loopback. A packet to a
+machine that is off, cut off, or has a full backlog is repeated for 127 s, as Linux does.
 """
 
 import errno
@@ -51,7 +50,7 @@ class MemoryListener:
         return len(self._waiting) > self._backlog
 
     def put(self, socket: MemorySocket) -> None:
-        """A connection to be accepted."""
+        """Queue a connection to be accepted."""
         self._waiting.append(socket)
         self._lot.unpark()
 
@@ -60,7 +59,7 @@ class MemoryListener:
         if self._closed:
             raise OSError(errno.EBADF, "closed")
         if not self._waiting:
-            raise BlockingIOError(errno.EAGAIN, "nobody has connected")
+            raise BlockingIOError(errno.EAGAIN, "no connection is waiting")
         return self._waiting.popleft()
 
     async def accept(self) -> MemorySocket:
@@ -75,7 +74,7 @@ class MemoryListener:
                 return self.accept_nowait()
 
     def close(self) -> None:
-        """What nobody has accepted is reset."""
+        """Close. Connections that were not accepted are reset."""
         if self._closed:
             return
         self.world.call("close_listener", str(self.address))
@@ -87,7 +86,7 @@ class MemoryListener:
 
 
 class SimulatedNetwork:
-    """See `protocols.Network`. Buffers are room; without numbers the universe's is halved."""
+    """See `protocols.Network`. The default buffers are half of the universe's room each."""
 
     def __init__(self, world: Machine) -> None:
         self._world = world
@@ -100,7 +99,7 @@ class SimulatedNetwork:
     async def addresses(self, host: str) -> list[str]:
         await trio.lowlevel.checkpoint()
         if self._machine(host, 0) is None:
-            raise OSError(errno.ENOENT, f"nobody is {host}")
+            raise OSError(errno.ENOENT, f"no machine is named {host}")
         return [self._world.name if host in _LOOPBACK else host]
 
     def selector(self) -> MemorySelector:
@@ -116,7 +115,7 @@ class SimulatedNetwork:
         receive_buffer: int | None = None,
         largest_buffer: int = 0,
     ) -> MemoryListener:
-        del largest_buffer  # here every buffer may grow
+        del largest_buffer  # every simulated buffer may grow
         await trio.lowlevel.checkpoint()
         self._world.call("listen", f"{host}:{port}")
         host = "" if host in _EVERYWHERE else host
@@ -165,11 +164,11 @@ class SimulatedNetwork:
             await world.pause(universe.latency, 2 * universe.latency)
             there = self._machine(host, port)
             if there is None:
-                raise ConnectionRefusedError(errno.ECONNREFUSED, f"nobody is {host}")
+                raise ConnectionRefusedError(errno.ECONNREFUSED, f"no machine is named {host}")
             if not there.dark and universe.linked(world.name, there.name):
                 listener = there.listeners.get((host, port)) or there.listeners.get(("", port))
                 if listener is None:
-                    raise ConnectionRefusedError(errno.ECONNREFUSED, "nobody listens")
+                    raise ConnectionRefusedError(errno.ECONNREFUSED, "no listener")
                 if not listener.full:
                     return self._connected(
                         Endpoint(host, port), listener, send_buffer, receive_buffer
@@ -187,7 +186,7 @@ class SimulatedNetwork:
         half = self._world.universe.room // 2
         send_room = half if send_buffer is None else send_buffer
         receive_room = half if receive_buffer is None else receive_buffer
-        # As a machine does, a connection to loopback comes from there.
+        # As on a real machine, a connection to loopback comes from loopback.
         host = _LOOPBACK_ADDRESS if peer.host in _LOOPBACK else self._world.name
         local = Endpoint(host, self._free_port())
         near = MemorySocket(self._world, local, peer, send_room, receive_room)

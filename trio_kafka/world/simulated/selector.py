@@ -8,7 +8,7 @@ from trio_kafka.world.simulated.socket import MemorySocket
 
 
 class MemorySelector:
-    """See `protocols.Selector`. An edge makes a key ready; `poll` gives the state at that time."""
+    """See `protocols.Selector`. An edge makes a key ready; `poll` returns its present state."""
 
     def __init__(self, world: Machine) -> None:
         self._world = world
@@ -38,17 +38,17 @@ class MemorySelector:
         self.forget(socket)
 
     def forget(self, socket: MemorySocket) -> None:
-        """It is closed, or nobody wants its edges."""
+        """Remove a socket."""
         del self._sockets[socket.key]
         self._ready.pop(socket.key, None)
         socket.selector = None
 
     def wake(self, key: int) -> None:
-        """An edge."""
+        """Note an edge."""
         self._ready[key] = None
         self._lot.unpark_all()
 
-    def poll(self, timeout: float, limit: int) -> list[tuple[int, int]]:  # noqa: ARG002 - others would stand still
+    def poll(self, timeout: float, limit: int) -> list[tuple[int, int]]:  # noqa: ARG002 - it never waits
         self._world.check()
         found = []
         for key in list(self._ready)[:limit]:

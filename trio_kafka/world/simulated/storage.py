@@ -22,12 +22,12 @@ from trio_kafka.world.simulated.run import Machine
 
 
 def _error(number: int, path: str) -> OSError:
-    """The system's: OSError makes it the subclass of its number."""
+    """Return the system's error; OSError picks the subclass."""
     return OSError(number, os.strerror(number), path)
 
 
 def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
-    """FileNotFoundError, NotADirectoryError."""
+    """Return a directory by name. Raises FileNotFoundError, NotADirectoryError."""
     found = node.names.get(check_name(name))
     if found is None:
         raise _error(errno.ENOENT, name)
@@ -112,7 +112,7 @@ class SimulatedDirectory:
         return unlock
 
     def resize(self, threads: int) -> None:
-        """Nothing runs in threads here."""
+        """Do nothing: there are no threads."""
 
     def free_space(self) -> int:
         self._world.call("free_space", self.path)
@@ -173,7 +173,7 @@ class SimulatedDirectory:
             await self.sync()
 
     async def _put(self, name: str, content: bytes, there: SimulatedFile | None) -> SimulatedFile:
-        """A name for a file of this content, which may be there already."""
+        """Link a file with this content; there: a file that has it already."""
         path = self._at(name)
         await self._world.call_in_thread("create", path)
         if name in self._node.names:
