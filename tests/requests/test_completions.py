@@ -1,4 +1,4 @@
-"""Large requests and answers do not hold the loop: steps of them lie between those of others.
+"""Completions: large requests and responses do not hold the loop, as other tasks run in between.
 
 The clock here grows with every reading, so that all work takes time, in virtual time too.
 """
