@@ -9,7 +9,7 @@ import sys
 from typing import Final
 
 from trio_kafka_metrics.collection import catalogue
-from trio_kafka_metrics.readings import Metric
+from trio_kafka_metrics.metric_values import Metric
 
 _SHARES: Final = "share groups are not served yet"
 _CLEANER: Final = "compaction is not implemented yet"

@@ -167,7 +167,7 @@ _QUORUM: Final = _refused(
 )
 _SNAPSHOT: Final = Outcome(
     words="warning; an older snapshot and the log after it are read",
-    told=("damaged metadata snapshot",),
+    told=("skipped a damaged metadata snapshot",),
 )
 _EPOCHS: Final = Outcome(
     words="warning; rebuilt from the log", told=("malformed checkpoint rebuilt from the log",)
@@ -379,7 +379,7 @@ ROWS: Final = (
             one=Outcome(words="no start if it is malformed, otherwise not detected"),
             missing=Outcome(
                 words="warning; the log's last epoch is used",
-                told=("quorum-state is behind the log",),
+                told=("raised the epoch of quorum-state to that of the log",),
             ),
         ),
     ),

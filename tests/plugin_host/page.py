@@ -10,7 +10,7 @@ from typing import Final
 from tests.project.tree import ROOT
 from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.config.report.explain import bounds_of, default_of_kafka
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.discovery import GROUP, Origin
 from trio_kafka.plugin_host.settings import settings_of_plugin
 

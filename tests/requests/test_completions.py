@@ -12,7 +12,7 @@ import trio
 from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.plugin import Context, Delayed, api, lazily
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
 from trio_kafka.requests.large_requests import LARGE, Steps
@@ -98,7 +98,7 @@ def let_time_pass(plane: RunningPlane, step_s: float = 1e-4) -> None:
     def elapsed() -> float:
         return next(ticks) * step_s
 
-    plane.group.elapsed = plane.turn.elapsed = elapsed
+    plane.group.elapsed = plane.budget.elapsed = elapsed
 
 
 def check(answer: Any, wanted: int, words: int) -> None:
@@ -129,11 +129,11 @@ async def test_whatever_is_large_comes_whole_and_takes_many_passes_of_the_loop(
         if handler is None:
             delaying(plane)
         let_time_pass(plane)
-        before = plane.turn.passes
+        before = plane.budget.passes
         check(await client.ask(ListRequest(1, ["abcdefgh"]), version), 1, 1)
-        few = plane.turn.passes - before
+        few = plane.budget.passes - before
         check(await client.ask(ListRequest(wanted, ["abcdefgh"] * words), version), wanted, words)
-        many = plane.turn.passes - before - few
+        many = plane.budget.passes - before - few
 
         assert plane.group.limiter.borrowed_tokens == 0
     if wanted + words >= MANY:
@@ -161,11 +161,11 @@ async def test_another_plane_is_let_in_before_steps_and_between_those_that_are_t
 
         def over(_took_s: float) -> None:
             seen.append("pass")
-            plane.turn.over = over
+            plane.budget.on_end = over
 
         let_time_pass(plane, 2e-5)
-        plane.turn.let_in = lambda: bool(seen.append("let in"))
-        plane.turn.over = over
+        plane.budget.yield_point.bind(lambda: seen.append("let in"))
+        plane.budget.on_end = over
         check(await client.ask(ListRequest(1), 1), 1, 0)
 
     first = seen[seen.index("step") - 1 :]
@@ -249,7 +249,7 @@ async def test_a_large_request_that_is_none_costs_its_connection_only(
         await client.send(cut)
 
         assert await client.wait_closed()
-        assert plane.closed(events.UNDECODABLE) == 1
+        assert plane.closed(CloseReason.UNDECODABLE) == 1
         check(await other.ask(ListRequest(MANY), 1), MANY, 0)
 
 
@@ -338,11 +338,11 @@ async def test_a_small_request_of_many_items_takes_many_passes_of_the_loop(
     ):
         let_time_pass(plane)
         await client.ask(ListRequest(words=["", ""]), 1)
-        passes = plane.turn.passes
+        passes = plane.budget.passes
         answer = await client.ask(ListRequest(words=[""] * words), 1)
 
         check(answer, 0, words)
-        assert plane.turn.passes - passes > 100
+        assert plane.budget.passes - passes > 100
 
 
 @struct
@@ -393,6 +393,6 @@ async def test_an_error_of_many_items_is_answered_in_steps(
 
         code = ErrorCode.INVALID_REQUEST
         assert answer.names == [Answered(name, code) for name in names]
-        assert plane.turn.passes > 180  # reading takes 130, writing 100
+        assert plane.budget.passes > 180  # reading takes 130, writing 100
         assert (await client.ask(EchoRequest(text="on", number=1), 0)).text == "on"
         assert plane.group.limiter.borrowed_tokens == 0

@@ -54,7 +54,7 @@ def _http_addresses(broker: Broker) -> list[str]:
 
 def _path_of_ui(broker: Broker) -> str | None:
     """Where the admin UI is mounted, if it is."""
-    return next((one.path for one in broker.plugins.site.mounts if one.owner == _UI), None)
+    return next((one.path for one in broker.plugins.dependencies.mounts if one.owner == _UI), None)
 
 
 def _is_free(port: int) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 from trio_kafka.cli.ask import AskError, declare_broker, give_up, parse_address
 from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.cli.tree import read_tree
-from trio_kafka.introspect.snapshots import HOPS, WORKING, Look, api_loads, loops, queues
+from trio_kafka.introspect.snapshots import HOPS, WORKING, TreeSnapshot, api_loads, loops, queues
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.tree_rows import look_of
 
@@ -40,7 +40,7 @@ def declare(parser: ArgumentParser) -> None:
 def top(*, bootstrap: str, interval: float, times: int, timeout: float) -> int:
     """Show what a broker does: the loop, requests by API, what waits where."""
     shown = 0
-    before: Look | None = None
+    before: TreeSnapshot | None = None
     try:
         while True:
             after = look(parse_address(bootstrap), timeout)
@@ -60,13 +60,13 @@ def top(*, bootstrap: str, interval: float, times: int, timeout: float) -> int:
         return 0
 
 
-def look(address: Endpoint, timeout_s: float) -> Look:
+def look(address: Endpoint, timeout_s: float) -> TreeSnapshot:
     """One look at a broker's tree. Raises AskError."""
     answer = read_tree(address, kinds=WORKING, timeout_s=timeout_s)
     return look_of(answer, time.monotonic())
 
 
-def lines(before: Look | None, after: Look) -> Iterator[str]:
+def lines(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
     """What is printed of a look, with what has changed since the one before."""
     yield from _loops(before, after)
     yield ""
@@ -77,7 +77,7 @@ def lines(before: Look | None, after: Look) -> Iterator[str]:
         yield "Since the start; rates come with the next look."
 
 
-def _loops(before: Look | None, after: Look) -> Iterator[str]:
+def _loops(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
     head = ("plane", "connections", "passes/s", "busy %", "wake ms", "lag ms", "tasks")
     rows = [
         [
@@ -94,7 +94,7 @@ def _loops(before: Look | None, after: Look) -> Iterator[str]:
     yield from columns(head, rows, [LEFT, *[RIGHT] * (len(head) - 1)])
 
 
-def _requests(before: Look | None, after: Look) -> Iterator[str]:
+def _requests(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
     head = ("API", "/s", "queue ms", "local", "remote", "resp.q", "send", "total", "max")
     rows = [
         [
@@ -109,7 +109,7 @@ def _requests(before: Look | None, after: Look) -> Iterator[str]:
     yield from columns(head, rows, [LEFT, *[RIGHT] * (len(head) - 1)])
 
 
-def _queues(before: Look | None, after: Look) -> Iterator[str]:
+def _queues(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
     head = ("what waits", "now", "bound", "most", "oldest s", "done/s")
     rows = [
         [

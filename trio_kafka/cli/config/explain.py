@@ -53,10 +53,10 @@ def explain(*, names: Sequence[str], config: Sequence[str], file: Sequence[str])
 
 def _explain_plugin(name: str, given: Layer) -> bool:
     """Whether an installed plugin has such a setting, which is then told of."""
-    from trio_kafka.plugin_host.examine import examine  # noqa: PLC0415 - few ask for these
+    from trio_kafka.plugin_host.plugin_check import check_plugins  # noqa: PLC0415 - few ask for these
     from trio_kafka.plugin_host.settings import settings_of_plugin  # noqa: PLC0415
 
-    for one in examine(given):
+    for one in check_plugins(given):
         setting = settings_of_plugin(one.plugin).get(name) if one.plugin else None
         if setting is not None:
             _show(f"{name}, of plugin {one.name}", explain_of_plugin(setting, given.get(name)))

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 
 from trio_kafka.cli.settings import REFUSED, declare_settings, read_settings
-from trio_kafka.plugin_host.examine import Examined, examine
+from trio_kafka.plugin_host.plugin_check import CheckedPlugin, check_plugins
 from trio_kafka.protocol.texts import printable
 
 PROBLEMS = 1
@@ -22,13 +22,13 @@ def check(*, files: Sequence[str], config: Sequence[str]) -> int:
     loaded = read_settings(files, config)
     if loaded is None:
         return REFUSED
-    found = list(examine(loaded.config.given))
+    found = list(check_plugins(loaded.config.given))
     for line in as_text(found):
         print(printable(line))
     return PROBLEMS if any(one.problems for one in found) else 0
 
 
-def as_text(found: Sequence[Examined]) -> Iterator[str]:
+def as_text(found: Sequence[CheckedPlugin]) -> Iterator[str]:
     """A line for each plugin, and one for each problem."""
     if not found:
         yield "no plugins are installed"
