@@ -6,11 +6,11 @@ from typing import Any
 
 import trio
 
+from trio_kafka.coordinators.batch_accumulator import ADAPTIVE
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
-from trio_kafka.coordinators.gathering import ADAPTIVE
-from trio_kafka.coordinators.roles import Event
+from trio_kafka.coordinators.pending_reply import answer_of
+from trio_kafka.coordinators.protocols import Event
 from trio_kafka.coordinators.shard import Shard
-from trio_kafka.coordinators.waiting import answer_of
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers

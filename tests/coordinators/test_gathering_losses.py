@@ -17,9 +17,9 @@ from tests.coordinators.kit import (
     staged,
     write,
 )
+from trio_kafka.coordinators.batch_accumulator import ADAPTIVE
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
-from trio_kafka.coordinators.gathering import ADAPTIVE
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 
 
@@ -52,7 +52,7 @@ async def test_whoever_is_in_a_refused_batch_is_told_and_the_shard_is_loaded_ane
             code, code, code, ErrorCode.NOT_COORDINATOR
         ]  # fmt: skip
         assert stage.failures == [stage.shard]
-        assert stage.shard.state is State.UNLOADED
+        assert stage.shard.state is ShardState.UNLOADED
         assert stage.log.records == []
         assert stage.shard.figures()["refused"] == 3
         assert stage.timers.waiting == 0

@@ -1,4 +1,4 @@
-"""Gathering changes when records are written and in which batches, and nothing else."""
+"""BatchAccumulator changes when records are written and in which batches, and nothing else."""
 
 from itertools import count
 
@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from tests.coordinators.kit import Stage, Words, end_round
+from trio_kafka.coordinators.batch_accumulator import ADAPTIVE
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
-from trio_kafka.coordinators.gathering import ADAPTIVE
-from trio_kafka.coordinators.roles import Event
+from trio_kafka.coordinators.protocols import Event
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -121,14 +121,14 @@ async def drive(
 def test_whoever_asks_sees_no_difference(
     acts: list[Act], linger_ms: int, room: int, turns: int, knows: bool
 ) -> None:
-    (plain, told), (gathered, told_later) = (
+    (plain, told), (gathered, deferred_reply) = (
         trio.run(drive, acts, linger, room, turns, knows, clock=MockClock(autojump_threshold=0))
         for linger in (0, linger_ms)
     )
 
     assert gathered.machine.words == plain.machine.words
     assert gathered.log.records == plain.log.records
-    assert told_later == told
+    assert deferred_reply == told
     assert gathered.failures == plain.failures == []
     figures = gathered.shard.figures()
     assert (figures["open"], figures["waiting"], figures["uncommitted"]) == (0, 0, 0)

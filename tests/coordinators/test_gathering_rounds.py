@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from tests.coordinators.kit import REFUSED, Stage, Words, drain, end_round, read, slowly, write
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Sign, Ticket
-from trio_kafka.coordinators.waiting import NOT_YET, Waiting
+from trio_kafka.coordinators.pending_reply import NOT_YET, PendingReply
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 
 
@@ -29,11 +29,11 @@ def a_round(stage: Stage) -> Iterator[None]:
     end_round(stage)
 
 
-def ask(stage: Stage, *words: str) -> list[Waiting]:
+def ask(stage: Stage, *words: str) -> list[PendingReply]:
     return [stage.shard.ask(write(word)) for word in words]
 
 
-def answers(tickets: list[Waiting]) -> list[Any]:
+def answers(tickets: list[PendingReply]) -> list[Any]:
     return [None if ticket.answer is NOT_YET else ticket.answer for ticket in tickets]
 
 
@@ -103,7 +103,7 @@ async def test_a_sign_of_life_waits_for_what_it_has_seen(stage: Stage) -> None:
         assert ticket.answer is NOT_YET
         assert ticket.soon
     assert ticket.answer == "lives"
-    assert len(stage.shard.alarms) == 1
+    assert len(stage.shard.keyed_timers) == 1
 
 
 async def test_who_waits_for_others_is_not_answered_soon(stage: Stage) -> None:

@@ -5,9 +5,9 @@ import trio
 from trio.testing import MockClock
 
 from tests.coordinators.kit import Words, drain, lingering, many, read, slowly, staged, write
+from trio_kafka.coordinators.batch_accumulator import ADAPTIVE
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
-from trio_kafka.coordinators.gathering import ADAPTIVE
-from trio_kafka.coordinators.roles import Event
+from trio_kafka.coordinators.protocols import Event
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
 from trio_kafka.scheduling.chunked_work import Steps

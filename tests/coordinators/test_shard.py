@@ -9,8 +9,7 @@ from trio.testing import MockClock
 
 from tests.coordinators.kit import Stage, Words, drain, read, write
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
-from trio_kafka.coordinators.roles import Event
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import Event, ShardState
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
 from trio_kafka.scheduling.chunked_work import Steps, whole
@@ -49,7 +48,7 @@ async def test_what_was_loaded_and_is_lost_at_once_is_loaded_again() -> None:
 
     assert begun == []
     assert stage.failures == [stage.shard]
-    assert stage.shard.state is State.UNLOADED
+    assert stage.shard.state is ShardState.UNLOADED
     assert stage.log.changed is None
 
 
@@ -205,7 +204,7 @@ async def test_whoever_looks_sees_what_is_due(stage: Stage, autojump_clock: Mock
     stage.shard.apply(lambda _machine, _now_ms: Effects().set_timer(("session", "g", "m"), 2500))
     await trio.sleep(1)
 
-    assert stage.shard.alarms.figures() == {"session g m": 1.5}
+    assert stage.shard.keyed_timers.figures() == {"session g m": 1.5}
 
 
 async def test_who_waits_too_long_is_told_so_and_what_was_written_stays(
@@ -346,7 +345,7 @@ async def test_one_that_cannot_begin_is_a_failure_after_which_it_is_loaded_anew(
     stage.submit(read)
     drain(stage)
 
-    assert (stage.shard.state, stage.failures) == (State.UNLOADED, [stage.shard])
+    assert (stage.shard.state, stage.failures) == (ShardState.UNLOADED, [stage.shard])
     whole(stage.shard.dismiss())
     assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):

@@ -22,7 +22,7 @@ async def stage() -> Stage:
 
 async def test_it_is_told_at_once_and_sets_its_timer(stage: Stage) -> None:
     assert stage.submit(lives) == "lives"
-    assert stage.shard.alarms.figures() == {"session g m": 3.0}
+    assert stage.shard.keyed_timers.figures() == {"session g m": 3.0}
     assert stage.log.records == []
 
 
@@ -41,7 +41,7 @@ async def test_it_is_not_told_before_what_was_written_before_it(stage: Stage) ->
     assert isinstance(stage.submit(write("a")), Delayed)
 
     assert isinstance(stage.submit(lives), Delayed)
-    assert stage.shard.alarms.figures() == {"session g m": 3.0}
+    assert stage.shard.keyed_timers.figures() == {"session g m": 3.0}
     stage.commit(1)
 
     assert stage.told == ["a", "lives"]

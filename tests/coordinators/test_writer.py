@@ -5,7 +5,7 @@ import trio
 
 from tests.coordinators.kit import Stage, Words, read, write
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
 from trio_kafka.scheduling.chunked_work import Steps
@@ -136,7 +136,7 @@ async def test_lost_records_make_it_load_anew(stage: Stage) -> None:
     stage.commit(0)
 
     assert stage.failures == [stage.shard]
-    assert stage.shard.state is State.UNLOADED
+    assert stage.shard.state is ShardState.UNLOADED
     assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
 
 
@@ -149,7 +149,7 @@ async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way
     made: list[str] = []
 
     def seen() -> tuple[int, ...]:
-        return len(stage.told), len(stage.shard.alarms), len(stage.log.records), len(made)
+        return len(stage.told), len(stage.shard.keyed_timers), len(stage.log.records), len(made)
 
     def park(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         tickets.append(ticket)
@@ -183,7 +183,7 @@ async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way
         slices.append([now - then for now, then in zip(seen(), before, strict=True)])
 
     assert stage.told == ["told"] * 250
-    assert len(stage.shard.alarms) == 250
+    assert len(stage.shard.keyed_timers) == 250
     assert max(max(one) for one in slices) == 100
     for told, timers, written, decided in slices:  # each may take long by itself
         assert (told + timers > 0) + (written > 0) + (decided > 0) <= 1
@@ -198,10 +198,10 @@ async def test_the_timers_of_many_that_were_loaded_are_set_in_slices() -> None:
     stage.machine.begin = lambda _now_ms: effects
 
     stage.shard.activate()
-    found = [len(stage.shard.alarms)]
+    found = [len(stage.shard.keyed_timers)]
     while stage.shard.busy:
         stage.shard.go_on(trio.current_time, 0.0)
-        found.append(len(stage.shard.alarms))
+        found.append(len(stage.shard.keyed_timers))
 
     assert found == [0, 0, 100, 200, 250]
 

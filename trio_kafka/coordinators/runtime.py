@@ -18,13 +18,12 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.backoff import FIRST_S, Backoff
+from trio_kafka.coordinators.batch_accumulator import ADAPTIVE
 from trio_kafka.coordinators.effects import Effects
-from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.loading import SLICE_S, Loaded, Replayed, load
 from trio_kafka.coordinators.partition_log import PartitionLog, Written
-from trio_kafka.coordinators.roles import Machine
+from trio_kafka.coordinators.protocols import Machine, ShardState
 from trio_kafka.coordinators.shard import Shard
-from trio_kafka.coordinators.state import State
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
@@ -67,7 +66,7 @@ M = TypeVar("M", bound=ShardMachine)
 
 
 @frozen(kw_only=True)
-class Ground:
+class CoordinatorDependencies:
     """What shards stand on. buffer: bytes that are read at once; codec: of what is written;
     linger_ms: how long records are gathered, see `Shard`; random_bytes: chance, for ids; rounds: of
     readers, in which events may gather.
@@ -89,16 +88,18 @@ class ShardRuntime(Generic[M]):
     is no topic.
     """
 
-    def __init__(self, topic: str, make: Callable[[], M], ground: Ground, node: Node) -> None:
+    def __init__(
+        self, topic: str, make: Callable[[], M], dependencies: CoordinatorDependencies, node: Node
+    ) -> None:
         """make: the machine of a new shard."""
         self.topic = topic
         self.shards: dict[int, Shard[M]] = {}
         self.count: int | None = None
         self.image = MetadataImage()
         self._make = make
-        self._ground = ground
-        self._clock = ground.clock
-        self._replicas = ground.replicas
+        self._ground = dependencies
+        self._clock = dependencies.clock
+        self._replicas = dependencies.replicas
         self._node = node
         self._led: dict[int, Led] = {}  # by shard, or by a partition that is to get one
         self._nodes: dict[int, Node] = {}
@@ -131,7 +132,7 @@ class ShardRuntime(Generic[M]):
         if (topic is not None and topic.id in delta.topics) or self.topic in names:
             self._follow(image)
         for shard in tuple(self.shards.values()):
-            if shard.state is State.ACTIVE:
+            if shard.state is ShardState.ACTIVE:
                 for change in shard.machine.image_changed(delta, image, busy=shard.busy):
                     shard.apply(change)
                 yield
@@ -157,9 +158,9 @@ class ShardRuntime(Generic[M]):
             if number not in self._led and not self._stopped:
                 self._led[number] = one
                 self._failures[number] = Backoff()
-                self._begin(number, State.LOADING)
+                self._begin(number, ShardState.LOADING)
 
-    def _begin(self, number: int, state: State, wait_s: float = 0.0) -> None:
+    def _begin(self, number: int, state: ShardState, wait_s: float = 0.0) -> None:
         """Make a shard, which is loaded now or, in this state until then, in a while."""
         topic_id, epoch = self._led[number]
         partition = self._replicas.find(topic_id, number)
@@ -197,18 +198,18 @@ class ShardRuntime(Generic[M]):
 
     def _begin_held(self, number: int) -> None:
         del self._held[number]
-        self._begin(number, State.LOADING)
+        self._begin(number, ShardState.LOADING)
 
     def _hold(self, number: int, wait_s: float, call: Callable[[], None]) -> None:
         self._held[number] = self._ground.timers.at(trio.current_time() + wait_s, call)
 
     def _ask_to_load(self, number: int, shard: Shard[M], partition: Partition) -> None:
         self._held.pop(number, None)
-        shard.state = State.LOADING
+        shard.state = ShardState.LOADING
         self._loads.append((number, shard, partition))
         self._asked.set()
 
-    def _begin_anew(self, number: int, state: State = State.LOADING) -> None:
+    def _begin_anew(self, number: int, state: ShardState = ShardState.LOADING) -> None:
         """It has failed: load it again, at once or in a while. state: what clients are told until
         then.
         """
@@ -231,7 +232,7 @@ class ShardRuntime(Generic[M]):
             return
         self._nodes.pop(number).remove()
         self._busy.pop(shard, None)
-        loads = shard.state is State.LOADING and held is None
+        loads = shard.state is ShardState.LOADING and held is None
         shard.unload()
         self._leave(shard.dismiss())
         if not loads:  # else whoever loads it still has it in hand
@@ -293,8 +294,8 @@ class ShardRuntime(Generic[M]):
             self._leave(shard.machine.close())
             return  # it was led elsewhere meanwhile
         if loaded is None:
-            shard.state = State.FAILED
-            self._begin_anew(number, State.FAILED)
+            shard.state = ShardState.FAILED
+            self._begin_anew(number, ShardState.FAILED)
             return
         self._note(shard, loaded)
         shard.machine.image = self.image
@@ -358,8 +359,8 @@ class ShardRuntime(Generic[M]):
         states = [shard.state for shard in self.shards.values()]
         return {
             "shards": len(states),
-            "loading": states.count(State.LOADING),
-            "failed": states.count(State.FAILED),
+            "loading": states.count(ShardState.LOADING),
+            "failed": states.count(ShardState.FAILED),
             "to_load": len(self._loads),
             "held": len(self._held),
             "unloaded": self._unloads,
@@ -375,4 +376,4 @@ class ShardRuntime(Generic[M]):
 def _shard_nodes(shard: Shard[M], parent: Node) -> Iterator[Node]:
     """What its machine shows, and what is due."""
     yield from shard.machine.nodes(parent)
-    yield Node("timers", "part", shard.alarms.figures, parent)
+    yield Node("timers", "part", shard.keyed_timers.figures, parent)

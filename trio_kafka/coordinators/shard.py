@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from trio_kafka.attributes import define
+from trio_kafka.coordinators.batch_accumulator import ADAPTIVE
 from trio_kafka.coordinators.effects import Effects, TimerKey
-from trio_kafka.coordinators.gathering import ADAPTIVE
-from trio_kafka.coordinators.roles import Event, M, ShardLog
-from trio_kafka.coordinators.state import REFUSALS, State
-from trio_kafka.coordinators.waiting import NOT_YET, Waiting
+from trio_kafka.coordinators.pending_reply import NOT_YET, PendingReply
+from trio_kafka.coordinators.protocols import REFUSALS, Event, M, ShardLog, ShardState
 from trio_kafka.coordinators.writer import Writer
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -28,7 +27,7 @@ from trio_kafka.scheduling.deferred_batch import Rounds
 _logger: Final = get_logger(__name__)
 _QUEUED: Final = 10_000  # events that wait for their turn, of one shard
 _AT_ONCE_S: Final = 0.001  # of steps, before a task takes the rest
-_ACTIVE: Final = State.ACTIVE  # looked up once: each request asks for it
+_ACTIVE: Final = ShardState.ACTIVE  # looked up once: each request asks for it
 
 
 @define(eq=False)
@@ -36,7 +35,7 @@ class _Turn:
     """An event that waits for its turn."""
 
     event: Event[Any]
-    ticket: Waiting
+    ticket: PendingReply
 
 
 class Shard(Writer[M]):
@@ -74,13 +73,13 @@ class Shard(Writer[M]):
 
     # Requests
 
-    def ask(self, event: Event[M]) -> Waiting:
+    def ask(self, event: Event[M]) -> PendingReply:
         """One request's event: its ticket, with the answer where there is one at once, which may be
         an error: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
 
         An event that fails with what is no answer is logged, and the shard is loaded anew.
         """
-        ticket = Waiting()
+        ticket = PendingReply()
         if self.state is not _ACTIVE:
             ticket.answer = KafkaError(REFUSALS[self.state], self.name)
             return ticket
@@ -104,9 +103,9 @@ class Shard(Writer[M]):
         """An event that nobody waits for: new metadata, a timer. One that fails is logged, and the
         shard is loaded anew.
         """
-        if self.state is State.ACTIVE:
+        if self.state is ShardState.ACTIVE:
             # However many wait: a timer or an image that got lost would never come again.
-            turn = _Turn(lambda machine, _ticket, now_ms: change(machine, now_ms), Waiting())
+            turn = _Turn(lambda machine, _ticket, now_ms: change(machine, now_ms), PendingReply())
             if self._has_turns:
                 self._turns.append(turn)
             else:
@@ -119,7 +118,7 @@ class Shard(Writer[M]):
         """What comes now is not next."""
         return self._steps is not None or bool(self._turns)
 
-    def _take(self, event: Event[M], ticket: Waiting) -> bool:
+    def _take(self, event: Event[M], ticket: PendingReply) -> bool:
         """Whether it went well. A failure is logged, and the shard is loaded anew."""
         self._events += 1
         now_ms = self._now_ms()
@@ -155,10 +154,10 @@ class Shard(Writer[M]):
 
     def _follow(self, what: Sequence[Callable[[int], Effects]]) -> None:
         for committed in reversed(what):
-            self._turns.appendleft(_Turn(_event_of(committed), Waiting()))
+            self._turns.appendleft(_Turn(_event_of(committed), PendingReply()))
         self._work(self)
 
-    def _event_in_steps(self, steps: Steps[Effects], ticket: Waiting) -> Steps[None]:
+    def _event_in_steps(self, steps: Steps[Effects], ticket: PendingReply) -> Steps[None]:
         try:
             effects = yield from steps
         except KafkaError as error:
@@ -234,7 +233,7 @@ class Shard(Writer[M]):
         """A timer of the machine is due."""
         self.apply(
             lambda machine, now_ms: (
-                machine.timer(key, now_ms) if self.alarms.take(key) else Effects()
+                machine.timer(key, now_ms) if self.keyed_timers.take(key) else Effects()
             )
         )
 
@@ -244,7 +243,7 @@ class Shard(Writer[M]):
         """All that is stored has been replayed: serve. read: what was replayed last; nobody is
         told anything before that is committed.
         """
-        self.state = State.ACTIVE
+        self.state = ShardState.ACTIVE
         if read is not None and not self._is_committed(read):
             if self._is_unloaded:
                 return  # it is lost already
@@ -264,7 +263,7 @@ class Shard(Writer[M]):
 
     def fail(self) -> None:
         """What was replayed may be lost: the shard is loaded anew."""
-        if self.state is State.ACTIVE:
+        if self.state is ShardState.ACTIVE:
             self.unload()
             self._failed(self)
 
@@ -272,7 +271,7 @@ class Shard(Writer[M]):
         """It is led elsewhere, or no more: nothing of it is performed or told any more, but what
         `dismiss` tells. Idempotent.
         """
-        self.state = State.UNLOADED
+        self.state = ShardState.UNLOADED
         self.log.unwatch()
         self._uncommitted.clear()
         self._turns.clear()
@@ -281,7 +280,7 @@ class Shard(Writer[M]):
 
     def dismiss(self) -> Steps[None]:
         """Once it is unloaded: leave no timer, and tell whoever waits NOT_COORDINATOR."""
-        yield from self.alarms.clear()
+        yield from self.keyed_timers.clear()
         waiting, self._waiting = self._waiting, {}
         for ticket in waiting:
             ticket.give(KafkaError(ErrorCode.NOT_COORDINATOR, self.name))

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Generic
 
-from trio_kafka.coordinators.alarms import Alarms
+from trio_kafka.coordinators.batch_accumulator import ADAPTIVE, BatchAccumulator, told_of_loss
 from trio_kafka.coordinators.effects import (
     AT_ONCE,
     CoordinatorRecord,
@@ -20,10 +20,9 @@ from trio_kafka.coordinators.effects import (
     TimerKey,
     effects_of,
 )
-from trio_kafka.coordinators.gathering import ADAPTIVE, Gathering, told_of_loss
-from trio_kafka.coordinators.roles import M, ShardLog
-from trio_kafka.coordinators.state import State
-from trio_kafka.coordinators.waiting import Waiting
+from trio_kafka.coordinators.keyed_timers import KeyedTimers
+from trio_kafka.coordinators.pending_reply import PendingReply
+from trio_kafka.coordinators.protocols import M, ShardLog, ShardState
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
@@ -53,24 +52,24 @@ class Writer(ABC, Generic[M]):
         self.name = name
         self.machine = machine
         self.log = log
-        self.state = State.LOADING
-        self.alarms = Alarms(timers, self._ring)
+        self.state = ShardState.LOADING
+        self.keyed_timers = KeyedTimers(timers, self._ring)
         self._now_ms = now_ms
         due = self._changed if linger_ms > 0 else None
-        self._gathered = Gathering(log, timers, linger_ms / 1000, due)
+        self._gathered = BatchAccumulator(log, timers, linger_ms / 1000, due)
         self._gathering = None if due is None else self._gathered  # where events go now
         self._gathers_queued = linger_ms == ADAPTIVE
         self._rounds = rounds if rounds and self._gathers_queued else Rounds()
         self._round = 0  # the last one that brought records
         self._writers = self._writers_before = 0  # its events with records; those of the one before
         self._uncommitted: deque[tuple[Any, Effects]] = deque()
-        self._waiting: dict[Waiting, None] = {}
+        self._waiting: dict[PendingReply, None] = {}
         self._records = self._refused = 0
 
     @property
     def _is_unloaded(self) -> bool:
         """Which any call may have done that asks the log, or a machine."""
-        return self.state is State.UNLOADED
+        return self.state is ShardState.UNLOADED
 
     # What shards do
 
@@ -109,7 +108,7 @@ class Writer(ABC, Generic[M]):
             self._in_steps(self._perform_in_steps(effects))
             return
         if timers:
-            self.alarms.obey(timers)
+            self.keyed_timers.obey(timers)
         gathering = self._gathering
         if gathering is None and records and self._rounds.calls is not None:
             gathering = self._gathering_of_round(self._rounds)
@@ -132,13 +131,13 @@ class Writer(ABC, Generic[M]):
         elif not self._waits(written, effects):
             self._settle(effects, now_ms)
 
-    def _perform_sign(self, sign: Sign, ticket: Waiting, now_ms: int) -> None:
+    def _perform_sign(self, sign: Sign, ticket: PendingReply, now_ms: int) -> None:
         """At once, or in its place behind what is not committed."""
         if self._uncommitted or self._gathering is not None:
             self._perform(effects_of(sign, ticket), now_ms)
             return
         answer, key, delay_ms = sign
-        self.alarms.set(key, delay_ms / 1000)
+        self.keyed_timers.set(key, delay_ms / 1000)
         self._waiting.pop(ticket, None)
         ticket.give(answer)
 
@@ -146,7 +145,7 @@ class Writer(ABC, Generic[M]):
         for number, timers in enumerate(in_slices(effects.timers, AT_ONCE)):
             if number:
                 yield
-            self.alarms.obey(timers)
+            self.keyed_timers.obey(timers)
         records, written, gathering = effects.records, None, self._gathering
         if gathering is not None and self._gather(gathering, effects, self._now_ms()):
             return
@@ -166,7 +165,7 @@ class Writer(ABC, Generic[M]):
         if not self._waits(written, effects):
             yield from self._settle_in_steps(effects)
 
-    def _gathering_of_round(self, rounds: Rounds) -> Gathering | None:
+    def _gathering_of_round(self, rounds: Rounds) -> BatchAccumulator | None:
         """Where the rest of this round goes, once some events with records have come in it, or as
         some came in the round before: for few a batch costs more than it saves. Where appends wait
         for their turn each has its own: one that is refused takes no replayed others with it.
@@ -181,7 +180,7 @@ class Writer(ABC, Generic[M]):
         rounds.put_off(self._end_round)
         return self._gathering
 
-    def _gather(self, gathering: Gathering, effects: Effects, now_ms: int) -> bool:
+    def _gather(self, gathering: BatchAccumulator, effects: Effects, now_ms: int) -> bool:
         """Whether they need no more for now. False: they go their own way, and nothing is open."""
         try:
             while not gathering.add(effects, now_ms):
@@ -276,7 +275,7 @@ class Writer(ABC, Generic[M]):
             self._follow(follow)
 
     def _answer(self, answers: Sequence[tuple[Any, Any]]) -> None:
-        """The tickets of a shard are `Waiting`s."""
+        """The tickets of a shard are `PendingReply`s."""
         for ticket, value in answers:
             self._waiting.pop(ticket, None)
             ticket.give(value)
@@ -312,5 +311,5 @@ class Writer(ABC, Generic[M]):
             **self._gathered.figures(),
             "uncommitted": len(self._uncommitted),
             "waiting": len(self._waiting),
-            "timers": len(self.alarms),
+            "timers": len(self.keyed_timers),
         }

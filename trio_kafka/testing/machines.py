@@ -19,7 +19,7 @@ from trio_kafka.coordinators.effects import (
     TimerKey,
     effects_of,
 )
-from trio_kafka.coordinators.roles import Event, M
+from trio_kafka.coordinators.protocols import Event, M
 from trio_kafka.coordinators.stored import decode_record, encode_record
 from trio_kafka.errors import KafkaError
 from trio_kafka.scheduling.chunked_work import Steps, whole

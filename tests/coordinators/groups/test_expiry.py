@@ -16,7 +16,7 @@ from tests.coordinators.groups.test_commits import (
 )
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.kind import ClassicGroups
+from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
 from trio_kafka.coordinators.groups.commits import Commit, commit
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.coordinators.groups.test_commits import AskedTopic, ask, one, simple, store
 from trio_kafka.coordinators.effects import CoordinatorRecord
-from trio_kafka.coordinators.groups.classic.kind import ClassicGroups
+from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
 from trio_kafka.coordinators.groups.commits import Commit, commit, delete
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings

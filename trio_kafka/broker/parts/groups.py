@@ -6,7 +6,7 @@ from trio_kafka.broker.parts.quorum import Metadata
 from trio_kafka.broker.parts.topic_creation import TopicCreation
 from trio_kafka.broker.site import Site
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.runtime import Ground
+from trio_kafka.coordinators.runtime import CoordinatorDependencies
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.purgatory import Timers
@@ -21,7 +21,7 @@ def make_groups(
     site: Site, replicas: ReplicaManager, timers: Timers, creation: TopicCreation
 ) -> GroupCoordinator:
     """It serves nobody before `start_groups`."""
-    ground = Ground(
+    dependencies = CoordinatorDependencies(
         broker=site.node_id,
         replicas=replicas,
         timers=timers,
@@ -33,7 +33,7 @@ def make_groups(
         rounds=site.rounds,
     )
     return GroupCoordinator(
-        site.config, ground, site.node, lambda: creation.want([CONSUMER_OFFSETS])
+        site.config, dependencies, site.node, lambda: creation.want([CONSUMER_OFFSETS])
     )
 
 

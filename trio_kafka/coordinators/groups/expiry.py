@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
-from trio_kafka.coordinators.groups.group import Group
-from trio_kafka.coordinators.groups.pending import Place
+from trio_kafka.coordinators.groups.pending_offsets import OffsetKey
+from trio_kafka.coordinators.groups.protocols import Group
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
@@ -73,7 +73,7 @@ def forget_topics(offsets: "Offsets", deleted: Mapping[TopicId, str]) -> Steps[E
     """Tombstones of offsets in topics that are no more. An offset of another topic of that name,
     one that came later, stays.
     """
-    gone: dict[Place, None] = {}
+    gone: dict[OffsetKey, None] = {}
     for number, group_id in enumerate(tuple(offsets.by_group), 1):
         if number % _A_STEP == 0:
             yield

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
-from trio_kafka.coordinators.groups.group import Group, Kind, Replay
+from trio_kafka.coordinators.groups.inspection import group_nodes
 from trio_kafka.coordinators.groups.offsets import Offsets
-from trio_kafka.coordinators.groups.seen import group_nodes
+from trio_kafka.coordinators.groups.protocols import Group, Replay, Submachine
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
@@ -20,7 +20,7 @@ from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey
 from trio_kafka.scheduling.chunked_work import Steps, emptied
 
-MakeKind: TypeAlias = "Callable[[Groups], Kind]"
+MakeSubmachine: TypeAlias = "Callable[[Groups], Submachine]"
 MakeGroup: TypeAlias = "Callable[[str], Group]"
 Change: TypeAlias = "Callable[[Groups, int], Effects | Steps[Effects]]"
 
@@ -32,7 +32,7 @@ class Groups:
 
     def __init__(
         self,
-        kinds: Sequence[MakeKind] = (),
+        kinds: Sequence[MakeSubmachine] = (),
         *,
         simple: MakeGroup,
         settings: GroupSettings = DEFAULT_GROUP_SETTINGS,
@@ -47,11 +47,11 @@ class Groups:
             {} if own_settings is None else own_settings
         )
         self.offsets = Offsets(self)
-        self.kinds: list[Kind] = [self.offsets, *(make(self) for make in kinds)]
+        self.submachines: list[Submachine] = [self.offsets, *(make(self) for make in kinds)]
         self._simple = simple
         self._replays: dict[type[Any], Replay] = {}
-        self._timers: dict[str, Kind] = {}
-        for kind in self.kinds:
+        self._timers: dict[str, Submachine] = {}
+        for kind in self.submachines:
             self._replays.update(kind.replays)
             self._timers.update(dict.fromkeys(kind.timers, kind))
 
@@ -101,7 +101,7 @@ class Groups:
     def loaded(self, now_ms: int) -> Steps[Effects]:
         """All that is stored has been replayed."""
         effects = Effects()
-        for kind in self.kinds:
+        for kind in self.submachines:
             effects.join((yield from kind.loaded(now_ms)))
         return effects
 
@@ -123,7 +123,7 @@ class Groups:
         changes: list[Change] = [take]
         changes += [
             lambda _groups, now_ms, kind=kind: kind.image_changed(delta, now_ms)  # type: ignore[misc]
-            for kind in self.kinds
+            for kind in self.submachines
         ]
         return changes
 
@@ -137,9 +137,9 @@ class Groups:
         """Nobody asks any more. The parts know one another: they would wait for the collector."""
         yield from emptied(self.by_id)
         yield from emptied(self.offsets.by_group)
-        for part in self.kinds:
+        for part in self.submachines:
             vars(part).clear()
-        for table in (self.kinds, self._replays, self._timers):
+        for table in (self.submachines, self._replays, self._timers):
             table.clear()
 
     # For whoever looks

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.coordinators.groups.expiry import expire, forget_topics
-from trio_kafka.coordinators.groups.group import Replay
-from trio_kafka.coordinators.groups.pending import Pending
+from trio_kafka.coordinators.groups.pending_offsets import Pending
+from trio_kafka.coordinators.groups.protocols import Replay
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.protocol.stored.groups.classic import (
     LegacyOffsetCommitKey,

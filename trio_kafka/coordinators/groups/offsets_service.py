@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from trio_kafka.coordinators.groups import commits
-from trio_kafka.coordinators.groups.group import Event
-from trio_kafka.coordinators.waiting import answer_of
+from trio_kafka.coordinators.groups.protocols import Event
+from trio_kafka.coordinators.pending_reply import answer_of
 from trio_kafka.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:

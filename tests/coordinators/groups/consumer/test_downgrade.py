@@ -59,7 +59,7 @@ def test_it_is_a_classic_group_after_a_restart_with_what_everybody_had() -> None
 
     group = classic_group(scene)
     assert group.state == "Stable"
-    assert next(iter(group.roster)).member_id == one.member_id
+    assert next(iter(group.membership)).member_id == one.member_id
     assert one.sync() == {"a": [2, 3]}
 
 
@@ -93,16 +93,16 @@ def test_a_group_that_would_be_too_large_stays() -> None:
     one = mixed(scene)
     two = Member(scene, ["a"])
     two.join(asks_for_id=False, fresh="two")
-    act = scene.kind.act(scene.group, scene.driver.now_ms)
+    transition = scene.kind.transition(scene.group, scene.driver.now_ms)
     new = scene.group.by_id["new"]
 
-    assert not can_go_on_classic(act, [new])
-    assert not can_go_on_classic(act, [])
-    assert not can_go_on_classic(act, scene.group.members())
-    assert not can_replace_classic(act, new)
+    assert not can_go_on_classic(transition, [new])
+    assert not can_go_on_classic(transition, [])
+    assert not can_go_on_classic(transition, scene.group.members())
+    assert not can_replace_classic(transition, new)
     two.leave()
-    assert can_go_on_classic(act, [new])
-    assert not can_replace_classic(act, scene.group.by_id[one.member_id])
+    assert can_go_on_classic(transition, [new])
+    assert not can_replace_classic(transition, scene.group.by_id[one.member_id])
 
 
 def test_a_classic_member_in_the_place_of_the_last_other_one_keeps_what_that_had() -> None:

@@ -9,8 +9,8 @@ from tests.coordinators.groups.consumer.kit import (
     refusal,
     topic_id,
 )
-from trio_kafka.coordinators.groups.consumer.act import JOIN, REBALANCE, SESSION, SYNC
 from trio_kafka.coordinators.groups.consumer.leaving import NOBODY, fence, remove
+from trio_kafka.coordinators.groups.consumer.transition import JOIN, REBALANCE, SESSION, SYNC
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import whole
 
@@ -132,10 +132,10 @@ def test_who_could_not_be_fenced_is_fenced_later() -> None:
 def test_who_is_gone_already_is_not_fenced() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
-    act = scene.kind.act(scene.group, scene.driver.now_ms)
+    transition = scene.kind.transition(scene.group, scene.driver.now_ms)
 
-    assert fence(act, "m2", "why not").records == []  # type: ignore[union-attr]
-    assert whole(remove(act, [], NOBODY, None)).records == []
+    assert fence(transition, "m2", "why not").records == []  # type: ignore[union-attr]
+    assert whole(remove(transition, [], NOBODY, None)).records == []
 
 
 def test_nothing_of_a_member_that_left_is_due() -> None:

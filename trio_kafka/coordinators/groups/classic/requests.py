@@ -11,9 +11,9 @@ from trio_kafka.coordinators.groups.classic import joining as joins
 from trio_kafka.coordinators.groups.classic import leaving as leaves
 from trio_kafka.coordinators.groups.classic import session
 from trio_kafka.coordinators.groups.classic import syncing as syncs
-from trio_kafka.coordinators.groups.classic.act import Act
+from trio_kafka.coordinators.groups.classic.creation import open_group
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.opening import open_group
+from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import (
     NO_MEMBER_ID,
     Beating,
@@ -27,7 +27,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import Steps
 
 
-class ClassicDoor(Protocol):
+class ClassicAdapter(Protocol):
     """What a group of another kind offers to members that speak the classic protocol: a consumer
     group has it, so that members can be upgraded one by one. Answers are those of a classic group:
     see `joining`, `syncing`, `session`, `leaving`.
@@ -56,9 +56,9 @@ def join(
     """Answer: Joined, when the next generation begins. Makes the group for one who is new."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        act = _act(groups, group, now_ms)
-        joins.join(act, joining, ticket)
-        return act.done
+        transition = _act(groups, group, now_ms)
+        joins.join(transition, joining, ticket)
+        return transition.done
     if group is not None and not group.is_empty:
         door = _door(groups, group_id)
         if door is None:
@@ -77,9 +77,9 @@ def sync(
     """Answer: Synced, when the leader has brought the assignments."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        act = _act(groups, group, now_ms)
-        syncs.sync(act, syncing, ticket)
-        return act.done
+        transition = _act(groups, group, now_ms)
+        syncs.sync(transition, syncing, ticket)
+        return transition.done
     if group is None or group.is_empty:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     return _required_door(groups, group_id).classic_sync(groups, syncing, ticket, now_ms)
@@ -101,24 +101,34 @@ def leave(
     """Answer: an ErrorCode for each member, in the order of the request."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        act = _act(groups, group, now_ms)
-        leaves.leave(act, members, ticket)
-        return act.done
+        transition = _act(groups, group, now_ms)
+        leaves.leave(transition, members, ticket)
+        return transition.done
     return _required_door(groups, group_id).classic_leave(groups, members, ticket, now_ms)
 
 
-def _act(groups: Groups, group: ClassicGroup, now_ms: int) -> Act:
-    return Act(group, groups.own_settings.get(group.group_id, groups.settings), now_ms)
+def describe(group_id: str, groups: Groups, ticket: Ticket, now_ms: int) -> Effects:
+    """Answer with Described. Raises KafkaError(GROUP_ID_NOT_FOUND) for a group of another type."""
+    del now_ms
+    group = groups.group(group_id)
+    if not isinstance(group, ClassicGroup):
+        text = f"Group {group_id} is not a classic group."
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+    return Effects().answer(ticket, group.described())
 
 
-def _door(groups: Groups, group_id: str) -> ClassicDoor | None:
+def _act(groups: Groups, group: ClassicGroup, now_ms: int) -> Transition:
+    return Transition(group, groups.own_settings.get(group.group_id, groups.settings), now_ms)
+
+
+def _door(groups: Groups, group_id: str) -> ClassicAdapter | None:
     group = groups.by_id.get(group_id)
     if group is None or not hasattr(group, "classic_join"):
         return None
-    return cast("ClassicDoor", group)
+    return cast("ClassicAdapter", group)
 
 
-def _required_door(groups: Groups, group_id: str) -> ClassicDoor:
+def _required_door(groups: Groups, group_id: str) -> ClassicAdapter:
     door = _door(groups, group_id)
     if door is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Group {group_id} not found.")

@@ -10,7 +10,7 @@ from functools import partial
 from math import inf
 from typing import Any, Protocol, TypeVar
 
-from trio_kafka.coordinators.groups.classic import describing, requests
+from trio_kafka.coordinators.groups.classic import requests
 from trio_kafka.coordinators.groups.classic.values import (
     Beating,
     Described,
@@ -20,7 +20,7 @@ from trio_kafka.coordinators.groups.classic.values import (
     Synced,
     Syncing,
 )
-from trio_kafka.coordinators.groups.group import Event
+from trio_kafka.coordinators.groups.protocols import Event
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 
@@ -112,14 +112,10 @@ class ClassicService:
     ) -> Any:
         """See `describing.describe`; of many groups, in their order."""
         events: Iterator[tuple[str, Event]] = (
-            (group_id, _describe(group_id)) for group_id in group_ids
+            (group_id, partial(requests.describe, group_id)) for group_id in group_ids
         )
         timeout_s = self._groups.timeout_s
         return self._groups.submit_many("DescribeGroups", events, make, timeout_s=timeout_s)
-
-
-def _describe(group_id: str) -> Event:
-    return lambda groups, ticket, now_ms: describing.describe(groups, group_id, ticket, now_ms)
 
 
 def _no_group() -> KafkaError:

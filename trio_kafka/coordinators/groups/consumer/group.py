@@ -12,7 +12,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
-from trio_kafka.coordinators.groups.consumer import checks, records
+from trio_kafka.coordinators.groups.consumer import records, validation
 from trio_kafka.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Partitions
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned, same_partitions
 from trio_kafka.coordinators.groups.consumer.subscriptions import (
@@ -20,7 +20,7 @@ from trio_kafka.coordinators.groups.consumer.subscriptions import (
     add_one,
     homogeneous,
 )
-from trio_kafka.coordinators.groups.group import GroupType
+from trio_kafka.coordinators.groups.protocols import GroupType
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicId
 from trio_kafka.scheduling.chunked_work import Steps
@@ -28,7 +28,7 @@ from trio_kafka.scheduling.chunked_work import Steps
 if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.classic.values import Beating, Joining, Leaving, Syncing
     from trio_kafka.coordinators.groups.commits import TopicOffsets
-    from trio_kafka.coordinators.groups.consumer.door import Door
+    from trio_kafka.coordinators.groups.consumer.classic_adapter import Door
     from trio_kafka.coordinators.groups.groups import Groups
 
 FIRST_EPOCH: Final = 1
@@ -48,7 +48,7 @@ class ConsumerGroup:
     """
 
     group_id: str
-    topic_id_of: checks.TopicIdOf
+    topic_id_of: validation.TopicIdOf
     door: "Door"
     epoch: int = FIRST_EPOCH
     metadata_hash: int = 0
@@ -108,7 +108,7 @@ class ConsumerGroup:
         if epoch < 0 and self.is_empty:
             return Effects()
         member = self.member(member_id)
-        checks.check_commit(member, epoch, version, topics, self.topic_id_of)
+        validation.check_commit(member, epoch, version, topics, self.topic_id_of)
         return Effects()
 
     def validate_transactional_commit(
@@ -119,12 +119,12 @@ class ConsumerGroup:
         if nobody or (epoch < 0 and self.is_empty):
             return
         member = self.member(member_id)
-        checks.check_commit_epoch(member, epoch, topics, self.topic_id_of)
+        validation.check_commit_epoch(member, epoch, topics, self.topic_id_of)
 
     def validate_fetch(self, member_id: str | None, epoch: int) -> None:
         if member_id is None and epoch < 0:
             return
-        checks.check_epoch(self.member(member_id or ""), epoch)
+        validation.check_epoch(self.member(member_id or ""), epoch)
 
     def validate_offset_delete(self) -> None:
         """Offsets of topics that nobody reads may go."""
@@ -153,7 +153,7 @@ class ConsumerGroup:
             "topics": len(self.subscriptions.topics),
         }
 
-    # What members of the classic protocol ask: see `ClassicDoor`
+    # What members of the classic protocol ask: see `ClassicAdapter`
 
     def classic_join(
         self, groups: "Groups", joining: "Joining", ticket: Ticket, now_ms: int
